@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -104,6 +105,28 @@ class LabelProvenance:
         if self.candidates is not None:
             parts.append(f"ranks {_filtered(self.filter)}, candidates: {self.candidates}")
         return ", ".join(parts)
+
+
+def shared_description(models: int, of: Provenance | LabelProvenance, differing: Collection[str]) -> str:
+    """Describe what the numbers of several models are of, without the fields in which they differ.
+
+    >>> one = Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
+    >>> shared_description(2, one, ["protocol", "triples"])
+    '2 models on umls, test triples, filtered by train, test, candidates: all 135 entities'
+    """
+    kept = {name: value for name, value in vars(of).items() if name not in differing and value is not None}
+    triples = f"{of.triples:,} " if "triples" in kept else ""
+    triples += _of_split(of.split) if "split" in kept else "triples" if triples else ""
+    times = _at_times(of) if isinstance(of, Provenance) and "times" in kept else ""
+    parts = (
+        f"{models} models{f' on {of.dataset}' if 'dataset' in kept else ''}",
+        triples,
+        f"protocol {kept['protocol']}" if "protocol" in kept else "",
+        f"negatives: {kept['negatives']}" if "negatives" in kept else "",
+        _filtered(of.filter) + times if "filter" in kept else "",
+        f"candidates: {of.candidates}" if "candidates" in kept else "",
+    )
+    return ", ".join(filter(None, parts))
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def show_differences(comparison: Comparison) -> None:
-    """Print, under each metric, a row for each pair of models and group of rows."""
+    """Print, under each metric, a row for each pair of models and group of rows; the metric named first decides."""
     (_, *columns), rows = comparison.differences_table()
     for metric in dict.fromkeys(metric for metric, *_ in rows):
-        say(f"\n{metric}:\n")
+        say(f"\n{metric}{'' if metric == comparison.decisive else ' (secondary)'}:\n")
         of_metric = [row for name, *row in rows if name == metric]
         show_table(columns, of_metric, keys=columns.index("other") + 1)
 
@@ -28,5 +28,5 @@ def show_ranks(ranks: Mapping[str, DatasetRanks]) -> None:
         if number:
             say("")
         columns, rows = of_models.table()
-        show_table([metric, *columns[1:]], rows)
+        show_table([f"{metric}{' (secondary)' if number else ''}", *columns[1:]], rows)
         show_notes(of_models.notes)

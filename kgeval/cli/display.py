@@ -13,6 +13,7 @@ import click
 from kgeval.cli.streams import say, transliterate, width
 from kgeval.cli.terminal_tables import Table, wrap_lines
 from kgeval.errors import visible
+from kgeval.provenance import shared_description
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
@@ -112,9 +113,7 @@ def _show_common_head(provenances: Sequence[Provenance | LabelProvenance], *furt
     values = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
-        common = ", ".join(
-            f"{name} {_text(value)}" for name, value in values.items() if name not in different and value is not None
-        )
+        common = shared_description(len(provenances), first, different)
     else:
         common = str(replace(first, model=f"{len(provenances)} models") if others else first)
     show_head(f"{common}{ties}", *further)

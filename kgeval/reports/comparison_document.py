@@ -27,10 +27,11 @@ def comparison_document(comparison: Comparison) -> str:
     return document(
         "comparison.html.j2",
         scripts=("theme.js",),
-        title=f"{len(rows)} models on {' and '.join(datasets)}",
+        title=f"{len(provenances)} models on {' and '.join(datasets)}",
         about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
         columns=columns,
         rows=rows,
+        keys=1 + columns.index("model"),
         differences=_differences(comparison),
         notes=comparison.notes,
     )

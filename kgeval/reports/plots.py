@@ -59,7 +59,7 @@ def plot_distribution(
     'share'
     """
     study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    return distribution(cumulative_points(study), title=ranks_title(study))
+    return distribution(cumulative_points(study), baselines=study.baselines, title=ranks_title(study))
 
 
 def plot_relations(
@@ -116,7 +116,7 @@ def plot_slices(
     groups = slice_scores(study, names)
     if groups.empty:
         raise InputError(f"nothing to draw: no rows that differ in {', '.join(names)}. Give the dataset.")
-    return slices_chart(groups, title=slices_title(study, groups))
+    return slices_chart(groups, baselines=study.baselines, title=slices_title(study, groups))
 
 
 PLOTS: dict[str, Callable[..., Any]] = {

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,12 +54,19 @@ class Study:
     unit: Unit = "triple"
     """what intervals draw again"""
     comparison: Comparison | None = None
-    """the differences of each two models by the first headline metric; ``None`` of a single model"""
+    """the differences of each two models by the first headline metric, of several seeds by its mean over them; ``None``
+    of a single model
+    """
 
     @property
     def names(self) -> list[str]:
         """The models' names, the best first."""
         return [model.name for model in self.models]
+
+    @property
+    def baselines(self) -> list[str]:
+        """The names of those that learn nothing."""
+        return [model.name for model in self.models if model.baseline]
 
     @property
     def runs(self) -> list[EvaluatedModel]:
@@ -191,9 +199,19 @@ def study_of(
     ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
     if len(ordered) == 1:
         return replace(study, models=ordered)
-    tables = {model.name: model.table for model in ordered}
-    comparison = compare(tables, [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
+    comparison = compare(_with_all_seeds(ordered), [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
     return replace(study, models=_on_shared_rows(ordered), comparison=comparison)
+
+
+def _with_all_seeds(models: Sequence[EvaluatedModel]) -> dict[str, RankTable]:
+    """Join the ranks of all seeds of a model, so that a mean over them is one over the seeds; each model's as often."""
+    times = lcm(*(len(model.runs) for model in models))
+    tables = {}
+    for model in models:
+        rows = [run.table.data for run in model.runs] * (times // len(model.runs))
+        joined = pa.concat_tables(rows).unify_dictionaries().combine_chunks() if len(rows) > 1 else model.table.data
+        tables[model.name] = replace(model.table, data=joined)
+    return tables
 
 
 def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:

@@ -156,12 +156,52 @@ def test_what_is_not_seen_is_said_with_its_size():
         assert float(pair.verdict.split("± ")[1][:-1]) == pytest.approx(pair.detectable, rel=0.1)
 
 
-def test_the_family_is_all_pairs_metrics_and_groups():
-    comparison = compare(TABLES, ["mrr", "mr", "count"], by=["side"])
-    assert comparison.family == len(comparison.pairs) == 3 * 2 * 2
-    assert any("family of 12 tests (3 pairs × 2 metrics × 2 groups; Holm, 1979)" in note for note in comparison.notes)
-    raw = sorted(pair.p for pair in comparison.pairs)
-    assert min(pair.adjusted_p for pair in comparison.pairs) == min(1, 12 * raw[0])
+def test_a_family_is_the_pairs_of_models_by_one_metric_in_one_group():
+    comparison = compare(TABLES, ["mrr", "mr", "hits@3", "count"], by=["side"])
+    families = {}
+    for pair in comparison.pairs:
+        families.setdefault((pair.name, pair.group["side"]), []).append(pair)
+    assert [len(family) for family in families.values()] == [3] * 6
+    for family in families.values():
+        first, second, third = sorted(family, key=lambda pair: pair.p)
+        expected = np.minimum(np.maximum.accumulate([3 * first.p, 2 * second.p, third.p]), 1)
+        assert [pair.adjusted_p for pair in (first, second, third)] == expected.tolist()
+        assert {pair.family for pair in family} == {3} == {comparison.family}
+    assert comparison.decisive == "mrr"
+    told = " ".join(comparison.notes)
+    assert "adjusted by Holm's method (1979) for the 3 pairs of models tested by each metric and in each group" in told
+    assert "mrr, named first, decides. mr, hits@3: secondary" in told
+
+
+def test_further_metrics_change_no_p_value():
+    (alone, *_), (first, *others) = (
+        compare(TABLES, names).pairs for names in (["mrr"], ["mrr", "mr", "hits@1", "gmr"])
+    )
+    assert others
+    assert first == alone
+
+
+def test_a_p_value_that_no_draw_reached_is_a_bound():
+    """As good in all units: no draw of 99 has a sum as large, so p is 1/100 or less, and adjusted 3/100 or less."""
+    greater = TABLES["sums"].column("greater")
+    place = TABLES["sums"].data.schema.get_field_index("greater")
+    better = {
+        f"{shift} better": replace(
+            TABLES["sums"],
+            data=TABLES["sums"].data.set_column(place, "greater", [np.maximum(greater - shift, 0)]),
+        )
+        for shift in (1, 4)
+    }
+    comparison = compare({"as it is": TABLES["sums"], **better}, ["mrr"], draws=99)
+    assert [(pair.p, pair.adjusted_p, pair.is_bound) for pair in comparison.pairs] == [(0.01, 0.03, True)] * 3
+    assert [row[-3] for row in comparison.differences_table()[1]] == ["≤ 0.0300"] * 3
+    assert [
+        (row["p_is_bound"], row["adjusted_p_is_bound"]) for row in comparison.to_dict()["differences"]["pairs"]
+    ] == [(True, True)] * 3
+    assert any('"≤": no draw gave a difference as large' in note for note in comparison.notes)
+    measured = [pair for pair in compare(TABLES, ["mrr"], draws=99).pairs if pair.p > 0.01]
+    assert measured
+    assert not any(pair.is_bound or "≤" in pair.p_text for pair in measured)
 
 
 def test_groups_are_compared_as_tables_of_their_own():
@@ -208,12 +248,12 @@ def test_groups_are_of_triples_and_not_of_models():
 
 
 def test_too_few_draws_for_the_family_are_said():
-    comparison = compare(TABLES, ["mrr", "mr"], by="side", draws=99)
+    comparison = compare(TABLES, ["mrr", "mr"], by="side", draws=49)
     (note,) = [note for note in comparison.notes if "too few" in note]
-    assert "99 draws are too few for 12 tests" in note
-    assert "no adjusted p-value can be below 0.12. Take at least 239 draws" in note
+    assert "49 draws are too few for 3 pairs" in note
+    assert "no adjusted p-value can be below 0.06. Take at least 59 draws" in note
     assert not any(pair.seen in ("better", "worse") for pair in comparison.pairs)
-    assert not any("too few" in note for note in compare(TABLES, ["mrr", "mr"], by="side", draws=239).notes)
+    assert not any("too few" in note for note in compare(TABLES, ["mrr", "mr"], by="side", draws=59).notes)
 
 
 def test_few_units_have_neither_interval_nor_p_value():
@@ -329,7 +369,7 @@ def test_what_is_told_as_data_frame_and_text():
     comparison = compare(TABLES, ["mrr", "mr"], reference="sums", by="side")
     content = comparison.to_dict()["differences"]
     assert {name: content[name] for name in ("unit", "level", "draws", "seed", "family", "adjustment")} == {
-        "unit": "triple", "level": 0.95, "draws": 9999, "seed": 0, "family": 8, "adjustment": "holm",
+        "unit": "triple", "level": 0.95, "draws": 9999, "seed": 0, "family": 2, "adjustment": "holm",
     }  # fmt: skip
     differences = comparison.differences_frame()
     assert differences["difference"].tolist() == [pair["difference"] for pair in content["pairs"]]

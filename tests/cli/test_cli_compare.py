@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -33,6 +34,34 @@ def test_numbers_are_those_of_python(data, tables):
     assert told == json.loads(json.dumps(expected))
 
 
+@pytest.mark.parametrize("form", ["csv", "markdown", "latex", "json", "html"])
+def test_groups_are_kept_in_every_format(done, tables, form):
+    """A row for each side and model, with the values of the rows of that side and the digits of ungrouped tables."""
+    call = ("compare", "sines.parquet", "sums.parquet", "-m", "mrr", "--draws", "99", "--format", form)
+    written = done(*call, "--by", "side")
+    digits = {len(number) for number in re.findall(r"0\.(\d+)", done(*call).partition("toprule")[2] or done(*call))}
+    for name, table in tables.items():
+        for side in ("head", "tail"):
+            value = summarize(table, f"{side}.mrr")[f"{side}.mrr"]
+            if form == "csv":
+                assert f"{side},{name},{value!r}" in written.splitlines()
+            elif form == "json":
+                groups = json.loads(written)["models"][name]["groups"]
+                (own,) = [group for group in groups if group["key"] == {"side": side}]
+                assert value in own["metrics"]["both"].values() or value in own["metrics"][side].values()
+            elif form == "html":
+                assert re.search(
+                    rf">{side}</bdi></th><th[^>]*><bdi[^>]*>{name}</bdi></th><td[^>]*>{value:.6f}<", written
+                )
+            else:
+                row = re.search(rf"{side} [&|] {name} [&|][^0]*(0\.\d+)", written)
+                assert float(row[1]) == pytest.approx(value, abs=5e-4)
+                assert len(row[1]) - 2 in digits
+    if form in ("markdown", "latex"):
+        assert "the best in the column of its group" in written
+        assert "sign flips" not in invoke(*call, "--by", "side").stderr
+
+
 def test_options_are_those_of_python(data, tables):
     options = ("--unit", "query", "--level", "0.9", "--seed", "3", "--ties", "expected", "--reference", "new")
     told = data("compare", "new=sines.parquet", "old=sums.parquet", "-m", "mrr", *options)
@@ -47,11 +76,14 @@ def test_a_row_for_each_pair_under_each_metric(done, tables):
     printed = done("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3")
     expected = compare(tables, ["mrr", "hits@3"])
     for metric, *cells in expected.differences_table()[1]:
-        assert f"{metric}:" in printed.splitlines()
+        assert f"{metric}{'' if metric == 'mrr' else ' (secondary)'}:" in printed.splitlines()
         assert all(cell in printed for cell in cells)
     assert ["model", "other", "difference", "p", "detectable", "seen"] in map(str.split, printed.splitlines())
     notes = invoke("compare", "sines.parquet", "sums.parquet", "-m", "mrr,hits@3").stderr
-    assert "9,999 sign flips per triple (seed 0), adjusted for the family of 2 tests" in " ".join(notes.split())
+    assert (
+        "9,999 sign flips per triple (seed 0), two-sided, not adjusted, as one pair of models is compared"
+        in " ".join(notes.split())
+    )
     assert "Note" not in invoke("compare", "sines.parquet", "sums.parquet", "-q").stderr
 
 
@@ -123,6 +155,14 @@ def test_rows_that_one_model_lacks(refused, data, tables, place):
     told = data("compare", "part.parquet", "sines.parquet", "--allow", "triples", "-m", "mrr")
     assert told["notes"][0].startswith("compared on the ")
     assert told["differences"]["pairs"][0]["rows"] == len(RankTable.from_parquet(place / "part.parquet"))
+
+
+def test_the_head_says_what_models_share_and_columns_what_differs(done, tables, place):
+    replace(tables["sums"], filter=("train",)).to_parquet(place / "other.parquet")
+    head, *lines = done("compare", "sines.parquet", "other.parquet", "--allow", "filter", "-m", "mrr").splitlines()
+    shared = "protocol standard, candidates: all 20 entities"
+    assert head == f"2 models on random, {tables['sums'].num_triples} test triples, {shared}"
+    assert lines[1].split() == ["model", "filter", "mrr"]
 
 
 def test_runs_with_other_tie_policies_have_one_in_a_table(data, place):
@@ -225,6 +265,8 @@ def test_several_datasets(data, done, refused, place):
     assert list(told) == ["mrr", "mr"]
     printed = done("compare", "--across-datasets", *files, "-m", "mrr,mr")
     assert all(f"{rank:.3f}" in printed for rank in expected)
+    assert printed.split()[:2] == ["mrr", "graph-1"]
+    assert "mr (secondary)  " in printed
     assert "c: no value on graph-3" in refused("compare", "--across-datasets", *files[:-1])
     twice = refused("compare", "--across-datasets", files[0], f"a={files[1]}")
     assert "graph-1 has a model 'a' already. Write NAME=PATH" in twice

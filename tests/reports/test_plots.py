@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
+from itertools import combinations
+
+import numpy as np
 import pytest
 
 import kgeval
 from kgeval.errors import InputError, RunError
+from kgeval.reports.charts.theme import DASHES, LIGHT, SHAPES
+from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.plots import PLOTS, save_picture
 from tests.reports.conftest import family, ranks_of
 
@@ -13,6 +20,83 @@ pytest.importorskip("altair")
 
 DATA = family()
 TABLES = {f"m{seed}": ranks_of(DATA, skill, seed=seed) for seed, skill in enumerate([0.2, 0.4])}
+
+
+CSS = (files("kgeval.reports") / "templates" / "page.css").read_text()
+
+VISIONS = {
+    "all colours": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+"""linear RGB as it is seen with full protanopia, deuteranopia, tritanopia (Machado, Oliveira and Fernandes, 2009)"""
+
+
+def theme(number):
+    """The colours of the style sheet: of light (0) or dark (1) pages."""
+    of_theme = re.findall(r"--muted: (#\w+);.*?--paper: (#\w+);.*?\n(.*?\n.*?)\n", CSS)[number]
+    return of_theme[0], of_theme[1], re.findall(r"--model-\d+: (#\w+)", of_theme[2])
+
+
+def linear(color):
+    channels = np.array([int(color[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def lab(color, vision):
+    """CIELAB of a colour as somebody sees it, under D65."""
+    seen = np.clip(np.array(VISIONS[vision]) @ linear(color), 0, 1)
+    to_xyz = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]]
+    parts = np.array(to_xyz) @ seen / [0.95047, 1, 1.08883]
+    x, y, z = np.where(parts > 216 / 24389, np.cbrt(parts), (24389 / 27 * parts + 16) / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("number", [0, 1], ids=["light", "dark"])
+def test_twelve_models_are_told_apart_by_colour_and_shape(number, vision):
+    """A CIELAB distance of 2.3 is just noticed: any two are 10 apart, and 25 where they share a shape or a dash."""
+    grey, paper, colors = theme(number)
+    assert len(colors) == 12
+    seen = [lab(color, vision) for color in [*colors, grey]]
+    for one, other in combinations(range(13), 2):
+        alike = 12 not in (one, other) and (
+            one % len(SHAPES) == other % len(SHAPES) or one % len(DASHES) == other % len(DASHES)
+        )
+        assert np.linalg.norm(seen[one] - seen[other]) >= (25 if alike else 10), (one, other)
+    luminance = [float(linear(color) @ [0.2126, 0.7152, 0.0722]) for color in [paper, *colors]]
+    for one in luminance[1:]:
+        assert (max(one, luminance[0]) + 0.05) / (min(one, luminance[0]) + 0.05) >= 3
+
+
+def test_pictures_have_the_colours_of_light_pages():
+    assert list(LIGHT.models) == theme(0)[2]
+    assert theme(1) == theme(2)
+
+
+def scales_in(spec, channel):
+    """All scales of a channel in a chart: {model: its look}."""
+    found = []
+    if isinstance(spec, dict):
+        scale = spec.get("encoding", {}).get(channel, {}).get("scale")
+        found = [dict(zip(scale["domain"], map(str, scale["range"]), strict=True))] if scale else []
+    parts = spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list) else ()
+    return [*found, *(one for part in parts for one in scales_in(part, channel))]
+
+
+@pytest.mark.parametrize(("kind", "channel"), [("slices", "shape"), ("distribution", "strokeDash")])
+def test_no_two_models_look_alike_and_baselines_are_grey(kind, channel):
+    models = {f"m{place:02}": EvaluatedModel("", ranks_of(DATA, 0.5 - place / 50, seed=place)) for place in range(15)}
+    floor = {"model": {"baseline": {"name": "popularity"}}}
+    for name in ("floor", "ground"):
+        models[name] = EvaluatedModel("", ranks_of(DATA, 0.6), floor)
+    spec = PLOTS[kind](models, dataset=DATA).to_dict()
+    for colors, others in zip(scales_in(spec, "color")[:1], scales_in(spec, channel)[:1], strict=True):
+        looks = {model: (colors[model], others[model]) for model in models}
+        assert len(set(looks.values())) == len(models)
+        assert len({colors[f"m{place:02}"] for place in range(12)}) == 12
+        assert {model for model, color in colors.items() if color == LIGHT.muted} == {"floor", "ground"}
 
 
 def values_in(spec):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +20,8 @@ from kgeval.reports.reading import read_models
 from kgeval.reports.sections.making import making
 from kgeval.reports.sections.standings import standings
 from kgeval.reports.sections.trust import exactness
-from kgeval.reports.sections.verdict import verdicts
-from kgeval.reports.study import study_of
+from kgeval.reports.sections.verdict import p_value, verdicts
+from kgeval.reports.study import HEADLINES, study_of
 from tests.reports.conftest import family, ranks_of, seeded
 
 pytest.importorskip("altair")
@@ -75,7 +76,7 @@ def test_of_seeds_the_mean_is_shown_with_the_interval_over_seeds():
     section = standings(found)
     assert [row["seeds"] for row in section.content["rows"]] == [3, 0]
     assert "of several seeds the mean" in section.content["note"]
-    assert ("Seeds", "seed 0, seed 1, seed 2; all else here is of the run in the middle") in [
+    assert ("Seeds", "seed 0, seed 1, seed 2; all else here is of the run with the middle MRR") in [
         fact for model in making(found).content["models"] for fact in model["facts"]
     ]
 
@@ -84,8 +85,8 @@ def test_verdicts_count_the_pairs_of_seeds():
     found = study([*seeded(DATA, "strong", [0.3, 0.5, 0.4]), ("weak", ranks_of(DATA, 0.1))])
     assert found.ahead("strong", "weak") == (3, 3)
     assert found.ahead("weak", "strong") == (0, 3)
-    assert verdicts(found)[0].sentence.startswith("strong is better than weak, with every seed: MRR +")
-    assert standings(found).title.startswith("strong leads with an MRR")
+    assert verdicts(found)[0].sentence.startswith("strong is better than weak, with every seed: mean MRR +")
+    assert standings(found).title.startswith("strong is better than weak: a mean MRR of")
     assert "chance" not in standings(found).title
     mixed, even = seeded(DATA, "mixed", [0.05, 0.6]), seeded(DATA, "even", [0.2, 0.22])
     found = study([*mixed, *even])
@@ -93,7 +94,78 @@ def test_verdicts_count_the_pairs_of_seeds():
     ahead = sum(one > other for one in values[0] for other in values[1])
     assert 0 < ahead < 4
     assert f"mixed is ahead in {ahead} of 4 pairs of seeds." in verdicts(found)[0].sentence
-    assert standings(found).title.endswith("but not with every seed")
+    assert "mixed is better than even: a mean MRR of" in standings(found).title
+    assert ", but not with every seed" in standings(found).title
+
+
+def test_a_sentence_has_the_difference_of_the_means_in_the_table():
+    """Three seeds against two: the means, and not the runs in the middle, are compared."""
+    runs = {"first": seeded(DATA, "first", [0.2, 0.35, 0.3]), "second": seeded(DATA, "second", [0.25, 0.12])}
+    found = study([*runs["first"], *runs["second"]])
+    means = {name: np.mean([kgeval.summarize(run.table, "mrr")["mrr"] for run in own]) for name, own in runs.items()}
+    (pair,) = found.comparison.pairs
+    assert pair.difference == pytest.approx(means["first"] - means["second"])
+    (verdict,) = verdicts(found)
+    assert f"mean MRR +{means['first'] - means['second']:.{pair.decimals}f} (95 % interval +" in verdict.sentence
+    assert verdict.sentence.endswith(f"; {p_value(pair)}). first is ahead in 5 of 6 pairs of seeds.")
+
+
+def with_floor(**skills):
+    """Models, of which popularity is a baseline."""
+    config = {"model": {"baseline": {"name": "popularity"}}}
+    made = {
+        name: EvaluatedModel("", ranks_of(DATA, skill, seed=place), config if name == "popularity" else {})
+        for place, (name, skill) in enumerate(skills.items())
+    }
+    return study(made, ties="realistic")
+
+
+def test_the_title_says_what_the_tests_say_of_models_and_baselines():
+    def title(**skills):
+        return re.sub(r"0\.\d+", "X", standings(with_floor(**skills)).title)
+
+    assert title(good=0.4, bad=0.1) == "good is better than bad: an MRR of X"
+    assert title(good=0.4, bad=0.1, worse=0.05) == "good is better than the other 2 models: an MRR of X"
+    close = title(a=0.31, b=0.3)
+    assert re.fullmatch("[ab] has the highest MRR of the 2 models, X, but no difference to [ab] is seen", close)
+    assert title(good=0.4, popularity=0.1) == "good reaches an MRR of X"
+    # A baseline that is higher is named with what its test says, and never as less or more without one.
+    assert title(a=0.3, popularity=0.6) == "a reaches an MRR of X; the baseline popularity (X) is better"
+    assert title(a=0.3, popularity=0.3) == (
+        "a reaches an MRR of X; no difference to the baseline popularity (X) is seen"
+    )
+
+
+def test_the_same_cells_are_bold_on_the_page_and_in_papers():
+    """The best of the column, of models and baselines, and all that are equal; all metrics of the page grow."""
+    found = with_floor(a=0.3, popularity=0.6, b=0.2)
+    bold = {
+        (row["model"], place)
+        for row in standings(found).content["rows"]
+        for place, cell in enumerate(row["cells"])
+        if cell["best"]
+    }
+    tables = {model.name: model.table for model in found.models}
+    latex = kgeval.compare(tables, list(HEADLINES)).to_latex().splitlines()
+    rows = [line.removesuffix(r" \\").split(" & ") for line in latex if line.startswith(("a &", "b &", "popularity &"))]
+    assert bold == {
+        (model, place) for model, *cells in rows for place, cell in enumerate(cells) if cell.startswith(r"\bfseries")
+    }
+    values = [[kgeval.summarize(table, name)[name] for name in HEADLINES] for table in tables.values()]
+    expected = np.array(values) == np.max(values, axis=0)
+    assert bold == {(list(tables)[model], place) for model, place in np.argwhere(expected).tolist()}
+
+
+def test_the_page_and_the_comparison_say_the_same_of_two_models():
+    """One family on the page, in Python and so in the command: the pairs of all models, whatever other metrics."""
+    tables = {f"m{seed}": ranks_of(DATA, skill, seed=seed) for seed, skill in enumerate([0.2, 0.23, 0.26])}
+    on_page = {frozenset((p.model, p.other)): p for p in study(tables).comparison.pairs}
+    for pair in kgeval.compare(tables, ["mrr", "hits@1", "hits@10", "mr"]).pairs[::4]:
+        told = on_page[frozenset((pair.model, pair.other))]
+        assert pair.name == "mrr"
+        assert (told.adjusted_p, told.family) == (pair.adjusted_p, 3)
+        swapped = {"better": "worse", "worse": "better"}
+        assert told.seen == (pair.seen if told.model == pair.model else swapped.get(pair.seen, pair.seen))
 
 
 def test_seeds_are_cut_to_the_rows_that_all_models_have():
@@ -108,8 +180,10 @@ def test_seeds_are_cut_to_the_rows_that_all_models_have():
 def test_a_model_that_is_no_better_than_chance_is_said_to_be_so(nations):
     table = kgeval.evaluate(lambda h, r, t: (h * 31 + r * 13 + t * 7) % 11, nations)
     value = kgeval.summarize(table, "mrr")["mrr"]
-    expected = f"toy reaches an MRR of {value:.3f}, not seen to be more than chance"
-    assert standings(study({"toy": table})).title == expected
+    title = standings(study({"toy": table})).title
+    assert re.fullmatch(
+        rf"toy reaches an MRR of {value:.3f}; the interval of toy reaches down to chance \(0\.\d+\)", title
+    )
 
 
 def test_runs_of_other_rows_are_no_seeds():
@@ -131,8 +205,9 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
     (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], unit=unit).pairs
     assert (found.comparison.pairs[0].p, found.comparison.pairs[0].interval) == (pair.p, pair.interval)
     section = standings(found)
-    assert f"had the {plural} been drawn again. p: by 9,999 sign flips per {unit}" in section.content["basis"]
-    assert section.content["note"].startswith(f"Below each number its 95 % interval, had the {plural} been drawn again")
+    assert f"9,999 sign flips per {unit}, two-sided; p is not adjusted, as one pair" in section.content["basis"]
+    assert f"one difference at a time, resampling {plural}." in section.content["basis"]
+    assert section.content["note"].startswith(f"Below each number its 95 % interval (resampling {plural})")
     (side, *_) = [row for row in slice_scores(found, ["side"]).itertuples() if row.model == "m1"]
     summary = kgeval.summarize(tables["m1"], "both.mrr", by="side", intervals=unit)
     expected = next(group for group in summary.groups if group.key["side"] == side.group)
@@ -143,8 +218,8 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
 def test_where_there_are_too_few_units_the_page_says_so():
     few = family(2, entities=9, relations=2, triples=20)
     page = kgeval.report({"m": ranks_of(few, 0.3)}, dataset=few, unit="relation").html
-    assert "No intervals, had the relations been drawn again: 2 relations" in page
-    assert "Whiskers: 95 % intervals, had the relations been drawn again; no category has enough of them" in page
+    assert "No intervals (resampling relations): 2 relations" in page
+    assert "Whiskers: 95 % intervals (resampling relations); no category has enough of them" in page
     with pytest.raises(MetricError, match=r"unknown unit 'relations'. Did you mean 'relation'\?"):
         kgeval.report({"m": ranks_of(few, 0.3)}, unit="relations")
 

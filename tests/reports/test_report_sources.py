@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import html
 import re
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import kgeval
+from kgeval.analysis.audits.audit import audit
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.reports.reading import read_dataset, read_models
 from kgeval.reports.sections.cumulative import cumulative_points, cutoffs
 from kgeval.reports.sections.triple_table import EXTREME, MOST, extreme_rows
+from kgeval.reports.sections.trust import WAYS, leaks
 from kgeval.reports.study import study_of
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
@@ -103,6 +111,30 @@ def test_a_configuration_leaves_a_page_that_a_later_run_replaces(runs):
     assert not (alone / "report.html").exists()
 
 
+def test_a_page_has_no_absolute_path_and_a_command_that_works(runs, monkeypatch, tmp_path):
+    """Checkpoints were named by absolute paths; the run is copied into a folder whose name a shell would split."""
+    place = runs.parent / "of $(me); a"
+    shutil.copytree(runs / "seed 0", place / "x y")
+    for folder in (place / "x y", runs):
+        page = kgeval.report(folder).html
+        packed = re.search(r'id="data">([^<]*)<', page)[1]
+        text = page + gzip.decompress(base64.b64decode(packed)).decode()
+        assert str(runs.parent) not in text
+        assert str(Path.home()) not in text
+    monkeypatch.chdir(runs.parent)
+    told = html.unescape(re.search(r"<dt>Again</dt><dd><code>(.*?)</code>", kgeval.report(place / "x y").html)[1])
+    assert told == "kgeval run 'of $(me); a/x y/config.yaml' --force"
+    printed = subprocess.run(["sh", "-c", told.replace("kgeval", "printf '%s|'")], capture_output=True, check=True)
+    assert printed.stdout == b"run|of $(me); a/x y/config.yaml|--force|"
+    page = kgeval.report(place / "x y").html
+    assert "exact, from scores compared in float64" in page
+    assert "<dt>Kernel</dt>" not in page
+    # What another evaluator configured is no configuration of kgeval run.
+    config = (place / "x y" / "config.yaml").read_text()
+    (place / "x y" / "config.yaml").write_text(f"{config}evaluator: {{}}\n")
+    assert "<dt>Again</dt>" not in kgeval.report(place / "x y").html
+
+
 def test_a_task_has_no_page():
 
     with pytest.raises(ConfigError, match="a page is of ranks"):
@@ -123,6 +155,16 @@ def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
         kgeval.report({"whole": whole, "part": part})
     page = kgeval.report({"whole": whole, "part": part}, allow="triples").html
     assert "Compared on the 500 rows that all models have" in page
+
+
+def test_leaks_are_counted_by_the_ways_of_the_audit(nations):
+    study = study_of(read_models({"m": kgeval.evaluate(lambda h, r, t: h + t, nations)}), nations)
+    found, told = audit(nations), leaks(study).warning
+    total = len(nations.test)
+    assert told.startswith(f"{found.count('leaked', 'test')} of {total} test triples (")
+    for way, words in WAYS.items():
+        count = found.count(way, "test")
+        assert (f"{count} {words}" in told) == bool(count)
 
 
 def test_the_verdict_says_where_the_better_model_is_worse():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.comparison_notes import notes_on_tests
@@ -11,6 +11,7 @@ from kgeval.analysis.comparison.formats.csv_table import as_csv
 from kgeval.analysis.comparison.formats.latex_table import as_latex
 from kgeval.analysis.comparison.formats.markdown_table import as_markdown
 from kgeval.analysis.comparison.formats.paper_table import PaperTable, paper_table
+from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, leaderboard_of, number_of
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
     DifferenceOptions,
@@ -20,7 +21,7 @@ from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.tables.model_notes import notes_with_models
 from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.rank_summary import RankSummary, shared_columns
+from kgeval.metrics.tables.rank_summary import RankSummary
 from kgeval.metrics.tables.rendering import as_html, as_text, cell, number
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Comparison:
     """a difference for each pair, metric and group of rows; empty where the models rank different rows"""
     options: DifferenceOptions = DEFAULT_DIFFERENCES
     """what the differences depend on"""
+    grouped: Mapping[str, RankSummary] = field(default_factory=dict)
+    """the summaries of each group of rows, by the models' names; empty without groups"""
 
     def best(self, name: str | Metric) -> str:
         """Name the model that is best by a metric (the first of equals).
@@ -64,25 +67,33 @@ class Comparison:
 
     @property
     def family(self) -> int:
-        """How many tests there are, for all of which the p-values are adjusted together."""
-        return sum(pair.p is not None for pair in self.pairs)
+        """How many pairs of models each p-value is adjusted for; of groups, the most."""
+        return max((pair.family for pair in self.pairs), default=0)
+
+    @property
+    def decisive(self) -> str:
+        """The metric that decides which model is better: the one named first; empty without differences."""
+        return self.pairs[0].name if self.pairs else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: where ranks differ, what is drawn again, what is one family, and of the models."""
-        of_models = notes_with_models({model: summary.notes for model, summary in self.summaries.items()})
-        return (*self.remarks, *notes_on_tests(self.pairs, self.options), *of_models)
+        """What a reader should know: where ranks differ, what the tests are, and what holds of the models."""
+        return (*self.remarks, *notes_on_tests(self.pairs, self.options), *self.notes_on_models)
+
+    @property
+    def notes_on_models(self) -> tuple[str, ...]:
+        """What a reader of the models' metrics should know, whatever is said of differences."""
+        return tuple(notes_with_models({model: summary.notes for model, summary in self.summaries.items()}))
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the leaderboard: the names of the columns, and a row of cells for each model.
+        """Return the leaderboard: the names of the columns, and a row of cells for each model, in each group.
 
         A metric that was requested with a side has its column, one without is of both sides, or of the one ranked.
         """
-        names = shared_columns(self.summaries)
-        columns = ["model", *(name.base if name.side == "both" else str(name) for name in names)]
-        return columns, [
-            [model, *(summary.groups[0].cell(name.of_part(summary.pooled)) for name in names)]
-            for model, summary in self.summaries.items()
+        board = self._leaderboard
+        columns = [name.base if name.side == "both" else str(name) for name in board.names]
+        return [*board.by, "model", *columns], [
+            [*board.key_of(row), *(number_of(row.group, name) for name in board.names)] for row in board.rows
         ]
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
@@ -105,13 +116,15 @@ class Comparison:
         """Return plain data: the content of each model's ``metrics.json``, the differences, and the notes."""
         options = self.options
         return {
-            "models": {model: summary.to_dict() for model, summary in self.summaries.items()},
+            "models": {model: summary.to_dict() | self._groups_of(model) for model, summary in self.summaries.items()},
             "differences": {
                 "unit": options.unit,
                 "level": options.level,
                 "draws": options.draws,
                 "seed": options.seed,
+                "decisive": self.decisive,
                 "family": self.family,
+                "family_of": "the pairs of models, by each metric in each group",
                 "adjustment": "holm",
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
@@ -149,7 +162,7 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Write the leaderboard as CSV, with all digits."""
-        return as_csv(self.summaries)
+        return as_csv(self._leaderboard)
 
     def __str__(self) -> str:
         leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)
@@ -164,7 +177,18 @@ class Comparison:
         return f"<div>{leaderboard}{as_html((), *self.differences_table(), self.notes)}</div>"
 
     def _paper_table(self, digits: int | None) -> PaperTable:
-        return paper_table(self.summaries, self.pairs, options=self.options, remarks=self.remarks, digits=digits)
+        return paper_table(self._leaderboard, self.pairs, options=self.options, remarks=self.remarks, digits=digits)
+
+    @property
+    def _leaderboard(self) -> Leaderboard:
+        return leaderboard_of(self.summaries, self.grouped)
+
+    def _groups_of(self, model: str) -> dict[str, Any]:
+        """The metrics of each group, as ``metrics.json`` has them; nothing without groups."""
+        if not self.grouped:
+            return {}
+        content = self.grouped[model].to_dict()
+        return {"by": content["by"], "groups": content["groups"]}
 
     def _heads(self) -> list[str]:
         return [f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items()]
@@ -178,7 +202,7 @@ def _cells(pair: PairedDifference) -> list[str]:
     """Print a difference, with as many digits as its standard error justifies."""
     return [
         "undefined" if pair.difference is None else cell(pair.difference, pair.interval),
-        "" if pair.adjusted_p is None else f"{pair.adjusted_p:.4f}",
+        pair.p_text,
         "" if pair.detectable is None else number(pair.detectable, pair.decimals),
         pair.seen or "not tested",
     ]

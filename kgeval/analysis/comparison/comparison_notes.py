@@ -1,4 +1,4 @@
-"""Notes on a comparison: what was drawn again, what is one family of tests, and what could not be tested."""
+"""Notes on a comparison: what was resampled, for how many pairs p-values are adjusted, and what was not tested."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
     tested = [pair for pair in pairs if pair.adjusted_p is not None]
     if tested:
         yield from _notes_on_family(tested, options)
+        yield from _notes_on_secondary(pairs)
     for reason in dict.fromkeys(pair.reason for pair in pairs if pair.reason):
         of = [pair for pair in pairs if pair.reason == reason]
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
@@ -25,15 +26,18 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
     """Say what the tests and intervals are of."""
     kinds = list(dict.fromkeys(pair.unit for pair in tested))
     units = " or ".join(_counted(tested, unit) for unit in kinds)
-    level = f"{100 * options.level:g} % intervals, each by itself"
-    yield f"a difference is that of model less other. {level}: had the {units} been drawn again."
     yield (
-        f"p: {options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed}), adjusted for the family of "
-        f"{_count(len(tested), 'test')} ({' × '.join(_sizes(tested))}; Holm, 1979)."
+        f"difference: the metric of model minus that of other. {100 * options.level:g} % intervals, one difference at "
+        f"a time: resampling the {units}."
+    )
+    bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
+    yield (
+        f"p: {options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed}), two-sided, "
+        f"{adjustment(tested)}.{bound}"
     )
     yield (
-        "none: no difference seen. One as large as the detectable would be seen, by a single test, on 4 of 5 test "
-        "sets; smaller ones cannot be relied on to show."
+        "none: no difference is seen. A difference as large as the detectable one is seen, by a single test, on 4 of "
+        "5 test sets."
     )
     if fewer := [pair for pair in tested if pair.draws < options.draws]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
@@ -48,22 +52,38 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
 
 def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
     """Say that no difference could be seen, however large, because the smallest p-value is too large for the family."""
-    draws = min(pair.draws for pair in tested)
-    least = len(tested) / (1 + draws)
+    worst = max(tested, key=lambda pair: pair.family / (1 + pair.draws))
+    least = worst.family / (1 + worst.draws)
     if least > options.alpha:
-        needed = math.ceil(len(tested) / options.alpha - 1e-9) - 1
+        needed = math.ceil(worst.family / options.alpha - 1e-9) - 1
         yield (
-            f"{draws:,} draws are too few for {len(tested):,} tests: no adjusted p-value can be below {least:.2g}. "
-            f"Take at least {needed:,} draws, or fewer metrics, pairs or groups."
+            f"{worst.draws:,} draws are too few for {worst.family:,} pairs: no adjusted p-value can be below "
+            f"{least:.2g}. Take at least {needed:,} draws, or compare with one --reference."
         )
 
 
-def _sizes(tested: Sequence[PairedDifference]) -> list[str]:
-    """What a family is made of."""
-    pairs = _count(len({(pair.model, pair.other) for pair in tested}), "pair")
-    metrics = _count(len({pair.name for pair in tested}), "metric")
-    groups = _count(len({str(pair.group) for pair in tested}), "group")
-    return [pairs, metrics, *([groups] if tested[0].group else [])]
+def adjustment(tested: Sequence[PairedDifference]) -> str:
+    """Say for how many pairs of models p-values are adjusted."""
+    sizes = sorted({pair.family for pair in tested})
+    if sizes[-1] == 1:
+        return "not adjusted, as one pair of models is compared"
+    number = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    of_metric = " tested by each metric" if len({pair.metric for pair in tested}) > 1 else ""
+    of_group = f" {'and ' if of_metric else 'tested '}in each group" if tested[0].group else ""
+    return f"adjusted by Holm's method (1979) for the {number} pairs of models{of_metric}{of_group}"
+
+
+def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
+    """Say which metric decides, and that nothing is adjusted for the number of metrics and groups."""
+    first, *others = dict.fromkeys(pair.name for pair in pairs)
+    groups = len({str(pair.group) for pair in pairs if pair.p is not None})
+    if others:
+        yield (
+            f"{first}, named first, decides. {', '.join(others)}: secondary; no p-value is adjusted for the number of "
+            "metrics."
+        )
+    if groups > 1:
+        yield f"no p-value is adjusted for the {groups:,} groups: of many groups, a few show a difference by chance."
 
 
 def _counted(tested: Sequence[PairedDifference], unit: str) -> str:
@@ -71,7 +91,3 @@ def _counted(tested: Sequence[PairedDifference], unit: str) -> str:
     numbers = sorted({pair.units for pair in tested if pair.unit == unit})
     plural = PLURAL[next(pair.unit for pair in tested if pair.unit == unit)]
     return f"{numbers[0]:,} {plural}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,} {plural}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.analysis.comparison.holm import holm
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.tables.rendering import as_html, as_text, number
+from kgeval.metrics.tables.rendering import as_html, as_text, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ class DatasetRanks:
                     for value, rank in zip(self.values[:, place], self.ranks[:, place], strict=True)
                 ),
                 f"{self.average_ranks[place]:.3f}",
-                f"{self.adjusted_p[self.models[place]]:.4f}" if self.models[place] in self.adjusted_p else "",
+                p_text(self.adjusted_p[self.models[place]]) if self.models[place] in self.adjusted_p else "",
             ]
             for place in order
         ]

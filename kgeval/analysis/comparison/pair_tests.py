@@ -1,4 +1,4 @@
-"""Pair tests: the differences of all pairs of models by all metrics, in each group of rows, as one family of tests."""
+"""Pair tests: the differences of all pairs of models, a family of tests for each metric and group of rows."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def paired_differences(
 ) -> tuple[PairedDifference, ...]:
     """Test all pairs of models by all metrics in all groups of rows.
 
+    The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
+
     Parameters
     ----------
     views
@@ -59,10 +61,14 @@ def paired_differences(
             for model, other in pairs:
                 found += tests.differences(model, other)
                 report(1)
-    tested = [place for place, difference in enumerate(found) if difference.p is not None]
-    adjusted = holm(np.array([found[place].p for place in tested], np.float64))
-    for place, p in zip(tested, adjusted.tolist(), strict=True):
-        found[place] = replace(found[place], adjusted_p=p)
+    families: dict[tuple[MetricName, int], list[int]] = {}
+    for place, difference in enumerate(found):
+        if difference.p is not None:
+            families.setdefault((difference.metric, place // (len(pairs) * len(names))), []).append(place)
+    for family in families.values():
+        adjusted = holm(np.array([found[place].p for place in family], np.float64))
+        for place, p in zip(family, adjusted.tolist(), strict=True):
+            found[place] = replace(found[place], adjusted_p=p, family=len(family))
     return tuple(found)
 
 

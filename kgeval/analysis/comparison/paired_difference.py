@@ -12,7 +12,7 @@ from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import Interval
 from kgeval.metrics.intervals.units import UNITS, Unit
 from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.rendering import DIGITS, number
+from kgeval.metrics.tables.rendering import DIGITS, number, p_text
 
 POWER = 0.8
 """the share of test sets on which a difference as large as the detectable one would be seen"""
@@ -50,7 +50,7 @@ class DifferenceOptions:
 
     @property
     def alpha(self) -> float:
-        """How likely any difference of the family is seen where there is none."""
+        """How likely any difference of a family is seen where there is none."""
         return 1 - self.level
 
 
@@ -81,7 +81,9 @@ class PairedDifference:
     draws: int = 0
     """how many sign flips there were"""
     adjusted_p: float | None = None
-    """the same, adjusted for all tests of the family (Holm, 1979)"""
+    """the same, adjusted for the pairs of models that are tested by this metric in this group (Holm, 1979)"""
+    family: int = 0
+    """how many pairs these are"""
     detectable: float | None = None
     """the least difference that would be seen on 4 of 5 test sets, by a single test"""
     reason: str = ""
@@ -101,6 +103,16 @@ class PairedDifference:
         if self.adjusted_p > 1 - self.level + 1e-12 or not self.difference:
             return "none"
         return "better" if (self.difference > 0) == self.metric.metric.increasing else "worse"
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether no draw gave a difference as large, so that the adjusted p-value is this number or less."""
+        return self.adjusted_p is not None and self.adjusted_p < min(1.5 * self.family / (1 + self.draws), 1)
+
+    @property
+    def p_text(self) -> str:
+        """The adjusted p-value for people; empty where nothing was tested."""
+        return "" if self.adjusted_p is None else p_text(self.adjusted_p, is_bound=self.is_bound)
 
     @property
     def decimals(self) -> int:
@@ -128,8 +140,11 @@ class PairedDifference:
             "high": self.interval and self.interval.high,
             "standard_error": self.interval and self.interval.standard_error,
             "p": self.p,
+            "p_is_bound": self.p is not None and self.p < 1.5 / (1 + self.draws),
             "draws": self.draws,
             "adjusted_p": self.adjusted_p,
+            "adjusted_p_is_bound": self.is_bound,
+            "family": self.family,
             "detectable": self.detectable,
             "rows": self.rows,
             "units": self.units,

@@ -61,8 +61,8 @@ def command(
     """Compare models on the same test triples: run directories, folders of several models, or files of ranks.
 
     A RUN is a path or NAME=PATH. Each pair of models has, by each metric, its difference with an interval, the p-value
-    of sign flips per unit, adjusted for all tests of the call (Holm), and the least difference that this test set
-    would show.
+    of sign flips per unit, adjusted for the pairs of models by this metric in this group (Holm), and the least
+    difference that this test set would show. The metric named first decides; the others are secondary.
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
@@ -97,7 +97,10 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     else:
         show_comparison(comparison.summaries)
         show_differences(comparison)
-    show_notes([*comparison.notes, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
+    # Papers have their notes on tests below the table, and CSV has no differences.
+    leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
+    shown = comparison.notes if form in ("text", "json", "html") else leaderboard_alone
+    show_notes([*shown, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
 
 
 def _written(comparison: Comparison, form: str) -> str:

@@ -71,7 +71,9 @@ class UnitScatter:
             raise NoInterval(f"few {PLURAL[self.unit]} carry it, and its values have no bounds")
         if ends[0] == ends[1]:
             raise NoInterval("no rank could have been another")
-        low, high = (float((1 - doubt) * end + doubt * of_bounded) for end, of_bounded in zip((low, high), ends))
+        low, high = (
+            float((1 - doubt) * end + doubt * of_bounded) for end, of_bounded in zip((low, high), ends, strict=True)
+        )
         return Interval(min(low, value), max(high, value), level, self.unit, count, BOUNDED, error)
 
 

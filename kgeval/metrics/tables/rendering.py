@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -44,6 +45,17 @@ def cell(value: float | None, interval: Interval | None, digits: int | None = No
     if abs(above - below) <= 1e-9 * (interval.high - interval.low):
         return f"{number(value, places)} ± {number(above, places)}"
     return f"{number(value, places)} ({number(interval.low, places)}–{number(interval.high, places)})"
+
+
+def p_text(p: float, *, is_bound: bool = False) -> str:
+    """Format a p-value; one that is only known to be no larger, because no draw was as extreme, as ``≤``.
+
+    >>> p_text(0.00914), p_text(0.0045, is_bound=True), p_text(0.00031, is_bound=True), p_text(1e-9)
+    ('0.0091', '≤ 0.0045', '≤ 0.0004', '< 0.0001')
+    """
+    if is_bound:  # rounded up, or it would claim more
+        return f"≤ {math.ceil(p * 10_000 - 1e-6) / 10_000:.4f}"
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 def as_text(heads: Iterable[str], columns: Sequence[str], rows: Rows, notes: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from kgeval.reports.charts.records import records
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [10, 4])
-"""so that lines are told apart without colour too"""
-
 
 def distribution(
-    points: pd.DataFrame, palette: Palette = LIGHT, *, title: Any = "", width: Any = 640, legend: bool = True
+    points: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: Any = "",
+    width: Any = 640,
+    legend: bool = True,
 ) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
@@ -27,6 +31,8 @@ def distribution(
         columns model, k and share (of ranks ≤ k); every k for every model
     palette
         the colours
+    baselines
+        the models that are grey
     title
         what the picture shows
     width
@@ -37,9 +43,13 @@ def distribution(
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
     named = altair.Legend(symbolType="stroke", symbolSize=220) if legend and len(models) > 1 else None
-    colors, dashes = palette.of_models(len(models)), [DASHES[index % len(DASHES)] for index in range(len(models))]
-    color = altair.Color("model:N", scale=altair.Scale(domain=models, range=colors), legend=named)
-    dash = altair.StrokeDash("model:N", scale=altair.Scale(domain=models, range=dashes), legend=named)
+    looks = palette.looks(models, baselines).values()
+    color = altair.Color(
+        "model:N", scale=altair.Scale(domain=models, range=[look.color for look in looks]), legend=named
+    )
+    dash = altair.StrokeDash(
+        "model:N", scale=altair.Scale(domain=models, range=[look.dash for look in looks]), legend=named
+    )
     k = altair.X(
         "k:Q",
         title="k (logarithmic)",

@@ -47,7 +47,7 @@ def relations_chart(
             size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
             color=altair.Color(
                 "cardinality:N",
-                scale=altair.Scale(domain=kinds, range=palette.of_models(len(kinds))),
+                scale=altair.Scale(domain=kinds, range=[look.color for look in palette.looks(kinds).values()]),
                 legend=altair.Legend(columns=4) if any(kinds) else None,
             ),
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from kgeval.reports.charts.records import records
-from kgeval.reports.charts.theme import LIGHT, SHAPES, Palette, themed
+from kgeval.reports.charts.theme import LIGHT, Palette, themed
 from kgeval.reports.libraries import library
 
 if TYPE_CHECKING:
@@ -17,7 +18,13 @@ LANE = 13
 
 
 def slice_panel(
-    groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "", width: Any = 260, legend: bool = True
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: str = "",
+    width: Any = 260,
+    legend: bool = True,
 ) -> alt.LayerChart:
     """Draw one slice.
 
@@ -28,6 +35,8 @@ def slice_panel(
         without an interval), count and axis (the metric's title)
     palette
         the colours
+    baselines
+        the models that are grey
     title
         the slice
     width
@@ -38,8 +47,9 @@ def slice_panel(
     altair = library("altair")
     models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
     values = groups.dropna(subset=["value"])
-    look = [palette.of_models(len(models)), [SHAPES[index % len(SHAPES)] for index in range(len(models))]]
-    color, shape = (altair.Scale(domain=models, range=range_) for range_ in look)
+    looks = palette.looks(models, baselines).values()
+    color = altair.Scale(domain=models, range=[look.color for look in looks])
+    shape = altair.Scale(domain=models, range=[look.shape for look in looks])
     scale = altair.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
     named = {} if legend and len(models) > 1 else {"legend": None}
@@ -82,11 +92,13 @@ def _facts() -> list[Any]:
     ]
 
 
-def slices_chart(groups: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
+def slices_chart(
+    groups: pd.DataFrame, palette: Palette = LIGHT, *, baselines: Collection[str] = (), title: str = ""
+) -> alt.Chart:
     """Draw several slices, told apart by the column ``slice``, side by side."""
     altair = library("altair")
     names = groups["slice"].unique()
-    panels = [slice_panel(groups[groups["slice"] == name], palette, title=name) for name in names]
+    panels = [slice_panel(groups[groups["slice"] == name], palette, baselines=baselines, title=name) for name in names]
     return themed(
         altair.concat(*panels, columns=2, spacing=30)
         .resolve_legend(color="shared", shape="shared")

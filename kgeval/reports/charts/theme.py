@@ -1,7 +1,8 @@
-"""The look of all charts: two palettes of the Okabe-Ito colours, thin lines, one typeface, nothing that is not data."""
+"""The look of all charts: colours, shapes and dashes of models, thin lines, one typeface, nothing that is not data."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,36 @@ LABEL_WIDTH = 150
 ROOM = {"left": 2, "top": 2, "right": 12, "bottom": 2}
 """pixels around a chart in a page, so that the last number of an axis is whole"""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-"""so that models are told apart without colour too"""
+SHAPES = (
+    "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z",  # circle
+    "M-.9,-.9H.9V.9H-.9Z",  # square
+    "M0,-1L1,.9H-1Z",  # triangle
+    "M0,-1.1L.85,0L0,1.1L-.85,0Z",  # diamond
+    "M-.35,-1H.35V-.35H1V.35H.35V1H-.35V.35H-1V-.35H-.35Z",  # cross
+    "M0,1L1,-.9H-1Z",  # triangle that points down
+    "M-.9,-1H.9L-.9,1H.9Z",  # hourglass
+)
+"""of the models' dots, as SVG paths around 0; 7, which 12 does not divide: 84 models differ in shape or colour"""
+
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [14, 4], [10, 2, 2, 2, 2, 2], [4, 6])
+"""of the models' lines, likewise"""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What tells a model from the others in all charts."""
+
+    color: str
+    shape: str
+    dash: list[int]
 
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a chart; those that people tell apart who see no red or no green (Okabe and Ito, 2008)."""
+    """The colours of a chart.
+
+    Twelve of models: any two differ for people who see no red, no green or no blue, and two of one shape differ most.
+    """
 
     ink: str
     muted: str
@@ -33,33 +57,55 @@ class Palette:
     """None lets what is behind the chart through"""
     models: tuple[str, ...]
 
-    def of_models(self, count: int) -> list[str]:
-        """Return a colour for each model; beyond six they repeat, and shapes tell."""
-        return [self.models[index % len(self.models)] for index in range(count)]
+    def looks(self, models: Iterable[str], baselines: Collection[str] = ()) -> dict[str, Look]:
+        """Give each model a colour, a shape and a dash; baselines are grey.
+
+        >>> [look.color for look in LIGHT.looks(["a", "floor", "b"], baselines=["floor"]).values()]
+        ['#0072b2', '#5f6770', '#d55e00']
+        """
+        found, numbers = {}, {False: 0, True: 0}
+        for model in models:
+            grey = model in baselines
+            number = numbers[grey]
+            numbers[grey] += 1
+            color = self.muted if grey else self.models[number % len(self.models)]
+            found[model] = Look(color, SHAPES[number % len(SHAPES)], DASHES[number % len(DASHES)])
+        return found
 
 
 LIGHT = Palette(
-    "#1b1f24", "#5f6770", "#e3e6ea", "#ffffff", ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#1b1f24")
+    "#1b1f24",
+    "#5f6770",
+    "#e3e6ea",
+    "#ffffff",
+    (
+        *("#0072b2", "#d55e00", "#009e73", "#0c24fc", "#9c0000", "#c078a8"),
+        *("#8430d8", "#6c0c24", "#9c78fc", "#48246c", "#a85448", "#30249c"),
+    ),
 )
 
 PAGE = Palette(
-    "var(--ink)", "var(--muted)", "var(--line)", None, tuple(f"var(--model-{number})" for number in range(1, 7))
+    "var(--ink)",
+    "var(--muted)",
+    "var(--line)",
+    None,
+    tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models))),
 )
 """the colours that the page's style sheet has, which change with light and dark and on paper"""
 
 
 IN_PAGE = (
     {getattr(LIGHT, name): getattr(PAGE, name) for name in ("ink", "muted", "line")}
-    | dict(zip(LIGHT.models[:5], PAGE.models, strict=False))
+    | dict(zip(LIGHT.models, PAGE.models, strict=True))
     | {"#ffffff": "var(--paper)"}
 )
-"""the colours of the page, by those of pictures; the sixth of the models is ink"""
+"""the colours of the page, by those of pictures"""
 
 
 def in_page(spec: Any) -> Any:
     """Give the specification of a finished picture the colours of the page.
 
-    >>> in_page({"mark": {"color": "#0072B2", "size": 3}})
+    >>> in_page({"mark": {"color": "#0072b2", "size": 3}})
     {'mark': {'color': 'var(--model-1)', 'size': 3}}
     """
     if isinstance(spec, dict):

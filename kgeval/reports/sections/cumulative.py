@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.charts.distribution import DASHES, distribution
+from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.theme import PAGE
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
@@ -29,7 +29,7 @@ FACTORS = (100.0, 10.0, 2.0)
 def cumulative(study: Study) -> Section:
     """Show Hits@k for all k, and the changes of ranks between each two models."""
     points = cumulative_points(study)
-    chart = distribution(points, PAGE, width="container", legend=False)
+    chart = distribution(points, PAGE, baselines=study.baselines, width="container", legend=False)
     changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
     shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
@@ -38,7 +38,7 @@ def cumulative(study: Study) -> Section:
         "Ranks",
         ranks_title(study),
         {
-            "models": list(zip(study.names, DASHES * len(study.names), strict=False)),
+            "models": PAGE.looks(study.names, study.baselines),
             "changes": changes,
             "largest": int(points["k"].max()),
         },

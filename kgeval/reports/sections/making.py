@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from kgeval.protocols.protocol import protocol_of
@@ -12,6 +15,9 @@ from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 from kgeval.run_directory.contents import CONFIG
+
+SCREENS = ("bfloat16", "float32", "int8")
+"""the kernels that discard candidates in low precision before the others are scored"""
 
 CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, version = {%s}, license = {MIT}}"
 
@@ -40,7 +46,7 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     facts = [("Ranks of", str(model.table.provenance))]
     if model.seeds:
         seeds = ", ".join(isolated(run.name) for run in model.seeds)
-        facts.append(("Seeds", f"{seeds}; all else here is of {model.folder or 'the run in the middle'}"))
+        facts.append(("Seeds", f"{seeds}; all else here is of {_place(model) or 'the run with the middle MRR'}"))
     about, dataset = model.manifest.get("model", {}), model.manifest.get("dataset", {})
     if "formula" in about:
         facts.append(("Formula", str(about["formula"])))
@@ -49,16 +55,77 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     if seconds := model.manifest.get("seconds"):
         facts.append(("Seconds", ", ".join(f"{what} {took:g}" for what, took in seconds.items())))
     if kernel := model.manifest.get("ranking", {}).get("kernel"):
-        facts.append(("Kernel", str(kernel)))
+        facts.append(("Ranks", _counting(str(kernel))))
     if versions := model.manifest.get("versions"):
         facts.append(("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())))
     if time := model.manifest.get("time"):
         facts.append(("Evaluated", str(time)))
-    config = yaml.safe_dump(dict(model.config), sort_keys=False, allow_unicode=True) if model.config else ""
+    shown = _relative(dict(model.config), model.folder)
     return {
         "name": model.name,
-        "facts": facts,
-        "notes": [*model.remarks, *model.table.notes],
-        "config": config,
-        "again": f"kgeval run {model.folder / CONFIG} --force" if config and model.folder else "",
+        "facts": [(name, _without_paths(fact, model)) for name, fact in facts],
+        "notes": [_without_paths(note, model) for note in (*model.remarks, *model.table.notes)],
+        "config": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True) if model.config else "",
+        "again": _again(model),
     }
+
+
+def _counting(kernel: str) -> str:
+    """Say how the ranks were counted, and that low precision decides none of them."""
+    first = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
+    return f"exact, from scores compared in float64{first if kernel in SCREENS else f' (kernel {kernel})'}"
+
+
+def _again(model: EvaluatedModel) -> str:
+    """The command that does a run again; empty of ranks that ``kgeval run`` did not make."""
+    config = model.config
+    runs = {"dataset", "model"} <= config.keys() and "evaluator" not in config
+    return f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs and model.folder else ""
+
+
+def _place(model: EvaluatedModel) -> str:
+    """The run directory as seen from the working directory or, of one elsewhere, from the folder that it is in."""
+    if model.folder is None:
+        return ""
+    place = os.path.relpath(model.folder)
+    place = model.folder.absolute().name if place.startswith("..") else place
+    return f"./{place}" if place.startswith("-") else place
+
+
+def _relative(content: Any, folder: Path | None) -> Any:
+    """Replace absolute paths in a configuration: pages are passed on, and tell nobody where things lay.
+
+    >>> _relative({"model": {"path": "/home/me/runs/ck"}, "seed": 0}, Path("/home/me/runs/a"))
+    {'model': {'path': '../ck'}, 'seed': 0}
+    """
+    if isinstance(content, dict):
+        return {name: _relative(part, folder) for name, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [_relative(part, folder) for part in content]
+    return _relative_path(content, folder) if isinstance(content, str) and Path(content).is_absolute() else content
+
+
+def _relative_path(path: str, folder: Path | None) -> str:
+    """Write a path as seen from a run directory; its last two parts where both have no more than the root in common."""
+    if folder is None or os.path.commonpath([path, folder.absolute()]) == Path(path).anchor:
+        return "/".join(["…", *Path(path).parts[1:][-2:]])
+    return os.path.relpath(path, folder)
+
+
+def _without_paths(text: str, model: EvaluatedModel) -> str:
+    """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
+    files = [
+        *model.manifest.get("sha256", {}),
+        *_paths_in(dict(model.config)),
+        *([model.folder] if model.folder else []),
+    ]
+    known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
+    for place in sorted(known - {os.sep}, key=len, reverse=True):
+        text = text.replace(place, _relative_path(place, model.folder))
+    return text
+
+
+def _paths_in(content: Any) -> list[str]:
+    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
+    own = [content] if isinstance(content, str) and Path(content).is_absolute() else []
+    return [*own, *(path for part in parts for path in _paths_in(part))]

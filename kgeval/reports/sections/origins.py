@@ -10,7 +10,7 @@ from kgeval.metrics.intervals.units import PLURAL
 from kgeval.reports.breakdown import relation_scores, slice_scores
 from kgeval.reports.charts.relations import relations_chart
 from kgeval.reports.charts.slices import slice_panel
-from kgeval.reports.charts.theme import PAGE, SHAPES, themed
+from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
@@ -26,7 +26,8 @@ def origins(study: Study) -> Section:
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
-        panels[f"slice-{name}"] = themed(slice_panel(own, PAGE, width="container", legend=False), PAGE)
+        panel = slice_panel(own, PAGE, baselines=study.baselines, width="container", legend=False)
+        panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
     second = 1 if len(study.names) > 1 else 0
     picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
@@ -39,7 +40,7 @@ def origins(study: Study) -> Section:
     }
     content = {
         "panels": captions,
-        "models": list(zip(study.names, SHAPES * len(study.names), strict=False)),
+        "models": PAGE.looks(study.names, study.baselines),
         "dataset": study.dataset is not None,
         "relations": relations_title(study, relations),
         "unit": PLURAL[study.unit],
@@ -72,7 +73,7 @@ def relations_title(study: Study, relations: pd.DataFrame) -> str:
     if len(study.names) == 1:
         return f"{len(relations):,} relations: their MRR, and how many test triples they have"
     better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])
-    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations"
+    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations (counted, not tested)"
 
 
 def _display(study: Study, label: str) -> str:
@@ -86,9 +87,10 @@ def slices_title(study: Study, groups: pd.DataFrame) -> str:
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
+            run = ", the run of the middle seed," if study.models[0].seeds else ""
             return (
-                f"{isolated(study.names[0])} is weakest on {low['group']} {_kind(name)} (MRR {low['value']:.3f}) "
-                f"and strongest on {high['group']} (MRR {high['value']:.3f})"
+                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {_kind(name)} "
+                f"({low['value']:.3f}), its highest on {high['group']} ({high['value']:.3f}): their intervals are apart"
             )
     return "Where the result comes from"
 

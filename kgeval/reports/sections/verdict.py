@@ -1,10 +1,11 @@
-"""The verdict: one sentence for each two models, in words, with what makes it more than noise."""
+"""The verdict: one sentence for each two models, made of the test of their difference, and what that test is."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.comparison_notes import adjustment
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.units import PLURAL
@@ -39,52 +40,61 @@ def verdicts(study: Study) -> list[Verdict]:
 
 
 def basis(study: Study) -> str:
-    """Say what intervals and p-values of the verdicts are of."""
+    """Say by which test the verdicts are reached."""
     if study.comparison is None or not study.comparison.family:
         return ""
-    options, family = study.comparison.options, study.comparison.family
-    middle = " Of a model with seeds, these are of the run in the middle." if study.has_seeds else ""
+    options = study.comparison.options
+    tested = [pair for pair in study.comparison.pairs if pair.p is not None]
+    seeds = " Of several seeds the mean is compared; the seeds are not resampled." if study.has_seeds else ""
     return (
-        f"Differences on the same triples. {100 * options.level:g} % intervals: had the {PLURAL[options.unit]} been "
-        f"drawn again. p: by {options.draws:,} sign flips per {options.unit}, adjusted for "
-        f"{'one pair' if family == 1 else f'all {family} pairs'} (Holm, 1979).{middle}"
+        f"Each statement is a test of the difference in {short_title(tested[0].metric)} on the same "
+        f"{tested[0].units:,} {PLURAL[options.unit]}: {options.draws:,} sign flips per {options.unit}, two-sided; p is "
+        f"{adjustment(tested)}. Intervals: {100 * options.level:g} %, one difference at a time, resampling "
+        f"{PLURAL[options.unit]}.{seeds}"
     )
 
 
 def sentence_of(pair: PairedDifference, ahead: tuple[int, int] | None = None) -> str:
     """Put a difference into words, and in how many of how many pairs of seeds the model is ahead of the other."""
-    metric, model, other = short_title(pair.metric), isolated(pair.model), isolated(pair.other)
+    mean = "mean " if ahead else ""
+    metric, model, other = f"{mean}{short_title(pair.metric)}", isolated(pair.model), isolated(pair.other)
     in_seeds = f" {model} is ahead in {ahead[0]:,} of {ahead[1]:,} pairs of seeds." if ahead else ""
     always = ahead is not None and ahead[0] == {"better": ahead[1], "worse": 0}.get(pair.seen)
     if pair.seen in ("better", "worse"):
         change = signed(number(pair.difference, pair.decimals))
         ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
         between = " to ".join(signed(number(end, pair.decimals)) for end in ends)
-        why = "; ".join(part for part in (between, p_value(pair)) if part)
+        why = "; ".join(
+            part for part in (between and f"{100 * pair.level:g} % interval {between}", p_value(pair)) if part
+        )
         found = f"{metric} {change} ({why})."
         if always:
             return f"{model} is {pair.seen} than {other}, with every seed: {found}"
         return f"{model} is {pair.seen} than {other}: {found}{in_seeds}"
     if pair.seen == "none" and pair.detectable is not None:
         least = number(pair.detectable, pair.decimals)
-        none = f"no difference in {metric} seen; one of {least} or more would be, mostly"
-        return f"{model} and {other}: {none}.{in_seeds}"
+        none = f"no difference in {metric} is seen ({p_value(pair)})"
+        return f"{model} and {other}: {none}; a single test sees a difference of {least} on 4 of 5 test sets.{in_seeds}"
     return f"{model} and {other}: {pair.verdict}.{in_seeds}"
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:
-    """Name the kinds of queries on which the better of two models is worse, or not seen to be better."""
-    tables = {name: table for name, table in study.sliced.items() if name in (pair.model, pair.other)}
-    if any("cardinality" not in table.columns for table in tables.values()):
+    """Name the kinds of queries on which the better of two models is worse, or not seen to be better.
+
+    All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
+    """
+    tables = study.sliced
+    if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
         groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), unit=study.unit, ties=study.ties)
     except MetricError:  # they may differ in what was allowed above
         return ""
+    models = (pair.model, pair.other)
     clauses = [
         f"{words} {_listed(unlike)}"
         for seen, words in (("worse", "worse on"), ("none", "no difference seen on"))
-        if (unlike := [one for one in groups.pairs if one.seen == seen])
+        if (unlike := [one for one in groups.pairs if one.seen == seen and (one.model, one.other) == models])
     ]
     text = "; ".join(clauses)
     return f" {text[0].upper()}{text[1:]}." if text else ""
@@ -106,6 +116,5 @@ def signed(number: str) -> str:
 
 
 def p_value(pair: PairedDifference) -> str:
-    """Write an adjusted p-value."""
-    p = pair.adjusted_p if pair.adjusted_p is not None else 1.0
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    """Write an adjusted p-value, as ``kgeval compare`` does."""
+    return f"p {pair.p_text}" if pair.p_text[:1] in "≤<" else f"p = {pair.p_text}"

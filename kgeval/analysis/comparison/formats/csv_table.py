@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
 
-from kgeval.metrics.tables.rank_summary import RankSummary, shared_columns
+from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, value_of
 
 
-def as_csv(summaries: Mapping[str, RankSummary]) -> str:
-    """Write a row for each model; an undefined metric is an empty cell."""
-    names = shared_columns(summaries)
+def as_csv(board: Leaderboard) -> str:
+    """Write a row for each model, in each group; an undefined metric is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", *(name.base if name.side == "both" else str(name) for name in names)])
-    for model, summary in summaries.items():
-        values = (summary.groups[0].values[name.of_part(summary.pooled)] for name in names)
-        writer.writerow([model, *("" if value is None else repr(value) for value in values)])
+    columns = [name.base if name.side == "both" else str(name) for name in board.names]
+    writer.writerow([*board.by, "model", *columns])
+    for row in board.rows:
+        values = (value_of(row.group, name) for name in board.names)
+        writer.writerow([*board.key_of(row), *("" if value is None else repr(value) for value in values)])
     return text.getvalue()

@@ -51,12 +51,15 @@ PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunit
 
 def as_latex(table: PaperTable) -> str:
     """Write a table for a document with the packages ``booktabs`` and ``siunitx``."""
-    of_labels = "l" if max(map(len, table.models), default=0) <= LONGEST else WRAPPED
-    columns = " ".join([of_labels, *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
-    head = ["{Model}", *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns)]
+    labels = ["l" if max(map(len, own), default=0) <= LONGEST else WRAPPED for own in zip(*table.rows, strict=True)]
+    columns = " ".join([*labels, *(f"S[{_digits(column)},detect-weight]" for column in table.columns)])
+    head = [
+        *(f"{{{escape(key)}}}" for key in table.keys),
+        *(f"{{{escape(f'{column.title} {column.arrow}'.rstrip())}}}" for column in table.columns),
+    ]
     rows = [
-        [escape(model), *(_cell(column.cells[place], column) for column in table.columns)]
-        for place, model in enumerate(table.models)
+        [*map(escape, row), *(_cell(column.cells[place], column) for column in table.columns)]
+        for place, row in enumerate(table.rows)
     ]
     lines = [
         PREAMBLE,

@@ -9,11 +9,11 @@ from kgeval.analysis.comparison.formats.paper_table import PaperCell, PaperTable
 
 def as_markdown(table: PaperTable) -> str:
     """Write a table, its caption above and its notes below it."""
-    head = ["Model", *(f"{column.title} {column.arrow}".rstrip() for column in table.columns)]
-    rule = [":--", *("--:" for _ in table.columns)]
+    head = [*map(escape_markdown, table.keys), *(f"{column.title} {column.arrow}".rstrip() for column in table.columns)]
+    rule = [*(":--" for _ in table.keys), *("--:" for _ in table.columns)]
     rows = [
-        [escape_markdown(model), *(_cell(column.cells[place]) for column in table.columns)]
-        for place, model in enumerate(table.models)
+        [*map(escape_markdown, row), *(_cell(column.cells[place]) for column in table.columns)]
+        for place, row in enumerate(table.rows)
     ]
     lines = [f"{escape_markdown(table.caption)}", "", *map(_row, [head, rule, *rows])]
     return "\n".join([*lines, *(["", escape_markdown(" ".join(table.notes))] if table.notes else [])]) + "\n"

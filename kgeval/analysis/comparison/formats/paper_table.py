@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from kgeval.analysis.comparison.comparison_notes import adjustment
+from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, ModelRow, interval_of, value_of
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.metrics.tables.metric_titles import ARROWS, short_title
 from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.rank_summary import RankSummary, shared_columns
+from kgeval.metrics.tables.rank_summary import RankSummary
 from kgeval.metrics.tables.rendering import DIGITS, cell
 
 
@@ -31,23 +34,26 @@ class PaperColumn:
     arrow: str
     """``"↑"``, ``"↓"``, or empty where the metric says nothing about quality"""
     cells: tuple[PaperCell, ...]
-    """one for each model"""
+    """one for each row"""
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Models by metrics."""
+    """Models by metrics, group by group."""
 
     caption: str
     """what the numbers are of"""
-    models: tuple[str, ...]
+    keys: tuple[str, ...]
+    """the titles of what names a row: the columns of the groups, and the model"""
+    rows: tuple[tuple[str, ...], ...]
+    """what names each row, likewise"""
     columns: tuple[PaperColumn, ...]
     notes: tuple[str, ...]
     """what bold and underlined numbers are, and how the models' ranks differ"""
 
 
 def paper_table(
-    summaries: Mapping[str, RankSummary],
+    board: Leaderboard,
     pairs: Sequence[PairedDifference],
     *,
     options: DifferenceOptions,
@@ -58,40 +64,47 @@ def paper_table(
 
     Parameters
     ----------
-    summaries, pairs, options, remarks
-        those of the comparison
+    board, pairs, options, remarks
+        the rows of the comparison, and what it has else
     digits
         after the point; by default as many as the intervals of differences justify
     """
-    columns = tuple(_column(name, summaries, pairs, digits) for name in shared_columns(summaries))
+    columns = tuple(_column(name, board, pairs, digits) for name in board.names)
     cells = [one for column in columns for one in column.cells]
-    notes = ["Bold: the best."] if any(one.best for one in cells) else []
+    of_group = " of its group" if board.by else ""
+    notes = [f"Bold: the best in the column{of_group}."] if any(one.best for one in cells) else []
     if any(one.near for one in cells):
-        notes.append(_note_on_near(options, sum(pair.p is not None for pair in pairs)))
-    return PaperTable(_caption(summaries), tuple(summaries), columns, (*notes, *remarks))
+        notes.append(_note_on_near(options, [pair for pair in pairs if pair.p is not None]))
+    rows = tuple(tuple(board.key_of(row)) for row in board.rows)
+    keys = (*(name.capitalize() for name in board.by), "Model")
+    return PaperTable(_caption(board.summaries), keys, rows, columns, (*notes, *remarks))
 
 
-def _column(
-    name: MetricName, summaries: Mapping[str, RankSummary], pairs: Sequence[PairedDifference], digits: int | None
-) -> PaperColumn:
-    own = {model: (summary.groups[0], name.of_part(summary.pooled)) for model, summary in summaries.items()}
-    values = {model: group.values[of_model] for model, (group, of_model) in own.items()}
-    intervals = {model: group.intervals.get(of_model) for model, (group, of_model) in own.items()}  # of estimates
-    of_metric = [pair for pair in pairs if pair.metric == name and not pair.group]
+def _column(name: MetricName, board: Leaderboard, pairs: Sequence[PairedDifference], digits: int | None) -> PaperColumn:
+    of_metric = [pair for pair in pairs if pair.metric == name]
     places = _justified(of_metric) if digits is None else digits
+    cells: list[PaperCell] = []
+    for key, rows in groupby(board.rows, lambda row: row.group.key):
+        cells += _cells(name, list(rows), [pair for pair in of_metric if pair.group == key], places)
+    return PaperColumn(short_title(name), ARROWS[name.metric.increasing], tuple(cells))
+
+
+def _cells(
+    name: MetricName, rows: Sequence[ModelRow], pairs: Sequence[PairedDifference], places: int
+) -> Iterator[PaperCell]:
+    """Lay a metric of the models in one group out, and mark the best and what is not seen to be worse."""
+    values = {row.model: value_of(row.group, name) for row in rows}
     increasing, known = name.metric.increasing, [value for value in values.values() if value is not None]
     best = None if increasing is None or len(known) < 2 else (max if increasing else min)(known)
     leaders = [model for model, value in values.items() if value is not None and value == best]
-    unseen = [{pair.model, pair.other} for pair in of_metric if pair.seen == "none"]
-    cells = tuple(
-        PaperCell(
-            "" if value is None else cell(value, intervals[model], places),
+    unseen = [{pair.model, pair.other} for pair in pairs if pair.seen == "none"]
+    for model, group in rows:
+        value = values[model]
+        yield PaperCell(
+            "" if value is None else cell(value, interval_of(group, name), places),
             best=model in leaders,
             near=bool(leaders) and model not in leaders and {model, leaders[0]} in unseen,
         )
-        for model, value in values.items()
-    )
-    return PaperColumn(short_title(name), ARROWS[increasing], cells)
 
 
 def _justified(pairs: Sequence[PairedDifference]) -> int:
@@ -99,12 +112,11 @@ def _justified(pairs: Sequence[PairedDifference]) -> int:
     return min((pair.decimals for pair in pairs if pair.interval is not None), default=DIGITS)
 
 
-def _note_on_near(options: DifferenceOptions, family: int) -> str:
-    """Say by which test, of which unit and family, a difference was not seen."""
-    tests = f"the family of {family} tests" if family > 1 else "this one test"
+def _note_on_near(options: DifferenceOptions, tested: Sequence[PairedDifference]) -> str:
+    """Say by which test, of which unit and for how many pairs of models, a difference was not seen."""
     return (
-        f"Underlined: no difference to the best seen ({options.draws:,} sign flips per {options.unit}, two-sided, "
-        f"p > {options.alpha:.2g} adjusted for {tests}; Holm, 1979)."
+        f"Underlined: no difference to the best is seen ({options.draws:,} sign flips per {options.unit}, two-sided, "
+        f"p > {options.alpha:.2g}; {adjustment(tested)})."
     )
 
 

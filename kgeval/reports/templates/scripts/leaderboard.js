@@ -1,17 +1,10 @@
-// Sort the leaderboard by a click on a column; what is undefined stays last. The best of each column is bold.
+// Sort the leaderboard by a click on a column; what is undefined stays last.
 {
   const table = document.querySelector(".leaderboard");
   const body = table.tBodies[0];
   const headers = [...table.tHead.rows[0].cells];
   const value = (row, column) => row.cells[column].dataset.sort;
   const number = (row, column) => (value(row, column) === "" ? NaN : Number(value(row, column)));
-
-  headers.slice(1).forEach((_, index) => {
-    const rows = [...body.rows].filter((row) => !row.classList.contains("baseline"));
-    const best = Math.max(...rows.map((row) => number(row, index + 1)).filter((one) => !isNaN(one)));
-    if (rows.length > 1)
-      for (const row of rows) if (number(row, index + 1) === best) row.cells[index + 1].classList.add("best");
-  });
 
   function sort(column) {
     const descending = headers[column].getAttribute("aria-sort") !== "descending" && column > 0;

@@ -33,7 +33,7 @@ page.then(async ({ charts: specs, relations: data }) => {
     dots.encoding.y.title = `MRR of ${isolated(data.models[one])} ↑`;
     const better = data.values[one].filter((value, index) => value > data.values[other][index]).length;
     document.getElementById("relations-title").textContent =
-      `${isolated(data.models[one])} is ahead of ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations`;
+      `${isolated(data.models[one])} is ahead of ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations (counted, not tested)`;
     await draw(figure, spec);
     listen();
   }
