@@ -122,6 +122,11 @@ CORRUPTION = click.option(
 CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
 
 
+_DATASET = click.option(
+    "--dataset", help="A folder in any known layout, or a PyKEEN name.  [default: of a run, the one that it tells]"
+)
+
+
 def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the checkpoint and the dataset of a command, how both are read, and ``--set`` for any further key."""
     return model_and_dataset_alone(CHECKPOINT_FORMAT(command))
@@ -129,15 +134,13 @@ def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
-    dataset = click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
-    return click.argument("checkpoint")(dataset(_how_both_are_read(command)))
+    return click.argument("checkpoint", metavar="CHECKPOINT_OR_RUN")(_DATASET(_how_both_are_read(command)))
 
 
 def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command that takes a run too, which knows its dataset."""
-    dataset = click.option("--dataset", help="Of a checkpoint: a folder in any known layout, or a PyKEEN name.")
     return click.argument("source", metavar="RUN_OR_CHECKPOINT")(
-        dataset(_how_both_are_read(CHECKPOINT_FORMAT(command)))
+        _DATASET(_how_both_are_read(CHECKPOINT_FORMAT(command)))
     )
 
 

@@ -78,7 +78,7 @@ from kgeval.cli.shared_options import (
 @JSON
 def command(
     checkpoint: str,
-    dataset: str,
+    dataset: str | None,
     out: Path | None,
     force: bool,
     fail_under: dict[str, float],

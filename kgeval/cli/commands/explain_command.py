@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
+def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
 
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph

@@ -46,7 +46,7 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     from kgeval.data.loading import load_dataset
     from kgeval.errors import DatasetError
     from kgeval.paths import exists_safely
-    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, is_run, is_several
+    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, STAGE, is_run, is_several, progress_of
 
     place = Path(path)
     if exists_safely(place) and (is_run(place) or is_several(place)):
@@ -56,11 +56,17 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
         return {**interrupted, **_ranks(place)}
     if exists_safely(place) and (place / LABELS).is_file():
         return {**interrupted, **_labels(place)}
+    if exists_safely(place) and (place / STAGE).is_dir():
+        return {**interrupted, "notes": [progress_of(place).strip()]}
     if place.suffix == ".parquet" and exists_safely(place):
         return {"table": path, **_ranks(place)}
     if exists_safely(place) and any(reader.recognises(place) for reader in formats().values()):
         graph = None if dataset is None else load_dataset(dataset)
         return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
+    if exists_safely(place) and place.is_dir() and not any(known.recognises(place) for known in layouts().values()):
+        runs = _runs(place)
+        if runs["models"] or runs["unfinished"]:
+            return {"runs": path, **runs}
     try:
         return {"dataset": path, **_dataset(path, names)}
     except DatasetError as error:
@@ -83,15 +89,19 @@ def _run(folder: Path) -> dict[str, Any]:
 
 
 def _runs(folder: Path) -> dict[str, Any]:
-    """Describe the runs of several models."""
-    from kgeval.run_directory.contents import is_run, read_common_table
+    """Describe the runs inside a folder."""
+    from kgeval.run_directory.contents import METRICS, is_several, read_common_table, read_json
+    from kgeval.run_directory.folders import runs_in, unfinished_in
 
-    table = read_common_table(folder)
+    table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "notes": []}
+    contents = table["models"] | {name: read_json(path / METRICS) for name, path in runs_in(folder).items()}
+    unfinished = unfinished_in(folder)
     models = {
-        name: {"complete": is_run(folder / name), "metrics": content.get("metrics", {})}
-        for name, content in table["models"].items()
+        name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
+        for name, content in contents.items()
     }
-    return {"models": models, **{key: table[key] for key in ("failed", "unfinished", "notes")}}
+    others = [name for name in unfinished if name not in models]
+    return {"models": models, "failed": table["failed"], "unfinished": others, "notes": table["notes"]}
 
 
 def _ranks(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from kgeval.cli.shared_options import (
     BY,
     DIGITS,
     FAIL_UNDER,
+    FOLDER,
     JSON,
     METRIC,
     NAMES,
@@ -23,7 +24,7 @@ from kgeval.cli.shared_options import (
 
 
 @click.command("summarize")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FOLDER)
 @import_options
 @METRIC
 @policies(stored=True)
@@ -51,7 +52,7 @@ def command(
 ) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
-    Of several models, give the directory that holds their runs.
+    Of several models, give a directory with their runs in it, up to three levels deep.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
     classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
@@ -60,12 +61,12 @@ def command(
     Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
-    from kgeval.run_directory.contents import is_several
+    from kgeval.run_directory.folders import holds_runs
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
     options = {name: value for name, value in further.items() if value is not None and value != ()}
     options |= interval_block(settings)
-    if is_several(run):
+    if holds_runs(run):
         _summarize_several(run, metrics, options, fail_under, as_json=as_json)
     else:
         _summarize_one(run, metrics, options, fail_under, names=names, as_json=as_json)
@@ -110,18 +111,20 @@ def _summarize_one(
 def _summarize_several(
     folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: dict[str, float], *, as_json: bool
 ) -> None:
-    """Show the metrics of several models' runs side by side."""
+    """Show the metrics of the runs inside a folder side by side."""
     from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.contents import read_common_table
+    from kgeval.run_directory.contents import is_several, read_common_table
+    from kgeval.run_directory.folders import unfinished_in
     from kgeval.runs.fail_under import refuse_shortfalls
     from kgeval.runs.outcome import common_table
-    from kgeval.runs.resume import read_outcomes, read_unfinished
+    from kgeval.runs.resume import read_outcomes
     from kgeval.runs.stored_result import ungrouped
 
     outcomes = read_outcomes(folder, metrics, options)
-    failed, unfinished = read_common_table(folder)["failed"], read_unfinished(folder)
+    failed = read_common_table(folder)["failed"] if is_several(folder) else {}
+    unfinished = unfinished_in(folder)
     if as_json:
         say_json(common_table(outcomes, failed, planned=unfinished))
     else:
