@@ -134,7 +134,7 @@ def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
-    return click.argument("checkpoint", metavar="CHECKPOINT_OR_RUN")(_DATASET(_how_both_are_read(command)))
+    return click.argument("checkpoint", metavar="CHECKPOINT")(_DATASET(_how_both_are_read(command)))
 
 
 def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:

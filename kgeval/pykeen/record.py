@@ -81,7 +81,7 @@ class Recording:
 def _evaluation_block(evaluation: Evaluation, table: RankTable) -> dict[str, Any]:
     """Lay out the settings, with the split and the filter that were ranked, where these are splits of a dataset."""
     block = evaluation.model_dump(mode="json", exclude_none=True, exclude={"split", "filter"})
-    named = {} if table.split not in SPLITS else {"split": table.split}
+    named: dict[str, Any] = {} if table.split not in SPLITS else {"split": table.split}
     if table.filter is not None and set(table.filter) <= {*SPLITS}:
         named["filter"] = list(table.filter)
     return {**named, **block}

@@ -89,8 +89,8 @@ def _refuse_other_folders(run: Path) -> None:
     if holds_runs(run):
         raise InputError(f"{str(run)!r} holds the runs of several models. Give the folder of one.")
     if not is_run(run):
-        what = f"{str(run)!r} is no run directory.{progress_of(run)}"
-        raise InputError(f"{what} For a checkpoint, add its dataset: --dataset.")
+        hint = progress_of(run) or " For a checkpoint, add its dataset: --dataset."
+        raise InputError(f"{str(run)!r} is no run directory.{hint}")
 
 
 def _model_of(run: Path, config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:

@@ -46,36 +46,42 @@ def _describe(path: str, options: dict[str, Any], dataset: str | None, names: tu
     from kgeval.data.loading import load_dataset
     from kgeval.errors import DatasetError
     from kgeval.paths import exists_safely
-    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, STAGE, is_run, is_several, progress_of
+    from kgeval.run_directory.contents import is_run
 
     place = Path(path)
-    if exists_safely(place) and (is_run(place) or is_several(place)):
-        return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
-    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
-    if exists_safely(place) and (place / RANKS).is_file():
-        return {**interrupted, **_ranks(place)}
-    if exists_safely(place) and (place / LABELS).is_file():
-        return {**interrupted, **_labels(place)}
-    if exists_safely(place) and (place / STAGE).is_dir():
-        return {**interrupted, "notes": [progress_of(place).strip()]}
+    if exists_safely(place) and (stored := _stored(path, place)):
+        return stored
     if place.suffix == ".parquet" and exists_safely(place):
         return {"table": path, **_ranks(place)}
     if exists_safely(place) and any(reader.recognises(place) for reader in formats().values()):
         graph = None if dataset is None else load_dataset(dataset)
         return {"checkpoint": path, **read_checkpoint(place, options, dataset=graph).describe()}
-    if exists_safely(place) and place.is_dir() and not any(known.recognises(place) for known in layouts().values()):
-        runs = _runs(place)
-        if runs["models"] or runs["unfinished"]:
-            return {"runs": path, **runs}
     try:
         return {"dataset": path, **_dataset(path, names)}
     except DatasetError as error:
         if exists_safely(place) and holds_models(place):
             recognise(place, options)  # raises an error that says what is in the folder
+        if exists_safely(place) and place.is_dir() and any(map(is_run, place.iterdir())):
+            return {"runs": path, **_runs(place)}
         if exists_safely(place) and place.is_dir() and not any(known.recognises(place) for known in layouts().values()):
             hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
             raise DatasetError(f"{error}\n{hint}") from error
         raise
+
+
+def _stored(path: str, place: Path) -> dict[str, Any]:
+    """Describe a run, complete or not, or those of several models; nothing of any other path."""
+    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, STAGE, is_run, is_several, progress_of
+
+    if is_run(place):
+        return {"run": path, "complete": True, **_run(place)}
+    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
+    for file, describe in ((RANKS, _ranks), (LABELS, _labels)):
+        if (place / file).is_file():
+            return {**interrupted, **describe(place)}
+    if (place / STAGE).is_dir():
+        return {**interrupted, "notes": [progress_of(place).strip()]}
+    return {"runs": path, **_runs(place)} if is_several(place) else {}
 
 
 def _run(folder: Path) -> dict[str, Any]:

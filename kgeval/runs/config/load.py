@@ -14,11 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 from kgeval.corruption import CorruptionGenerator
 from kgeval.corruption.registry import Corruption
 from kgeval.errors import ConfigError
+from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
 from kgeval.runs.config.yaml_document import Document, Place, read_document
-from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.settings.messages import Location, Problem, as_texts, problems_of
 
 
