@@ -13,7 +13,6 @@ from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
-from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS
@@ -61,10 +60,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     train and the others as valid, the order of PyKEEN's pipeline and early stopper; test is what is evaluated.
     PyKEEN passes ids without labels, so the entities in a file of negatives or types are its ids.
 
-    Nor does PyKEEN pass the names of the dataset and its splits. kgeval finds them by the triples, if they are those of
-    ``dataset`` or of one of PyKEEN's own datasets; the ranks then have its labels, and compare with those of any other
-    evaluation. Otherwise the ranks are of an unknown dataset, its split is called "evaluated", and the filter says how
-    many additional triples PyKEEN passed.
+    Nor does PyKEEN pass the names of dataset and splits. kgeval finds them by the triples, if they are those of
+    ``dataset`` or of one of PyKEEN's own; the ranks then have its labels, and compare with any other evaluation.
+    Otherwise the dataset is unknown, the split "evaluated", and the filter says how many triples PyKEEN passed.
 
     Notes on the ranks are logged as warnings, once each, and kept in ``table.notes``.
 
@@ -77,8 +75,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     result_directory
         the run directory (ranks, metrics, manifest), which each evaluation writes anew
     dataset
-        the dataset that is evaluated, as :func:`kgeval.load_dataset` takes it: the dataset object that the pipeline is
-        given, or its triples factories; by default found among PyKEEN's own datasets
+        the dataset of the pipeline, as :func:`kgeval.load_dataset` takes it; by default found among PyKEEN's own
     inference
         of an inductive model, the triples factory of the inference graph. Its triples take the place of the first ones
         of the filter: PyKEEN's pipeline and early stopper give those of the training graph, whose ids are those of
@@ -139,7 +136,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self.evaluation = Evaluation(**settings, filter=("train", "valid", "test") if filtered else ())
         self._check_corruption()
         self.dataset = None if dataset is None else as_dataset(dataset)
-        self._recording = None if result_directory is None else Recording(Path(result_directory), dataset)
+        self.result_directory = None if result_directory is None else Path(result_directory)
+        self._given = dataset
         self.inference = inference
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
@@ -164,14 +162,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     ) -> KGEvalMetricResults:
         """Rank the triples with kgeval, and compute the metrics; parameters are those of PyKEEN's ``Evaluator``.
 
-        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not used: kgeval chooses its batch
-        sizes by the free memory.
+        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not used: free memory decides.
 
         Raises
         ------
         InputError
-            if triples have entities or relations outside the restriction, or that the model does not know; if they are
-            not those of the evaluator's dataset
+            if triples have ids outside the restriction or the model, or are not those of the evaluator's dataset
         ScoreError
             if a score is NaN, with the triple and the candidate
         """
@@ -189,8 +185,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             model = model.to(device)
         scorer = scorer_of(model, mode=self.mode, sides=request.sides)
         dataset = request.dataset(scorer.num_entities, scorer.num_relations, mode=self.mode)
-        sizes = scorer.num_entities, scorer.num_relations
-        graph = KnownGraph.of(request, self.dataset, filtered=self.filtered, sizes=sizes)
+        graph = KnownGraph.of(request, self.dataset, dataset, filtered=self.filtered)
         size = self.batch_size if batch_size is None else batch_size
         place = device_for(model, device=self.evaluation.device, kernel=self.evaluation.kernel)
         own = {"sides": request.sides, "batch_size": size, "device": place}
@@ -209,12 +204,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 restrict_entities_to=request.entities,
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
-        leaks = dict(
-            zip(notes_on_leaks(dataset, "test"), notes_on_leaks(dataset, "test", name=graph.split), strict=True)
-        )
-        notes = tuple(leaks.get(note, note) for note in table.notes)
-        table = replace(table, notes=notes, **graph.label(table))
-        return self._results(table, evaluation, model, graph.dataset)
+        return self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
 
     def process_scores_(
         self,
@@ -274,8 +264,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 LOGGER.warning(note)
         self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
-        if self._recording is not None:
-            self._recording.write(table, results, evaluation, model, dataset)
+        if self.result_directory is not None:
+            Recording(self.result_directory, self._given).write(table, results, evaluation, model, dataset)
         self.clear()
         if not self.clear_on_finalize:
             for pack in packs(table):

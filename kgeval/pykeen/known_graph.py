@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pykeen.datasets import dataset_resolver
 
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts.pykeen_layout import read_named
+from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.triples import Triples
 from kgeval.errors import DatasetError, InputError
 from kgeval.provenance import UNKNOWN
@@ -38,7 +39,7 @@ class KnownGraph:
     """the splits of the filter, each only where its very triples were passed; other triples by their number"""
 
     @classmethod
-    def of(cls, request: Request, given: Dataset | None, *, filtered: bool, sizes: tuple[int, int]) -> KnownGraph:
+    def of(cls, request: Request, given: Dataset | None, ranked: Dataset, *, filtered: bool) -> KnownGraph:
         """Name the triples of an evaluation.
 
         Parameters
@@ -47,17 +48,17 @@ class KnownGraph:
             the triples, and those of the filter, the train triples first
         given
             the dataset that they are said to be of; None to look among PyKEEN's own
+        ranked
+            the triples as a dataset of the model's ids
         filtered
             whether known answers are filtered
-        sizes
-            the numbers of entities and relations of the model
 
         Raises
         ------
         InputError
             if they are not of the given dataset
         """
-        parts = (*request.known, request.triples)
+        parts, sizes = (*request.known, request.triples), (len(ranked.entities), len(ranked.relations))
         fitting = [given] if given is not None else _candidates(*sizes, len(parts[0]), trains=bool(request.known))
         dataset = next((graph for graph in fitting if _split_of(parts[0], graph, sizes)), None)
         if given is not None and dataset is None:
@@ -69,15 +70,18 @@ class KnownGraph:
         named = [dataset and _split_of(part, dataset, sizes) for part in parts]
         others = sum(len(part) for part, name in zip(request.known, named, strict=False) if not name)
         further = (f"{others} additional triples",) if others else ()
-        ranked = () if named[-1] else ("the evaluated triples",)
+        evaluated = () if named[-1] else ("the evaluated triples",)
         splits = tuple(split for split in SPLITS if split in named)
-        return cls(dataset, named[-1] or EVALUATED, (*splits, *further, *ranked) if filtered else ())
+        return cls(dataset, named[-1] or EVALUATED, (*splits, *further, *evaluated) if filtered else ())
 
-    def label(self, table: RankTable) -> dict[str, Any]:
-        """Return what a rank table of ids becomes: its dataset, split, filter and, where they are known, labels."""
-        about = {"dataset": UNKNOWN, "split": self.split, "filter": self.filter}
+    def label(self, table: RankTable, ranked: Dataset) -> RankTable:
+        """Give a rank table of ids its dataset, split, filter, notes that name it and, where they are known, labels."""
+        unnamed, named = notes_on_leaks(ranked, "test"), notes_on_leaks(ranked, "test", name=self.split)
+        spelled = dict(zip(unnamed, named, strict=True))
+        notes = tuple(spelled.get(note, note) for note in table.notes)
+        table = replace(table, dataset=UNKNOWN, split=self.split, filter=self.filter, notes=notes)
         if self.dataset is None:
-            return about
+            return table
         vocabularies = {
             "head": self.dataset.entities,
             "relation": self.dataset.relations,
@@ -89,7 +93,7 @@ class KnownGraph:
             labels = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), vocabulary.labels.take(ids))
             field = data.schema.field(column := f"{name}_label")
             data = data.set_column(data.schema.get_field_index(column), field, labels.cast(field.type))
-        return {**about, "dataset": self.dataset.name, "data": data}
+        return replace(table, dataset=self.dataset.name, data=data)
 
 
 def _candidates(entities: int, relations: int, first: int, *, trains: bool) -> Iterator[Dataset]:
