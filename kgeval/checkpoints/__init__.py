@@ -16,7 +16,7 @@ from kgeval.checkpoints.reader import Reader, formats
 from kgeval.checkpoints.recognise import recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.errors import CheckpointError, InputError, UsageError, did_you_mean
+from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align

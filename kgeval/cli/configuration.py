@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.config.written_variables import Place
+    from kgeval.runs.config.yaml_document import Document
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",
@@ -42,18 +45,26 @@ OPTIONS: dict[Place, str] = {
 }
 """the option of each key of the configuration"""
 
+OF_ANY_RULES = ("split", "unseen", "nan")
+"""the settings of a run's evaluation that hold under other rules too"""
+
+WHERE_IT_WENT = ("output", "report", "tracker", "executor")
+"""the keys of a run's configuration that say where its results went, and who computed them"""
+
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
-def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[str, Any], **blocks: Any) -> RunConfig:
-    """Make a configuration of the options of a command.
+def configuration(
+    command: str, checkpoint: str, dataset: str | None, options: Mapping[str, Any], **blocks: Any
+) -> RunConfig:
+    """Make a configuration of the options of a command, and of the stored run that may stand in the model's place.
 
     Parameters
     ----------
     command
         its name, for messages
     checkpoint, dataset
-        the model, or ``baseline:`` and a name, and the graph
+        the model, ``baseline:`` and a name, or a run directory, which tells both; and the graph
     options
         those of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
     blocks
@@ -63,17 +74,58 @@ def configuration(command: str, checkpoint: str, dataset: str, options: Mapping[
     ------
     ConfigError
         with all problems at once, each with its option
+    InputError
+        if there is no dataset, and no run that tells it
     """
+    from kgeval.errors import ConfigError
+    from kgeval.paths import exists_safely, suggest_paths
+    from kgeval.run_directory.contents import is_run
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
+    from kgeval.runs.stored_model import read_stored_document
 
-    model = _model_block(checkpoint, options.get("format", "auto"), pairs(options["options"], "--option"))
-    content = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), "model": model, **blocks}
-    document = Document(command, content, options=OPTIONS)
+    if dataset is not None:
+        blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), **blocks}
+    path = Path(checkpoint)
+    if dataset is None and not exists_safely(path):
+        what = f"only a run directory tells it, and {checkpoint[:200]!r} is none"
+        raise ConfigError(f"--dataset: missing; {what}. {suggest_paths(path)}".strip())
+    if dataset is None or (exists_safely(path) and is_run(path)):
+        document = _over_stored(command, read_stored_document(path), options, blocks)
+    else:
+        model = _model_block(checkpoint, options.get("format", "auto"), pairs(options["options"], "--option"))
+        content = {"dataset": blocks.pop("dataset"), "model": model, **blocks}
+        document = Document(command, content, options=OPTIONS)
     for override in options["overrides"]:
         document.override(override, expand_shorthand)
     return check(document)
+
+
+def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: dict[str, Any]) -> Document:
+    """Lay the blocks of the options over the configuration of a run; only ``evaluate`` takes all of its settings."""
+    from kgeval.errors import ConfigError
+
+    idle = {"options": "--option", "format": "--format"}
+    if "dataset" not in blocks:
+        idle |= {"layout": "--layout", "names": "--names"}
+    for name, option in idle.items():
+        if options.get(name, "auto") not in ("auto", ()):
+            raise ConfigError(f"{option}: the run tells its own. Leave it out, or change it with --set.")
+    content, evaluation = stored.content, stored.content.get("evaluation", {})
+    other_rules = blocks.get("protocol", content.get("protocol")) != content.get("protocol") or "task" in blocks
+    if command != "evaluate" or other_rules:  # what the run's protocol decided is not carried to another
+        kept = {} if command == "classify" else {name: evaluation[name] for name in OF_ANY_RULES if name in evaluation}
+        content = {name: content[name] for name in ("dataset", "model") if name in content}
+        content |= {"evaluation": kept} if kept and "task" not in blocks else {}
+    content = {name: value for name, value in content.items() if name not in WHERE_IT_WENT}
+    if "evaluation" in blocks:
+        blocks = {**blocks, "evaluation": {**content.get("evaluation", {}), **blocks["evaluation"]}}
+    given: set[Place] = {(name,) for name in blocks if name != "evaluation"}
+    given |= {("evaluation", name) for name in blocks.get("evaluation", ())}
+    lines = {place: line for place, line in stored.lines.items() if not {place[:1], place[:2]} & given}
+    spelled = {place: option for place, option in OPTIONS.items() if {place[:1], place[:2]} & given}
+    return replace(stored, content={**content, **blocks}, lines=lines, options=spelled)
 
 
 def present(options: Mapping[str, Any], *names: str) -> dict[str, Any]:

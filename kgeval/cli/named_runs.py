@@ -20,7 +20,7 @@ def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _named(word: str) -> tuple[str, str]:
     name, equals, path = word.partition("=")
-    if not equals or exists_safely(Path(word)):
+    if word and (not equals or exists_safely(Path(word))):
         return "", word
     if not name or not path:
         raise ConfigError(f"{word!r}: expected PATH or NAME=PATH.")

@@ -110,6 +110,11 @@ NAN = click.option("--nan", help="Scores that are not a number: error or worst. 
 CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
 
 
+_DATASET = click.option(
+    "--dataset", help="A folder in any known layout, or a PyKEEN name.  [default: of a run, the one that it tells]"
+)
+
+
 def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the checkpoint and the dataset of a command, how both are read, and ``--set`` for any further key."""
     return model_and_dataset_alone(CHECKPOINT_FORMAT(command))
@@ -117,15 +122,13 @@ def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
-    dataset = click.option("--dataset", required=True, help="A folder in any known layout, or a PyKEEN name.")
-    return click.argument("checkpoint")(dataset(how_both_are_read(SET(command))))
+    return click.argument("checkpoint", metavar="CHECKPOINT")(_DATASET(how_both_are_read(SET(command))))
 
 
 def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
     """Likewise, for a command that takes a run too, which knows its dataset."""
-    dataset = click.option("--dataset", help="Of a checkpoint: a folder in any known layout, or a PyKEEN name.")
     return click.argument("source", metavar="RUN_OR_CHECKPOINT")(
-        dataset(how_both_are_read(SET(CHECKPOINT_FORMAT(command))))
+        _DATASET(how_both_are_read(SET(CHECKPOINT_FORMAT(command))))
     )
 
 

@@ -12,15 +12,17 @@ from pykeen.evaluation import RankBasedEvaluator
 from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.corruption import AllEntities
+from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.loading import as_dataset
 from kgeval.errors import InputError, did_you_mean, visible
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.tables.names import parse
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import Batches
+from kgeval.pykeen.known_graph import EVALUATED, KnownGraph
 from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
-from kgeval.pykeen.record import record
+from kgeval.pykeen.record import Recording
 from kgeval.pykeen.request import Request, progress_bar
 from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
@@ -43,9 +45,6 @@ KGEVAL_OPTIONS = ("corruption", "nan", "memory_limit", "threads", "kernel", "dev
 REPORTED = ("expected.mrr", "macro.mrr", "map", "auc")
 """kgeval's metrics that are reported besides PyKEEN's"""
 
-EVALUATED = "evaluated"
-"""the name of the evaluated split, which PyKEEN does not pass; further triples of the filter are ``additional``"""
-
 
 class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is untyped here
     """PyKEEN's rank-based evaluator, whose ranks are kgeval's.
@@ -65,6 +64,10 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     train and the others as valid, the order of PyKEEN's pipeline and early stopper; test is what is evaluated.
     PyKEEN passes ids without labels, so the entities in a file of negatives or types are its ids.
 
+    Nor does PyKEEN pass the names of dataset and splits. kgeval finds them by the triples, if they are those of
+    ``dataset`` or of one of PyKEEN's own; the ranks then have its labels, and compare with any other evaluation.
+    Otherwise the dataset is unknown, the split "evaluated", and the filter says how many triples PyKEEN passed.
+
     Notes on the ranks are logged as warnings, once each, and kept in ``table.notes``.
 
     Parameters
@@ -75,6 +78,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         further metrics, by PyKEEN's names or kgeval's
     result_directory
         the run directory (ranks, metrics, manifest), which each evaluation writes anew
+    dataset
+        the dataset of the pipeline, as :func:`kgeval.load_dataset` takes it; by default found among PyKEEN's own
     inference
         of an inductive model, the triples factory of the inference graph. Its triples take the place of the first ones
         of the filter: PyKEEN's pipeline and early stopper give those of the training graph, whose ids are those of
@@ -89,7 +94,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     ------
     InputError
         if an option or its value is unknown, with the nearest one; if a corruption that learns from train is to go
-        with ``filtered=False``, where PyKEEN's pipeline passes no train triples
+        with ``filtered=False``, where PyKEEN's pipeline passes no train triples; if there is no such dataset
 
     Examples
     --------
@@ -108,6 +113,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         metrics: str | Sequence[Any] | None = None,
         *,
         result_directory: str | Path | None = None,
+        dataset: Any = None,
         inference: Any = None,
         **options: Any,
     ) -> None:
@@ -133,7 +139,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         settings = {name: options[name] for name in (*KGEVAL_OPTIONS, "batch_size") if name in options}
         self.evaluation = Evaluation(**settings, filter=("train", "valid", "test") if filtered else ())
         self._check_corruption()
+        self.dataset = None if dataset is None else as_dataset(dataset)
         self.result_directory = None if result_directory is None else Path(result_directory)
+        self._given = dataset
         self.inference = inference
         self.table: RankTable | None = None
         """the ranks of the last evaluation"""
@@ -158,13 +166,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     ) -> KGEvalMetricResults:
         """Rank the triples with kgeval, and compute the metrics; parameters are those of PyKEEN's ``Evaluator``.
 
-        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not used: kgeval chooses its batch
-        sizes by the free memory.
+        ``slice_size`` and, for models that are scored as vectors, ``batch_size`` are not used: free memory decides.
 
         Raises
         ------
         InputError
-            if triples have entities or relations outside the restriction, or that the model does not know
+            if triples have ids outside the restriction or the model, or are not those of the evaluator's dataset
         ScoreError
             if a score is NaN, with the triple and the candidate
         """
@@ -182,6 +189,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             model = model.to(device)
         scorer = scorer_of(model, mode=self.mode, sides=request.sides)
         dataset = request.dataset(scorer.num_entities, scorer.num_relations, mode=self.mode)
+        graph = KnownGraph.of(request, self.dataset, dataset, filtered=self.filtered)
         size = self.batch_size if batch_size is None else batch_size
         place = device_for(model, device=self.evaluation.device, kernel=self.evaluation.kernel)
         own = {"sides": request.sides, "batch_size": size, "device": place}
@@ -200,13 +208,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 restrict_entities_to=request.entities,
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
-        # PyKEEN passes triples, and neither labels nor which split of which dataset they are.
-        leaks = dict(zip(notes_on_leaks(dataset, "test"), notes_on_leaks(dataset, "test", name=EVALUATED), strict=True))
-        notes = tuple(leaks.get(note, note) for note in table.notes)
-        known = ("additional", EVALUATED) if request.known else (EVALUATED,)
-        table = replace(table, notes=notes, dataset=UNKNOWN, split=EVALUATED, filter=known if self.filtered else ())
-        results = self._results(table, evaluation)
-        _LOGGED_LEAKS.update(leaks.values())
+        results = self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
+        _LOGGED_LEAKS.update(notes_on_leaks(dataset, "test", name=graph.split))
         return results
 
     def process_scores_(
@@ -256,7 +259,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             return triples
         return [self.inference.mapped_triples, *([] if hasattr(triples, "shape") else list(triples or ())[1:])]
 
-    def _results(self, table: RankTable, evaluation: Evaluation) -> KGEvalMetricResults:
+    def _results(
+        self, table: RankTable, evaluation: Evaluation, model: Any = None, dataset: Dataset | None = None
+    ) -> KGEvalMetricResults:
         self.table = table
         if table.sampling is not None:
             LOGGER.info("%s", table.sampling)
@@ -266,7 +271,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:
-            record(self.result_directory, table, results, evaluation)
+            Recording(self.result_directory, self._given).write(table, results, evaluation, model, dataset)
         self.clear()
         if not self.clear_on_finalize:
             for pack in packs(table):

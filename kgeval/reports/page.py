@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.progress import long_loop
+from kgeval.provenance import UNKNOWN
 from kgeval.reports.document import common_provenance, document
 from kgeval.reports.isolation import isolated
 from kgeval.reports.sections.cumulative import cumulative
@@ -52,6 +53,7 @@ def render(study: Study) -> str:
 
 def _title(study: Study) -> str:
     dataset = study.models[0].table.dataset
+    dataset = "an unknown dataset" if dataset == UNKNOWN else dataset
     if len(study.names) == 1:
         return f"{isolated(study.names[0])} on {dataset}"
     baselines = sum(model.baseline for model in study.models)

@@ -1,4 +1,4 @@
-"""Read the runs of a page: run directories, folders of several models, files of ranks, or tables in memory."""
+"""Read the runs of a page: run directories, folders of runs, files of ranks, or tables in memory."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from kgeval.run_directory.contents import (
     PREDICTIONS,
     altered,
     is_run,
-    is_several,
-    read_common_table,
     read_json,
     read_ranks,
 )
+from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, words_of
 
 Run: TypeAlias = str | Path | RankTable | EvaluatedModel
-"""a run directory, a folder of several, a file of ranks; or in memory, a table, or one with what is known of it"""
+"""a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
 
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 """a run, or several, which may have names"""
@@ -59,7 +58,7 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
     models = join_seeds([(name, model) for name, run in named for model in _read(run, name)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
-    return _named_apart([model for _, model in models])
+    return _named_apart(models)
 
 
 def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
@@ -82,7 +81,7 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
 
 
 def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
-    """Read a run, or those of a folder of several, each by its own name in it."""
+    """Read a run, or those inside a folder, each by its path in it; other files of runs are passed over."""
     if isinstance(run, EvaluatedModel):
         yield replace(run, name=name or run.name)
         return
@@ -90,10 +89,10 @@ def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
         yield EvaluatedModel(name, run)
         return
     path = Path(run)
-    if is_several(path):
-        prefix = f"{name} " if name else ""
-        for own in read_common_table(path)["models"]:
-            yield _read_one(path / own, f"{prefix}{own}")
+    if not name and belongs_to_runs(path):
+        return
+    if runs := runs_in(path):
+        yield from (_read_one(inner, f"{name} {own}".strip()) for own, inner in runs.items())
     else:
         yield _read_one(path, name)
 
@@ -112,14 +111,15 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
     return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks, metrics)
 
 
-def _named_apart(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
-    """Give each model a name of its own."""
-    called = [model.name or _called(model) for model in models]
+def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:
+    """Give each model a name of its own: the one that was chosen, or else what it is called, or its folders."""
+    called = [model.name or _called(model) for _, model in models]
     repeated = {name for name in called if called.count(name) > 1}
-    named = [
-        replace(model, name=model.folder.stem if name in repeated and not model.name and model.folder else name)
-        for model, name in zip(models, called, strict=True)
+    words = [
+        words_of(model.folder) if name in repeated and not chosen and model.folder else [name]
+        for (chosen, model), name in zip(models, called, strict=True)
     ]
+    named = [replace(model, name=name) for (_, model), name in zip(models, distinct_names(words), strict=True)]
     names = [model.name for model in named]
     for name in names:
         if names.count(name) > 1:
@@ -132,4 +132,4 @@ def _called(model: EvaluatedModel) -> str:
     title = model.table.model.partition(" (")[0]
     if title != UNKNOWN:
         return title
-    return model.folder.stem if model.folder else "model"
+    return words_of(model.folder)[-1] if model.folder else "model"

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError, reason
 from kgeval.files import opening
 from kgeval.files.opening import refuse_special, sha256_of_file
@@ -41,6 +42,9 @@ TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 MODEL = "model"
 """the folder of a trained model"""
 
+RESULTS = "pykeen_metrics.json"
+"""of an evaluation inside PyKEEN: the metrics under PyKEEN's keys"""
+
 STAGE = ".kgeval.partial"
 """the hidden folder that a run is written in until it is complete"""
 
@@ -68,11 +72,12 @@ def num_shards(folder: Path) -> int:
 
 
 def progress_of(folder: Path) -> str:
-    """Say how many shards of an interrupted run, or of several models', are done, and how to go on; else nothing."""
+    """Say how far an interrupted run, or one of several models, has come, and how to go on; else nothing."""
     begun = [place.parent for under in ("", "*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
     counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
     if not counts:
-        return ""
+        there = any((path / STAGE).is_dir() for path in (folder, *folder.glob("*/")))
+        return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
     progress = f"{sum(map(num_shards, begun))} of {sum(counts)} shards are done"
     return f" A run was interrupted there: {progress}. The same kgeval run continues it."
 
@@ -164,6 +169,18 @@ def describe_machine() -> dict[str, Any]:
 def ranking_facts(table: RankTable) -> dict[str, Any]:
     """Return what a manifest says of a ranking: how the work was done, and how much there was."""
     return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
+
+
+def graph_facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what a manifest says of a graph: its sizes, and a fingerprint of its labels and triples."""
+    return {
+        "name": dataset.name,
+        "entities": len(dataset.entities),
+        "relations": len(dataset.relations),
+        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
+        "repeated": dict(dataset.repeated),
+        "sha256": dataset.sha256(),
+    }
 
 
 def as_json(content: Any) -> str:

@@ -18,11 +18,11 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import (
     RANKS,
     TEXT,
-    is_run,
     is_several,
     read_common_table,
     read_ranks,
 )
+from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, unfinished_in, words_of
 from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.runs.stored_result import IMPORT_OPTIONS, notes_on_changes, option_name, read_request
 
@@ -46,8 +46,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
     Parameters
     ----------
     runs
-        run directories, folders of several models' runs, ``.parquet`` files of ranks, or text files of ranks that were
-        made elsewhere
+        run directories, folders of runs, ``.parquet`` files of ranks, or text files of ranks that were made elsewhere;
+        other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over
     options
         ``by``, columns or slices; of text files, and for slices of files that do not tell it, the ``dataset``; of text
         files the other options of :func:`kgeval.load_ranks`
@@ -60,6 +60,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         if one has no ranks, if one is there twice, or if two have the same name
     """
     places = [place for text in runs for place in _places(text)]
+    if not places:
+        raise InputError(f"{runs[0]!r} is a file of a run, not its ranks: give the run directory.")
     files = [(path / RANKS if path.is_dir() else path).resolve() for _, path in places]
     for number, (_, path) in enumerate(places):
         if files[number] in files[:number]:
@@ -69,7 +71,13 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
     idle = [name for name in imported if name != "dataset" or not names_slices(by)]
     if idle and not any(_is_text(path) for _, path in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
-    names = [name or _parts(path)[-1] for name, path in places] if across else _distinct_names(places)
+    tables = [read_ranks(path, **(imported if _is_text(path) else {})) for _, path in places]
+    names = distinct_names(
+        [[name] if name else words_of(path) for name, path in places],
+        [(table.dataset, bool(name)) for table, (name, _) in zip(tables, places, strict=True)] if across else None,
+    )
+    if not across and len(set(names)) < len(names):
+        raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
     return [
         ComparedRun(
             name,
@@ -78,8 +86,7 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
             _policies(table, path),
             (*notes_on_changes(path), *changes),
         )
-        for name, path in zip(names, (path for _, path in places), strict=True)
-        for table in [read_ranks(path, **(imported if _is_text(path) else {}))]
+        for name, (_, path), table in zip(names, places, tables, strict=True)
         for grouped, changes in [group_stored(table, by, path, options.get("dataset"))]
     ]
 
@@ -113,13 +120,12 @@ def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
 
 
 def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
-    """Say which models of folders of several have no run to compare, because they failed or were interrupted."""
+    """Say which runs inside folders are not there to compare, because they failed or were interrupted."""
     for text in runs:
         path = Path(text if exists_safely(Path(text)) else text.partition("=")[2])
-        if exists_safely(path) and path.is_dir() and is_several(path):
-            listed = read_common_table(path)
-            missing = sorted({*listed.get("failed", {}), *listed.get("unfinished", ())})
-            if missing:
+        if exists_safely(path) and path.is_dir():
+            failed = read_common_table(path)["failed"] if is_several(path) else {}
+            if missing := sorted({*failed, *unfinished_in(path)}):
                 yield f"not compared, as they failed or did not finish in {str(path)!r}: {', '.join(missing)}."
 
 
@@ -152,15 +158,15 @@ def values_by_dataset(
 def _places(text: str) -> Iterator[tuple[str, Path]]:
     """Yield the path of each run that a word of the command line names, with its name, empty where it has none."""
     name, equals, rest = text.partition("=")
-    if not equals or exists_safely(Path(text)):
+    if text and (not equals or exists_safely(Path(text))):
         name, rest = "", text
     elif not name or not rest:
         raise ConfigError(f"{text!r}: expected PATH or NAME=PATH.")
     path = Path(rest)
-    if exists_safely(path) and path.is_dir() and is_several(path):
-        for model in read_common_table(path)["models"]:
-            if is_run(path / model):
-                yield f"{name}/{model}" if name else "", path / model
+    if not name and belongs_to_runs(path):
+        return
+    if runs := runs_in(path):
+        yield from ((f"{name}/{model}" if name else "", run) for model, run in runs.items())
     else:
         yield name, path
 
@@ -173,38 +179,6 @@ def _policies(table: RankTable, run: Path) -> dict[str, Any]:
 
 def _is_text(path: Path) -> bool:
     return not path.is_dir() and path.name.lower().endswith(TEXT)
-
-
-def _distinct_names(places: Sequence[tuple[str, Path]]) -> list[str]:
-    """Name runs that have no name by their folders, with as many of these as tell them apart.
-
-    Raises
-    ------
-    InputError
-        if two have the same name
-    """
-    parts = [[name] if name else _parts(path) for name, path in places]
-    for length in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-length:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
-
-
-def _parts(path: Path) -> list[str]:
-    """The words of a path that may name its model: those of the folder, or of the file without its ending.
-
-    >>> _parts(Path("runs/complex/ranks.parquet"))[-2:], _parts(Path("ranks/conve.txt.gz"))[-2:]
-    (['runs', 'complex'], ['ranks', 'conve'])
-    """
-    absolute = path.absolute()
-    if absolute.name == RANKS:
-        return list(absolute.parent.parts)
-    ending = next((end for end in (*TEXT[::-1], ".parquet") if absolute.name.lower().endswith(end)), "")
-    return [
-        *absolute.parent.parts,
-        absolute.name.removesuffix(absolute.name[-len(ending) :]) if ending else absolute.name,
-    ]
 
 
 def _first_repeated(names: Iterable[str]) -> str:

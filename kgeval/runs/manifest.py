@@ -16,7 +16,7 @@ from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.files.opening import sha256_of_file
 from kgeval.paths import exists_safely
-from kgeval.run_directory.contents import describe_machine, ranking_facts
+from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS
 from kgeval.runs.config.run_config import RunConfig
@@ -118,8 +118,8 @@ def manifest(
         "schema": 1,
         **describe_machine(),
         "dataset": {
-            **_describe_graph(dataset),
-            **({} if learned is None else {"training_graph": _describe_graph(learned)}),
+            **graph_facts(dataset),
+            **({} if learned is None else {"training_graph": graph_facts(learned)}),
         },
         "model": _describe(model, job.config.document.variables),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
@@ -128,17 +128,6 @@ def manifest(
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),
         "notes": list(result.notes),
-    }
-
-
-def _describe_graph(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "name": dataset.name,
-        "entities": len(dataset.entities),
-        "relations": len(dataset.relations),
-        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
-        "repeated": dict(dataset.repeated),
-        "sha256": dataset.sha256(),
     }
 
 

@@ -10,10 +10,12 @@ from typing import Any
 from kgeval.errors import FileError, InputError, first_few, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
-from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, is_run, read_common_table, read_json
+from kgeval.metrics.tables.rank_summary import DEFAULT
+from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, read_json
+from kgeval.run_directory.folders import runs_in
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
-from kgeval.runs.stored_result import read_result
+from kgeval.runs.stored_result import read_request, read_result
 
 SIZES = ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
 """the keys of an estimate that say how many triples are ranked, in an order that does not depend on them"""
@@ -85,16 +87,21 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Map
 
 
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
-    """Read the complete runs of several models from the folder of their common table."""
-    names = [name for name in _planned(folder) if is_run(folder / name)]
-    return [read_outcome(folder / name, name, metrics, options) for name in names]
+    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones.
 
-
-def read_unfinished(folder: Path) -> list[str]:
-    """Return the models of a common table that did not fail, and whose run is missing or was interrupted."""
-    return [name for name in _planned(folder) if not is_run(folder / name)]
-
-
-def _planned(folder: Path) -> list[str]:
-    table = read_common_table(folder)
-    return list(dict.fromkeys([*table["models"], *table["unfinished"]]))
+    Raises
+    ------
+    InputError
+        if some have ranks, and others labels or confidences
+    """
+    runs = runs_in(folder)
+    if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
+        metrics = DEFAULT
+    outcomes = [read_outcome(path, name, metrics, options) for name, path in runs.items()]
+    by_kind = {type(outcome.result): outcome.name for outcome in outcomes}
+    if len(by_kind) > 1:
+        raise InputError(
+            f"{str(folder)!r} holds runs of different kinds, such as {' and '.join(sorted(by_kind.values()))}: "
+            "no table has the metrics of both. Give one run at a time."
+        )
+    return outcomes

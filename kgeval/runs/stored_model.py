@@ -14,10 +14,12 @@ from kgeval.files.opening import sha256_of_file
 from kgeval.files.variables import expanded
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, is_several, read_json
-from kgeval.runs.config.load import load_config
+from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, progress_of, read_json
+from kgeval.run_directory.folders import holds_runs
+from kgeval.runs.config.load import load_config, refuse_unrepeatable
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
+from kgeval.runs.config.yaml_document import Document, read_document
 
 
 class StoredModel(NamedTuple):
@@ -55,10 +57,7 @@ def read_stored_model(run: Path) -> StoredModel:
     """
     if not exists_safely(run):
         raise InputError(f"no such run directory or checkpoint {str(run)[:200]!r}. {suggest_paths(run)}".strip())
-    if is_several(run):
-        raise InputError(f"{str(run)!r} holds the runs of several models. Give the folder of one.")
-    if not is_run(run):
-        raise InputError(f"{str(run)!r} is no run directory. For a checkpoint, add its dataset: --dataset.")
+    _refuse_other_folders(run)
     config = load_config(run / CONFIG)
     if config.task is not None:
         raise InputError(f"{str(run)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
@@ -70,12 +69,41 @@ def read_stored_model(run: Path) -> StoredModel:
     return StoredModel(_model_of(run, config, dataset), dataset, config.evaluation, config.protocol)
 
 
+def read_stored_document(run: Path) -> Document:
+    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved.
+
+    Raises
+    ------
+    InputError
+        if it is no complete run of one model, or if its model is not kept or no longer there
+    """
+    _refuse_other_folders(run)
+    document = read_document(run / CONFIG)
+    refuse_unrepeatable(document)
+    model = document.content.get("model")
+    if isinstance(model, dict) and model.get("kind") == "pykeen":
+        document.content["model"] = {"path": str(_trained_model(run))}
+    return document
+
+
+def _refuse_other_folders(run: Path) -> None:
+    if holds_runs(run):
+        raise InputError(f"{str(run)!r} holds the runs of several models. Give the folder of one.")
+    if not is_run(run):
+        hint = progress_of(run) or " For a checkpoint, add its dataset: --dataset."
+        raise InputError(f"{str(run)!r} is no run directory.{hint}")
+
+
 def _model_of(run: Path, config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
     if not isinstance(config.model, TrainingConfig):
         return load_model(config, dataset)
+    return load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
+
+
+def _trained_model(run: Path) -> Path:
     if not (run / MODEL).is_dir():
         raise InputError(f"{str(run)!r}: the model that it trained is not there any more.")
-    return load_checkpoint(run / MODEL, dataset=dataset, nan=config.evaluation.nan)
+    return run / MODEL
 
 
 def _refuse_changed_files(run: Path) -> None:

@@ -150,7 +150,7 @@ def test_every_problem_is_told_at_once(refused):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "model"], "Missing option '--dataset'"),
+        (["evaluate", "model"], "For a checkpoint, add its dataset: --dataset"),
         (["evaluate", "--dataset", "graph/"], "Missing argument 'CHECKPOINT'"),
         (["evaluate", "modl", "--dataset", "graph/"], "no such file or folder 'modl'. Nearby: 'model'"),
         (

@@ -172,23 +172,21 @@ def test_the_run_directory_of_the_last_evaluation(model, test, known, tmp_path):
 
 
 def test_results_say_what_they_are_of(graph, model, test, known, tmp_path):
-    """PyKEEN passes triples, and neither their dataset nor which split they are."""
     evaluator = KGEvalEvaluator(corruption={"kind": "uniform", "count": 5}, result_directory=tmp_path / "run")
     results, _ = run(model, test, evaluator, additional_filter_triples=known)
     expected = {
         "model": "DistMult",
-        "dataset": "unknown",
-        "split": "evaluated",
+        "dataset": "nations",
+        "split": "test",
         "triples": len(test),
         "protocol": "standard",
-        "filter": ["additional", "evaluated"],
+        "filter": ["train", "valid", "test"],
         "candidates": "5 uniform (seed 0)",
     }
     assert results.table.provenance.to_dict() == expected
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["provenance"] == expected
     assert RankTable.from_parquet(tmp_path / "run").provenance == results.table.provenance
-    (_, alone), (_, raw) = run(model, test), run(model, test, KGEvalEvaluator(filtered=False))
-    assert alone.table.provenance.filter == ("evaluated",)
+    (_, raw) = run(model, test, KGEvalEvaluator(filtered=False))
     assert (raw.table.provenance.filter, raw.table.provenance.candidates) == ((), "all 14 entities")
     among = {"restrict_entities_to": [0, 1, 2], "pre_filtered_triples": False}
     assert run(model, test, **among)[1].table.provenance.candidates.endswith("those among 3 entities compete")

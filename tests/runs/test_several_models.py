@@ -12,9 +12,10 @@ from kgeval import Vocabulary, save_checkpoint
 from kgeval.errors import ConfigError, InputError, RunError, ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.run_directory.contents import is_run, is_several
+from kgeval.run_directory.folders import unfinished_in
 from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
-from kgeval.runs.resume import read_outcomes, read_unfinished
+from kgeval.runs.resume import read_outcomes
 from kgeval.runs.runner import run
 from kgeval.scorers.families.products.distmult import DistMult
 from tests.cli.conftest import invoke
@@ -352,7 +353,7 @@ def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):
     shutil.rmtree(place / "run/b")
     (place / "run/c/manifest.json").unlink()
     assert [outcome.name for outcome in read_outcomes(place / "run", (), {})] == ["a"]
-    assert read_unfinished(place / "run") == ["b", "c"]
+    assert unfinished_in(place / "run") == ["b", "c"]
     result = invoke("summarize", "run")
     assert result.exit_code == 0
     assert result.stdout.startswith("a ")

@@ -153,7 +153,7 @@ def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection
         )
         rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
     elif not same.of_all:
-        rows = ["no difference is tested: the models did not rank the same triples and sides."]
+        rows = ["no difference is tested: by their labels, the models did not rank the same triples and sides."]
     fields = [field for field in differences if field != TRIPLES]
     return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
 

@@ -36,7 +36,7 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dat
 @DIGITS
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
+def command(checkpoint: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
     """Classify the true and false triples of a dataset, beside baselines that need no model.
 
     Thresholds and calibration are learned from the validation triples. The confidences of a weighted dataset are

@@ -58,7 +58,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compare models on the same test triples: run directories, folders of several models, or files of ranks.
+    """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
     A RUN is a path or NAME=PATH. Each pair of models has, by each metric, its difference with an interval, the p-value
     of sign flips per unit, adjusted for the pairs of models by this metric in this group (Holm), and the least

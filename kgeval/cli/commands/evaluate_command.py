@@ -79,7 +79,7 @@ from kgeval.cli.shared_options import (
 @JSON
 def command(
     checkpoint: str,
-    dataset: str,
+    dataset: str | None,
     out: Path | None,
     force: bool,
     fail_under: dict[str, float],
@@ -91,7 +91,8 @@ def command(
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
 
-    In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all.
+    In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all. A run
+    directory is its model on its dataset, evaluated as before but for what the options change.
     """
     from kgeval.cli.single_run import run_and_show
     from kgeval.runs.metric_bounds import OVER, UNDER, Judged, misses, refuse_missed, thresholds_of

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 @click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
+def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
+
+    In a checkpoint's place, a run directory is its model on its dataset: kgeval explain runs/mine --protocols libkge
 
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """

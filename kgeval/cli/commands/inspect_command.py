@@ -49,21 +49,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     said = settings["options"] or settings["format"] != "auto"
     if said or any(reader.recognises(place) for reader in formats().values()):
         return {"checkpoint": path, **_checkpoint(place, settings)}
-    return {"dataset": path, **_folder(place, settings)}
-
-
-def _results(path: str, place: Path) -> dict[str, Any]:
-    """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
-    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, is_run, is_several
-
-    if is_run(place) or is_several(place):
-        return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
-    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
-    if (place / RANKS).is_file():
-        return {**interrupted, **_ranks(place)}
-    if (place / LABELS).is_file():
-        return {**interrupted, **_labels(place)}
-    return {"table": path, **_ranks(place)} if place.suffix == ".parquet" else {}
+    return _folder(place, settings)
 
 
 def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
@@ -78,24 +64,39 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _folder(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
-    """Describe a dataset in a folder; what is none is told with what is in it, as a checkpoint where it may be one."""
+    """Describe a dataset in a folder, or runs; what is neither is refused with what is in it."""
     from kgeval.checkpoints.recognise import recognise
     from kgeval.checkpoints.unknown_checkpoint import holds_models
     from kgeval.data.layout import layouts
     from kgeval.errors import DatasetError
-    from kgeval.run_directory.contents import progress_of
+    from kgeval.run_directory.contents import is_run
 
     try:
-        return _dataset(str(path), settings)
+        return {"dataset": str(path), **_dataset(str(path), settings)}
     except DatasetError as error:
         if settings["layout"] != "auto" or any(known.recognises(path) for known in layouts().values()):
             raise
-        if interrupted := progress_of(path):
-            raise DatasetError(f"{str(path)!r} holds no results yet.{interrupted}") from error
+        if path.is_dir() and any(map(is_run, path.iterdir())):
+            return {"runs": str(path), **_runs(path)}
         if holds_models(path):
             recognise(path)  # raises an error that says what is in the folder
         hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
         raise DatasetError(f"{error}\n{hint}") from error
+
+
+def _results(path: str, place: Path) -> dict[str, Any]:
+    """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
+    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, STAGE, is_run, is_several, progress_of
+
+    if is_run(place) or is_several(place):
+        return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
+    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
+    for file, describe in ((RANKS, _ranks), (LABELS, _labels)):
+        if (place / file).is_file():
+            return {**interrupted, **describe(place)}
+    if (place / STAGE).is_dir():
+        return {**interrupted, "notes": [progress_of(place).strip()]}
+    return {"table": path, **_ranks(place)} if place.suffix == ".parquet" else {}
 
 
 def _run(folder: Path) -> dict[str, Any]:
@@ -109,15 +110,19 @@ def _run(folder: Path) -> dict[str, Any]:
 
 
 def _runs(folder: Path) -> dict[str, Any]:
-    """Describe the runs of several models."""
-    from kgeval.run_directory.contents import is_run, read_common_table
+    """Describe the runs inside a folder."""
+    from kgeval.run_directory.contents import METRICS, is_several, read_common_table, read_json
+    from kgeval.run_directory.folders import runs_in, unfinished_in
 
-    table = read_common_table(folder)
+    table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "notes": []}
+    contents = table["models"] | {name: read_json(path / METRICS) for name, path in runs_in(folder).items()}
+    unfinished = unfinished_in(folder)
     models = {
-        name: {"complete": is_run(folder / name), "metrics": content.get("metrics", {})}
-        for name, content in table["models"].items()
+        name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
+        for name, content in contents.items()
     }
-    return {"models": models, **{key: table[key] for key in ("failed", "unfinished", "notes")}}
+    others = [name for name in unfinished if name not in models]
+    return {"models": models, "failed": table["failed"], "unfinished": others, "notes": table["notes"]}
 
 
 def _ranks(path: Path) -> dict[str, Any]:

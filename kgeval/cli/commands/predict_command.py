@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str, as_json: bool, **options: Any) -> None:
+def command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any) -> None:
     """Predict the best answers of queries among all entities: exactly, with score, rank and what is known of each.
 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5

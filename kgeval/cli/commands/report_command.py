@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Write a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
 
-    A RUN is a path or NAME=PATH: a run directory, a folder of several models, or a file of ranks. The page is one file,
+    A RUN is a path or NAME=PATH: a run directory, a folder of runs, or a file of ranks. The page is one file,
     which needs no network, and nothing is scored.
     """
     from kgeval.cli.named_runs import named_runs, refuse_file, show_file

@@ -11,6 +11,7 @@ import click
 from kgeval.cli.shared_options import (
     BY,
     DIGITS,
+    FOLDER,
     JSON,
     METRIC,
     NAMES,
@@ -25,10 +26,11 @@ from kgeval.cli.shared_options import (
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
     from kgeval.runs.metric_bounds import Bounds, Judged
+    from kgeval.runs.outcome import Outcome
 
 
 @click.command("summarize")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FOLDER)
 @import_options
 @METRIC
 @policies(stored=True)
@@ -57,7 +59,7 @@ def command(
 ) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
-    Of several models, give the directory that holds their runs.
+    Of several models, give a directory with their runs in it, up to three levels deep.
 
     What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
     classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
@@ -66,7 +68,7 @@ def command(
     Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
-    from kgeval.run_directory.contents import is_several
+    from kgeval.run_directory.folders import holds_runs
     from kgeval.runs.metric_bounds import OVER, UNDER
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
@@ -75,7 +77,7 @@ def command(
     }
     options |= interval_block(settings)
     bounds = {UNDER: fail_under, OVER: fail_over}
-    if is_several(run):
+    if holds_runs(run):
         _summarize_several(run, metrics, options, bounds, as_json=as_json)
     else:
         _summarize_one(run, metrics, options, bounds, names=names, as_json=as_json)
@@ -117,25 +119,23 @@ def _summarize_one(
 def _summarize_several(
     folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, as_json: bool
 ) -> None:
-    """Show the metrics of several models' runs side by side."""
+    """Show the metrics of the runs inside a folder side by side."""
     from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.contents import read_common_table
+    from kgeval.run_directory.contents import is_several, read_common_table
+    from kgeval.run_directory.folders import unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import common_table, with_common_ties
-    from kgeval.runs.results import RankResult
-    from kgeval.runs.resume import read_outcomes, read_unfinished
+    from kgeval.runs.resume import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
-    failed, unfinished = read_common_table(folder)["failed"], read_unfinished(folder)
+    failed = read_common_table(folder)["failed"] if is_several(folder) else {}
+    unfinished = unfinished_in(folder)
     limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished])
     # A bound is for the number that the table shows, by the tie policy that all of it has.
-    shown = [
-        (each.name, {"ties": each.summary.options.ties} if isinstance(each.result, RankResult) else {})
-        for each in with_common_ties(outcomes)
-    ]
-    missed = misses(limits, [_judged(folder / name, name, options | ties) for name, ties in shown])
+    shown = with_common_ties(outcomes)
+    missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
     if as_json:
         say_json(common_table(outcomes, failed, planned=unfinished))
     else:
@@ -145,6 +145,13 @@ def _summarize_several(
         f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
     )
     refuse_missed(missed)
+
+
+def _ties(outcome: Outcome) -> dict[str, Any]:
+    """The tie policy by which a model is in a table, if it has ranks."""
+    from kgeval.metrics.tables.rank_summary import RankSummary
+
+    return {"ties": outcome.summary.options.ties} if isinstance(outcome.summary, RankSummary) else {}
 
 
 def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:

@@ -50,6 +50,11 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     about, dataset = model.manifest.get("model", {}), model.manifest.get("dataset", {})
     if "formula" in about:
         facts.append(("Formula", str(about["formula"])))
+    if "live" in about:
+        parts = (f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live")
+        facts.append(("Model", "; ".join([str(about["live"]), *parts])))
+    if drawn := model.manifest.get("seeds"):
+        facts.append(("Random seeds", ", ".join(f"{what} {seed}" for what, seed in drawn.items())))
     if "sha256" in dataset:
         facts.append(("Dataset, SHA-256", str(dataset["sha256"])))
     if seconds := model.manifest.get("seconds"):

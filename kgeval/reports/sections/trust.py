@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from kgeval.analysis.audits.audit import Audit, audit
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.provenance import UNKNOWN
@@ -127,6 +127,8 @@ def filtering(study: Study) -> Lamp:
     missing = sorted(
         {split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())}
     )
+    if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
+        return Lamp("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
     return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from kgeval.corruption import CorruptionGenerator
 from kgeval.corruption.registry import Corruption
+from kgeval.errors import ConfigError
+from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
 from kgeval.runs.config.written_variables import Place
 from kgeval.runs.config.yaml_document import Document, read_document
-from kgeval.settings.messages import Location, Problem, problems_of
+from kgeval.settings.messages import Location, Problem, as_texts, problems_of
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -27,9 +32,25 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
         with all problems at once, each with its path, the line of the file, and the nearest valid name
     """
     document = read_document(path)
+    refuse_unrepeatable(document)
     for override in overrides:
         document.override(override, expand_shorthand)
     return check(document)
+
+
+def refuse_unrepeatable(document: Document) -> None:
+    """Refuse the configuration that PyKEEN's evaluator leaves, which names no model that could be read.
+
+    Raises
+    ------
+    ConfigError
+        with what to do
+    """
+    if "evaluator" in document.content and "model" not in document.content:
+        raise ConfigError(
+            f"{document.source}: this run was evaluated inside PyKEEN, and its model is not kept. Save the pipeline's "
+            "result, result.save_to_directory('FOLDER'), and evaluate that: kgeval evaluate FOLDER --dataset DATASET."
+        )
 
 
 def check(document: Document) -> RunConfig:
@@ -49,11 +70,23 @@ def check(document: Document) -> RunConfig:
     try:
         config = RunConfig.model_validate(document.content)
     except ValidationError as error:
-        raise document.refusal([*problems_of(error, document.content, RunConfig), *problems]) from error
+        found = [_with_cure(problem, document) for problem in problems_of(error, document.content, RunConfig)]
+        raise document.refusal([*found, *problems]) from error
     if document.problems or problems:
         raise document.refusal(problems)
     config._document = document
     return config
+
+
+def _with_cure(problem: Problem, document: Document) -> Problem:
+    """Say of a file that a stored run names and that is not there how to run it again: it, or the run, has moved."""
+    source = Path(document.source)
+    if not problem.message.startswith("no such f") or source.name != CONFIG or not is_run(source.parent):
+        return problem
+    key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
+    where = "Paths are relative to the folder in which the run was made. Say where this one is now"
+    cure = f"{where}: kgeval run {shlex.quote(document.source)} --set {key}=PATH"
+    return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 
 def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingConfig]]:

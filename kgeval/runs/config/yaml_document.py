@@ -13,7 +13,7 @@ from kgeval.errors import ConfigError, FileError
 from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
-from kgeval.run_directory.contents import CONFIG, is_run
+from kgeval.run_directory.contents import CONFIG, RESULTS, is_run
 from kgeval.runs.config.environment_variables import ExpandingLoader
 from kgeval.runs.config.written_variables import Place, Variables, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
@@ -137,7 +137,8 @@ def read_document(path: Path) -> Document:
 def _describe_folder(path: Path) -> str:
     """Describe a folder where a configuration file was expected."""
     if is_run(path):
-        return f"the folder of a run. 'kgeval summarize {path}' reads it; 'kgeval run {path / CONFIG}' runs it again."
+        again = "" if (path / RESULTS).is_file() else f"; 'kgeval run {path / CONFIG}' runs it again"
+        return f"the folder of a run. 'kgeval summarize {path}' reads it{again}."
     inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
     return f"a folder. It holds {inside}." if inside else "a folder without a configuration (.yaml) in it."
 

@@ -1,0 +1,138 @@
+"""Folders of runs: the runs inside a folder, whoever wrote them, and the files there that belong to runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kgeval.paths import exists_safely
+from kgeval.run_directory.contents import (
+    CONFIG,
+    CURVES,
+    LABELS,
+    MANIFEST,
+    METRICS,
+    MODEL,
+    PREDICTIONS,
+    RANKS,
+    REPORT,
+    RESULTS,
+    STAGE,
+    TEXT,
+    is_run,
+    is_several,
+    read_common_table,
+)
+
+DEPTH = 3
+"""how deep in a folder runs are looked for, as in ``runs/umls/TransE/0``"""
+
+
+def runs_in(folder: Path) -> dict[str, Path]:
+    """Find the complete runs inside a folder, by their paths in it; none in a folder that is a run itself.
+
+    The models of a common table come first, in its order; those that failed are left out.
+
+    Raises
+    ------
+    InputError
+        if a common table is damaged
+    """
+    return {name: path for name, path in _places(folder, DEPTH) if is_run(path)}
+
+
+def unfinished_in(folder: Path) -> list[str]:
+    """Return the paths inside a folder of runs that were interrupted, or that its common table plans.
+
+    Raises
+    ------
+    InputError
+        if a common table is damaged
+    """
+    return [name for name, path in _places(folder, DEPTH) if not is_run(path)]
+
+
+def holds_runs(folder: Path) -> bool:
+    """Whether a folder is one of runs, complete or not: of several models, or any folder with runs inside it."""
+    if not exists_safely(folder) or not folder.is_dir() or is_run(folder):
+        return False
+    return is_several(folder) or any(is_run(path) for _, path in _places(folder, DEPTH))
+
+
+def belongs_to_runs(path: Path) -> bool:
+    """Whether a path is that of a file beside the ranks of a run, or beside runs, as a shell's ``runs/*/*`` has it."""
+    if not exists_safely(path):
+        return False
+    if path.is_dir():
+        return path.name == MODEL and is_run(path.parent)
+    own = path.name in {CONFIG, MANIFEST, METRICS, REPORT, RESULTS, CURVES, PREDICTIONS}
+    return own and (is_run(path.parent) or holds_runs(path.parent))
+
+
+def distinct_names(paths: Sequence[Sequence[str]], groups: Sequence[Hashable] | None = None) -> list[str]:
+    """Name each path by as many of its last words as tell it from the others; a number alone, as of a seed, is no name.
+
+    Parameters
+    ----------
+    paths
+        the words of each; see :func:`words_of`
+    groups
+        of each path, that of the others that it is told from, such as its dataset; by default all
+
+    Examples
+    --------
+    >>> distinct_names([["runs", "TransE", "0"], ["runs", "RotatE", "0"], ["runs", "popularity"]])
+    ['TransE/0', 'RotatE/0', 'popularity']
+    """
+    lengths = [2 if words[-1].isdecimal() and len(words) > 1 else 1 for words in paths]
+    groups = groups or [None] * len(paths)
+    while True:
+        names = ["/".join(words[-length:]) for words, length in zip(paths, lengths, strict=True)]
+        repeated = {name for (_, name), count in Counter(zip(groups, names, strict=True)).items() if count > 1}
+        longer = [at for at, name in enumerate(names) if name in repeated and lengths[at] < len(paths[at])]
+        if not longer:
+            return names
+        for at in longer:
+            lengths[at] += 1
+
+
+def words_of(path: Path) -> list[str]:
+    """The words of a path that may name its model: those of the folder, or of the file without its ending.
+
+    >>> words_of(Path("runs/complex/ranks.parquet"))[-2:], words_of(Path("ranks/conve.txt.gz"))[-2:]
+    (['runs', 'complex'], ['ranks', 'conve'])
+    """
+    absolute = path.absolute()
+    if absolute.name == RANKS:
+        return list(absolute.parent.parts)
+    ending = next((end for end in (*TEXT[::-1], ".parquet") if absolute.name.lower().endswith(end)), "")
+    return [*absolute.parent.parts, absolute.name[: len(absolute.name) - len(ending)]]
+
+
+def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
+    """Yield the folders of runs inside a folder, complete or not, with their paths in it."""
+    if not exists_safely(folder) or not folder.is_dir() or is_run(folder):
+        return
+    table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "unfinished": []}
+    planned = dict.fromkeys([*table["models"], *table["unfinished"]])
+    for name in planned:
+        yield name, folder / name
+    for path in _folders(folder):
+        if path.name in planned or path.name in table["failed"]:
+            continue
+        if is_run(path) or _is_interrupted(path):
+            yield path.name, path
+        elif depth > 1:
+            yield from ((f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1))
+
+
+def _is_interrupted(folder: Path) -> bool:
+    return (folder / STAGE).is_dir() or any((folder / name).is_file() for name in (RANKS, LABELS))
+
+
+def _folders(folder: Path) -> list[Path]:
+    with suppress(PermissionError):
+        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return []

@@ -1,0 +1,114 @@
+"""Runs as arguments: folders of runs whoever wrote them, a run in a checkpoint's place, and runs that have moved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from kgeval import RankTable, summarize
+from tests.cli.conftest import CONFIG, invoke, write_config
+
+SEVERAL = {"dataset": "./graph", "models": {"a": CONFIG["model"], "b": "baseline:types"}, "report": True}
+
+
+@pytest.fixture
+def folder(place):
+    """The run of ``kgeval run``, and others written one by one, one of them deeper."""
+    baseline = ("evaluate", "baseline:popularity", "--dataset", "graph", "-m", "mr")
+    invoke(*baseline, "--out", "runs/graph/popularity")
+    for seed in (0, 1):
+        shutil.copytree("run", f"runs/graph/TransE/{seed}")
+    (place / "runs/graph/notes.txt").write_text("mine")
+    return place / "runs"
+
+
+NAMES = ["TransE/0", "TransE/1", "popularity"]
+
+
+def test_a_folder_of_runs_is_one_whoever_wrote_them(data, done, folder, place):
+    told = data("compare", "runs/graph", "-m", "mrr")
+    assert sorted(told["models"]) == NAMES
+    assert sorted(data("compare", "runs", "-m", "mrr")["models"]) == NAMES
+    expected = summarize(RankTable.from_parquet(folder / "graph/TransE/0"), ["mrr"])["mrr"]
+    assert told["models"]["TransE/0"]["metrics"]["both"]["mrr"] == expected
+    summaries = data("summarize", "runs/graph")["models"]
+    assert sorted(summaries) == NAMES
+    assert {frozenset(model["metrics"]["both"]) for model in summaries.values()} == {
+        frozenset(summaries["TransE/0"]["metrics"]["both"])
+    }
+    assert sorted(data("inspect", "runs/graph")["models"]) == NAMES
+    done("report", "runs/graph", "--out", "page.html")
+    assert "<title>2 models and 1 baseline on graph</title>" in (place / "page.html").read_text()
+    done("plot", "runs", "--kind", "leaderboard", "--out", "plot.svg")
+
+
+def test_interrupted_runs_inside_a_folder_are_told(done, refused, folder):
+    (folder / "graph/TransE/1/manifest.json").unlink()
+    (folder / "graph/RotatE/.kgeval.partial").mkdir(parents=True)
+    result = invoke("compare", "runs/graph", "-m", "mrr")
+    assert "did not finish in 'runs/graph': RotatE, TransE/1." in result.stderr
+    assert "no complete run in 'runs/graph/RotatE'" in invoke("summarize", "runs/graph").stderr
+    assert "interrupted" in done("inspect", "runs/graph/RotatE")
+    assert "A run was interrupted there" in refused("evaluate", "runs/graph/RotatE")
+
+
+def test_runs_of_different_kinds_make_no_table(refused, folder):
+    invoke("classify", "baseline:types", "--dataset", "graph", "--out", "runs/graph/labels")
+    assert "holds runs of different kinds" in refused("summarize", "runs/graph", code=2)
+
+
+def test_what_a_shell_matches_beside_runs_is_passed_over(data, refused, place):
+    """``runs/*/*`` matches the common table and the page too."""
+    write_config(place / "several.yaml", SEVERAL)
+    invoke("run", "several.yaml", "--out", "runs/graph")
+    matched = sorted(str(path.relative_to(place)) for path in place.glob("runs/*/*"))
+    assert "runs/graph/metrics.json" in matched
+    assert "runs/graph/report.html" in matched
+    assert sorted(data("compare", *matched, "-m", "mrr")["models"]) == ["a", "b"]
+    inside = [str(path) for path in (place / "run").iterdir()]
+    assert sorted(data("compare", *inside, "runs/graph/b", "-m", "mrr")["models"]) == ["b", "run"]
+    assert "give the run directory" in refused("compare", "run/metrics.json", "run/config.yaml")
+    (place / "runs/graph/notes.txt").write_text("mine")
+    assert "notes.txt" in refused("compare", *matched, "runs/graph/notes.txt")
+    assert "expected PATH or NAME=PATH" in refused("compare", "run", "")
+
+
+def test_a_run_in_a_checkpoints_place(data, refused, place):
+    """It tells model, options and dataset; what else is said replaces what the run was asked."""
+    stored = json.loads((place / "run/metrics.json").read_text())
+    assert data("evaluate", "run")["metrics"] == stored["metrics"]
+    checkpoint = ["model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1"]
+    for options in (["--split", "valid", "-m", "mr"], ["--protocol", "libkge"], ["--ties", "pessimistic"]):
+        assert data("evaluate", "run", *options)["metrics"] == data("evaluate", *checkpoint, *options)["metrics"]
+    assert data("explain", "run", "--protocols", "libkge") == data("explain", *checkpoint, "--protocols", "libkge")
+    assert "--ties: unknown value 'bog'" in refused("evaluate", "run", "--ties", "bog")
+    assert "--option: the run tells its own" in refused("evaluate", "run", "--option", "norm=2")
+    assert data("evaluate", "run", "--set", "model.options.norm=2")["metrics"] != stored["metrics"]
+    assert "--dataset" in refused("evaluate", "model")
+    assert "Nearby: 'run'" in refused("explain", "rnu", "--protocols", "libkge")
+
+
+def test_the_run_that_is_evaluated_again_stays(data, place):
+    before = (place / "run/manifest.json").read_bytes()
+    data("evaluate", "run", "--split", "valid")
+    assert (place / "run/manifest.json").read_bytes() == before
+    data("evaluate", "run", "--out", "other")
+    assert (place / "other/ranks.parquet").is_file()
+
+
+def test_a_run_whose_checkpoint_has_moved_is_run_again(data, refused, place):
+    shutil.copytree("run", "colleague/run")
+    shutil.move("model", "elsewhere")
+    message = refused("run", "colleague/run/config.yaml", "--out", "again")
+    assert "model.path: no such file or folder 'model'" in message
+    assert "relative to the folder in which the run was made" in message
+    (cure,) = [line.partition("kgeval ")[2] for line in message.splitlines() if "--set" in line]
+    assert cure.startswith("run colleague/run/config.yaml --set model.path=PATH")
+    data(*cure.rstrip(".").replace("PATH", "elsewhere").split(), "--out", "again")
+    again, first = (json.loads((place / name / "metrics.json").read_text()) for name in ("again", "run"))
+    assert again["metrics"] == first["metrics"]
+    assert data("evaluate", "colleague/run", "--set", "model.path=elsewhere")["metrics"] == first["metrics"]
+    shutil.move("graph", "graphs")
+    assert "--set dataset.path=PATH" in refused("evaluate", "run")

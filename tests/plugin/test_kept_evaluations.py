@@ -1,0 +1,164 @@
+"""The runs that PyKEEN's pipelines keep: what they are of, and that they stand beside any other run."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from click.testing import CliRunner
+from pykeen.pipeline import pipeline
+from pykeen.triples import TriplesFactory
+
+import kgeval
+from kgeval.cli import main
+from kgeval.errors import ConfigError, InputError
+from kgeval.pykeen import KGEvalEvaluator
+from kgeval.runs.config.load import load_config
+from kgeval.runs.stored_model import read_stored_document
+from tests.plugin.conftest import assert_same_ranks, assert_same_values
+
+COMMON = {
+    "model_kwargs": {"embedding_dim": 4},
+    "training_kwargs": {"num_epochs": 1, "use_tqdm": False},
+    "evaluation_kwargs": {"use_tqdm": False},
+    "device": "cpu",
+    "evaluator": "kgeval",
+}
+
+
+def trained(folder, model="TransE", seed=0, **data):
+    own = {"result_directory": str(folder)}
+    return pipeline(**COMMON, **data, model=model, random_seed=seed, evaluator_kwargs=own)
+
+
+def kgeval_command(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, results):
+    """Runs of pipelines and of a baseline, as in ``runs/nations/TransE/0``."""
+    place = tmp_path_factory.mktemp("runs")
+    for name, model, seed in (("TransE/0", "TransE", 0), ("TransE/1", "TransE", 1), ("DistMult", "DistMult", 0)):
+        results[name] = trained(place / "nations" / name, model, seed, dataset="nations")
+    out = place / "nations/popularity"
+    assert kgeval_command("evaluate", "baseline:popularity", "--dataset", "nations", "--out", out)[0] == 0
+    return place
+
+
+def test_the_splits_of_a_pipeline_have_their_names(place, results, graph, known, theirs):
+    ours = results["DistMult"]
+    table, expected = ours.metric_results.table, kgeval.evaluate(ours.model, graph)
+    assert (
+        table.provenance == expected.provenance == kgeval.RankTable.from_parquet(place / "nations/DistMult").provenance
+    )
+    for name in ("head_label", "relation_label", "tail_label", "greater", "candidates"):
+        np.testing.assert_array_equal(table.column(name), expected.column(name))
+    metrics, ranks = theirs(ours.model, graph.testing.mapped_triples, additional_filter_triples=known)
+    assert_same_ranks(table, ranks)
+    assert_same_values(ours.metric_results, metrics)
+
+
+OTHERS = torch.tensor([[0, 0, 1], [0, 0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("ranked", "parts", "split", "names"),
+    [
+        ("validation", ["training"], "valid", ("train", "valid")),
+        ("testing", ["training"], "test", ("train", "test")),
+        ("testing", ["training", OTHERS, "validation"], "test", ("train", "valid", "test", "2 additional triples")),
+        ("some", ["training", "validation"], "evaluated", ("train", "valid", "the evaluated triples")),
+        ("testing", ["validation"], None, ("199 additional triples", "the evaluated triples")),
+        ("testing", [], "test", ("test",)),
+        ("some", [], None, ("the evaluated triples",)),
+        ("twice", ["training"], "test", ("train", "test")),
+    ],
+)
+def test_only_the_very_triples_of_a_split_have_its_name(make, graph, ranked, parts, split, names):
+    triples = {name: factory.mapped_triples for name, factory in graph.factory_dict.items()}
+    triples |= {"some": triples["testing"][:50], "twice": torch.cat([triples["testing"], triples["testing"][:3]])}
+    filtered_by = [triples[part] if isinstance(part, str) else part for part in parts]
+    evaluator = KGEvalEvaluator()
+    evaluator.evaluate(
+        make("DistMult", embedding_dim=4), triples[ranked], additional_filter_triples=filtered_by, use_tqdm=False
+    )
+    assert (evaluator.table.split, evaluator.table.filter) == (split or "evaluated", names)
+    assert evaluator.table.dataset == ("nations" if split else "unknown")
+
+
+def own_factories(graph):
+    """The splits of a dataset of the user's own."""
+    training = TriplesFactory.from_labeled_triples(graph.training.label_triples(graph.training.mapped_triples[::2]))
+    rows = graph.testing.label_triples(graph.testing.mapped_triples)
+    ids = {"entity_to_id": training.entity_to_id, "relation_to_id": training.relation_to_id}
+    return {"training": training, "testing": TriplesFactory.from_labeled_triples(rows, **ids)}
+
+
+def test_of_triples_without_a_name_only_what_is_known_is_told(tmp_path, graph):
+    factories = own_factories(graph)
+    result = trained(tmp_path / "run", **factories)
+    table = result.metric_results.table
+    assert (table.dataset, table.split) == ("unknown", "evaluated")
+    assert table.filter == ("796 additional triples", "the evaluated triples")
+    assert "competed" not in kgeval.report(tmp_path / "run").html
+    assert "dataset" not in yaml.safe_load((tmp_path / "run/config.yaml").read_text())
+    told = KGEvalEvaluator(dataset=factories)
+    (train, test) = (factories[name].mapped_triples for name in ("training", "testing"))
+    told.evaluate(result.model, test, additional_filter_triples=train, use_tqdm=False)
+    assert (told.table.split, told.table.filter) == ("test", ("train", "test"))
+    assert set(told.table.column("head_label")) <= set(factories["training"].entity_to_id)
+    np.testing.assert_array_equal(told.table.column("greater"), table.column("greater"))
+
+
+def test_a_dataset_that_is_not_the_one_is_refused(make, graph, known):
+    model, triples = make("DistMult", embedding_dim=4), graph.testing.mapped_triples
+    with pytest.raises(InputError, match="dataset umls: the first triples of the filter are no split of it"):
+        KGEvalEvaluator(dataset="umls").evaluate(model, triples, additional_filter_triples=known)
+    with pytest.raises(InputError, match="Did you mean 'nations'"):
+        KGEvalEvaluator(dataset="natoins")
+
+
+def test_a_kept_run_tells_dataset_model_and_seed(place):
+    folder = place / "nations/TransE/1"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["dataset"]["sha256"] == kgeval.load_dataset("nations").sha256()
+    assert manifest["seeds"] == {"training": 1}
+    assert manifest["model"]["live"] == "TransE"
+    assert manifest["model"]["entity_shapes"] == [[4]]
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    assert config["dataset"] == {"name": "nations"}
+    assert (config["evaluation"]["split"], config["evaluation"]["filter"]) == ("test", ["train", "valid", "test"])
+
+
+def test_kept_runs_and_a_baseline_are_compared(place):
+    code, output = kgeval_command("compare", place / "nations", "-m", "mrr", "--json")
+    told = json.loads(output[: output.rindex("}") + 1])
+    assert code == 0
+    assert set(told["models"]) == {"DistMult", "TransE/0", "TransE/1", "popularity"}
+    assert all(0 < pair["p"] <= 1 for pair in told["differences"]["pairs"])
+    assert len(told["differences"]["pairs"]) == 6
+
+
+def test_the_page_of_kept_runs_says_nothing_false(place):
+    page = kgeval.report(place / "nations").html
+    assert "<title>3 models and 1 baseline on nations</title>" in page
+    assert "competed" not in page
+    assert len(re.findall("kgeval run ", page)) == 1  # the baseline's: a live model is not kept
+    assert "training 1" in page
+
+
+def test_what_needs_the_model_says_that_it_is_not_kept(place):
+    for read in (read_stored_document, lambda run: load_config(run / "config.yaml")):
+        with pytest.raises(ConfigError, match=r"evaluated inside PyKEEN, and its model is not kept\. Save"):
+            read(place / "nations/DistMult")
