@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
+from kgeval.errors import counted
 from kgeval.metrics.ranks.ranks import Ranks
 
 SERIOUS = 0.01
@@ -54,8 +55,8 @@ class TieStatistics:
         if not self.ranks:
             return "there are no ranks that could tie."
         return (
-            f"{self.tied} of {self.ranks} ranks tie, with up to {self.largest} candidates. The tie policy alone moves "
-            f"the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
+            f"{self.tied} of {self.ranks} ranks tie, with up to {counted(self.largest, 'candidate')}. The tie policy alone "
+            f"moves the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
         )
 
 
