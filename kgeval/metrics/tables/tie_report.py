@@ -54,9 +54,10 @@ class TieStatistics:
     def __str__(self) -> str:
         if not self.ranks:
             return "there are no ranks that could tie."
+        largest = counted(self.largest, "candidate")
         return (
-            f"{self.tied} of {self.ranks} ranks tie, with up to {counted(self.largest, 'candidate')}. The tie policy alone "
-            f"moves the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
+            f"{self.tied} of {self.ranks} ranks tie, with up to {largest}. The tie policy alone moves the MRR from "
+            f"{self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
         )
 
 
