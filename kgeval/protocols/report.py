@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.data.triples import SIDES
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.tables.names import parse
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
@@ -140,7 +140,7 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     """Say how a framework counts ties, repeated triples, answers that are not listed, and ranks below 1."""
     tied = table.column("tied")
     if rules.tie_note and tied.any():
-        most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {tied.max()} candidates"
+        most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {counted(int(tied.max()), 'candidate')}"
         yield f"{most}. {rules.tie_note}."
     if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
         yield f"{' and '.join(names)} counts from 0, as in {rules.name}."

@@ -66,14 +66,15 @@ def test_people_get_a_table_for_each_query(done, model):
 
 def test_the_rank_of_an_answer_is_that_of_an_evaluation(data, model, done):
     """On the terminal, in JSON, and in pandas: filtered under ``rank``, among all candidates under ``raw rank``."""
-    table = evaluate(model, "graph/")
+    nations = load_dataset("nations")
+    table = evaluate(lambda h, r, t: (h * 31 + r * 5 + t * 7) % 11, nations)
     frame = table.to_pandas()
     assert (frame["rank"] == table.ranks).all()
     assert (table.column("rank") == 1 + table.column("greater") + table.column("tied") / 2).all()
     assert (frame["raw_greater"] > frame["greater"]).any()
-    answers = predict(model, "graph/", split="test", k=8).to_pandas()
+    answers = predict(lambda h, r, t: (h * 31 + r * 5 + t * 7) % 11, nations, split="test", k=14).to_pandas()
     answers = answers[answers["is_answer"]]
-    for row in frame.itertuples():
+    for row in frame[::9].itertuples():
         anchor, answer = (row.head, row.tail) if row.side == "tail" else (row.tail, row.head)
         same = (answers["side"] == row.side) & (answers["anchor"] == anchor) & (answers["entity"] == answer)
         (found,) = answers[same & (answers["relation"] == row.relation)].itertuples()

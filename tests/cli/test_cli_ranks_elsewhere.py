@@ -76,11 +76,12 @@ def test_ids_in_place_of_labels_are_named_and_never_left_out(refused, place):
 
 
 def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
-    table = RankTable.from_parquet("run/ranks.parquet")
-    told = data("summarize", "run", "--filter", "none", "-m", "mrr")
+    done("evaluate", "baseline:popularity", "--dataset", "nations", "--ties", "realistic", "--out", "nations-run")
+    table = RankTable.from_parquet("nations-run/ranks.parquet")
+    told = data("summarize", "nations-run", "--filter", "none", "-m", "mrr")
     ranks = 1 + table.column("raw_greater") + table.column("raw_tied") / 2
     assert told["metrics"]["both"]["mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
-    assert told["metrics"] != data("summarize", "run", "-m", "mrr")["metrics"]
+    assert told["metrics"]["both"]["mrr"] < data("summarize", "nations-run", "-m", "mrr")["metrics"]["both"]["mrr"]
     assert ", unfiltered, " in done("summarize", "run", "--filter", "none")
     assert "none stands alone" in refused("summarize", "run", "--filter", "none", "--filter", "train")
     (place / "ranks.csv").write_text("head,relation,tail,tail_rank\n" + ",".join(triple_of_test()) + ",1\n")

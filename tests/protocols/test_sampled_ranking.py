@@ -149,7 +149,7 @@ def test_groups_are_estimated_too(data, whole):
     few = [group for group in found.groups if str(next(iter(group.values))) in group.no_interval]
     assert few
     assert len(plain) == len(found.groups)
-    by_side = kgeval.summarize(table, ["both.mrr"], by="side")
+    by_side = kgeval.summarize(table, ["mrr"], by="side")
     assert by_side.of("model", "mrr", side="head") == pytest.approx(kgeval.summarize(table, "head.mrr")["head.mrr"])
 
 

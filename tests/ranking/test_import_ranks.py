@@ -183,7 +183,7 @@ def test_half_ranks_tie_with_one(tmp_path):
     table = load_ranks(tmp_path / "ranks.txt", DATA)
     assert (table.column("greater").tolist(), table.column("tied").tolist()) == ([1], [1])
     assert summarize(table, ["mr"])["mr"] == 2.5
-    assert table.notes[-1] == f"{len(DATA.test) - 1} test triples are not in {tmp_path / 'ranks.txt'}."
+    assert table.notes[-1] == f"not in {tmp_path / 'ranks.txt'}: {len(DATA.test) - 1} test triples."
 
 
 ROW = "{h}\t{r}\t{t}\t"
@@ -409,7 +409,7 @@ def test_triples_that_the_split_repeats_may_be_ranked_again(tmp_path):
     (tmp_path / "ranks.txt").write_text("\n".join(["h\tr\tt\tfiltered_head_rank", *lines]))
     table = load_ranks(tmp_path / "ranks.txt", data)
     assert len(table) == 2
-    assert "1 head ranks of triples that test repeats were left out: each counts once." in table.notes
+    assert "head ranks of repeated test triples: 1 left out, as each triple counts once." in table.notes
     (tmp_path / "ranks.txt").write_text("\n".join(["h\tr\tt\tfiltered_head_rank", *lines, lines[2]]))
     with pytest.raises(TableError, match="line 5: its head was ranked in an earlier line"):
         load_ranks(tmp_path / "ranks.txt", data)

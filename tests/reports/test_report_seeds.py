@@ -209,7 +209,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
     assert f"one difference at a time, resampling {plural}." in section.content["basis"]
     assert section.content["note"].startswith(f"Below each number its 95 % interval (resampling {plural})")
     (side, *_) = [row for row in slice_scores(found, ["side"]).itertuples() if row.model == "m1"]
-    summary = kgeval.summarize(tables["m1"], "both.mrr", by="side", intervals=unit)
+    summary = kgeval.summarize(tables["m1"], "mrr", by="side", intervals=unit)
     expected = next(group for group in summary.groups if group.key["side"] == side.group)
     (interval,) = expected.intervals.values()
     assert (side.low, side.high) == (interval.low, interval.high)

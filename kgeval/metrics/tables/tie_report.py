@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
+from kgeval.errors import counted
 from kgeval.metrics.ranks.ranks import Ranks
 
 SERIOUS = 0.01
@@ -53,9 +54,10 @@ class TieStatistics:
     def __str__(self) -> str:
         if not self.ranks:
             return "there are no ranks that could tie."
+        largest = counted(self.largest, "candidate")
         return (
-            f"{self.tied} of {self.ranks} ranks tie, with up to {self.largest} candidates. The tie policy alone moves "
-            f"the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
+            f"{self.tied} of {self.ranks} ranks tie, with up to {largest}. The tie policy alone moves the MRR from "
+            f"{self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
         )
 
 
