@@ -311,19 +311,14 @@ class ModelRanking:
             ranked = self.engine.rank(self.scorer.scorer_of(task.queries.side), task)
         except UndefinedScore as error:
             raise ScoreError(undefined_rank(error, self.dataset)) from error
-        ranked = self._with_invented_answers(ranked, task)
+        if isinstance(self.scorer.scorer, PredictionLists):
+            # Answers of a list that name no entity keep their places, as wrong candidates.
+            lists, queries = self.scorer.scorer, self.scorer.map_queries(task.queries)
+            invented = RankCounts(*lists.invented_above(queries, ranked.scores))
+            ranked = Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.scorer, self.engine.tie_rule)
         return ranked
-
-    def _with_invented_answers(self, ranked: Ranked, task: RankingTask) -> Ranked:
-        """Let the answers of a list that name no entity keep their places: they count as wrong candidates."""
-        lists = self.scorer.scorer
-        if not isinstance(lists, PredictionLists):
-            return ranked
-        above, level, in_all = lists.invented_above(self.scorer.map_queries(task.queries), ranked.scores)
-        invented = RankCounts(above, level, in_all + 1)
-        return Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
 
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]

@@ -259,6 +259,10 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         ('{"head": "e0000", "relation": "r00", "predictions": []}\n{"a":', "line 2: no JSON"),
         ('{"head": "e0000", "relation": "r00", "predictions": 3}', "line 1: expected a list or an object"),
         ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", "x"]]}', "line 1: expected labels, or pairs"),
+        (
+            '{"head": "e0000", "relation": "r00", "predictions": [["e0001", 1' + "0" * 400 + "]]}",
+            "line 1: expected labels,",
+        ),
         ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", NaN]]}', "line 1: expected labels, or pairs"),
         (
             '{"head": "e0000", "relation": "r00", "predictions": []}\n{"h": "e0000", "r": "r00", "answers": []}',

@@ -158,10 +158,10 @@ class PredictionLists:
         lists, found = self._lists_of(queries)
         if (found < 0).any():
             self.note_on_unlisted([queries])
-        spans = _spans(lists, found)
+        starts, stops = _spans(lists, found)
         scores = np.empty((len(queries), candidates.shape[-1]))
         for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
-            listed = Rows.spans(*(ends[part] for ends in spans), np.arange(len(lists.scores)))
+            listed = Rows.spans(starts[part], stops[part], np.arange(len(lists.scores)))
             # Invented answers go to a further column, the last, which no candidate has.
             whole = np.full((len(listed), self.num_entities + 1), -np.inf)
             whole[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
@@ -170,17 +170,17 @@ class PredictionLists:
         return scores
 
     def invented_above(self, queries: Queries, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray]:
-        """Count the invented answers that a list has above each answer, at its score, and in all; int64[answer] each.
+        """Count the invented answers that a list has above each answer, at its score, and in all with the answer.
 
-        ``scores`` are those of the answers, float64[answer].
+        ``scores`` are those of the answers, float64[answer]; the counts are int64[answer] each.
         """
         lists, found = self._lists_of(queries)
         invented = np.flatnonzero(lists.rows.ids == INVENTED)
         first, last = (np.searchsorted(invented, ends)[queries.owners] for ends in _spans(lists, found))
         listed = Rows.spans(first, last, invented)
         above, answers = lists.scores[listed.ids] - scores[listed.owners], listed.owners
-        counts = (np.bincount(answers[which], minlength=len(scores)) for which in (above > 0, above == 0))
-        return (*counts, last - first)
+        beat, tied = (np.bincount(answers[which], minlength=len(scores)) for which in (above > 0, above == 0))
+        return beat.astype(np.int64), tied.astype(np.int64), last - first + 1
 
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
         """Say how many queries have no list, not even an empty one; nothing where all have one.

@@ -152,10 +152,10 @@ class _Lines:
         scores: dict[str, float] = {}
         for pair in pairs:
             label, score = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
-            number = score if isinstance(score, int | float) and not isinstance(score, bool) else math.nan
+            number = _number(score)
             if not isinstance(label, str) or not math.isfinite(number):
                 raise CheckpointError(f"{where}: expected labels, or pairs of label and score; found {pair!r:.60}.")
-            if scores.setdefault(label, float(number)) != number:
+            if scores.setdefault(label, number) != number:
                 raise CheckpointError(f"{where}: {label!r} is listed twice, with the scores {scores[label]}, {number}.")
         return scores
 
@@ -166,6 +166,14 @@ class _Lines:
         if label not in known:
             raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{hint}")
         return known[label]
+
+
+def _number(score: Any) -> float:
+    """Take a score as a float; NaN where it is none, or is beyond the largest."""
+    try:
+        return math.nan if isinstance(score, bool) or not isinstance(score, int | float) else float(score)
+    except OverflowError:
+        return math.nan
 
 
 def _object(where: str, line: str) -> dict[str, Any]:
