@@ -35,7 +35,7 @@ def wide(place):
 def test_the_table_and_metrics_json_say_that_they_estimate(wide):
     outcome = invoke("evaluate", "model", *OPTIONS, "--error", "0.025", "--out", "est")
     assert "of 500 triples (95 %), stratified by relation" in outcome.stdout
-    assert " ± 0.0" in next(line for line in outcome.stdout.splitlines() if line.startswith("mrr"))
+    assert " (0.0" in next(line for line in outcome.stdout.splitlines() if line.startswith("mrr"))
     content = json.loads((wide / "est/metrics.json").read_text())
     table = RankTable.from_parquet(wide / "est/ranks.parquet")
     assert content["estimated"] is True

@@ -24,7 +24,7 @@ RARITIES = ("common", "rare", "very rare", "rarely long")
 
 
 def ranks_of(rarity, rng, count):
-    """Ranks of both sides, int64[triple, 2]: good ones are common or rare, and on both sides at once, or few are long."""
+    """Ranks of both sides, int64[triple, 2]: good ones are common or rare, on both sides at once, or few are long."""
     good = np.exp(np.clip(rng.normal(1.2, 1.2, (count, 2)), 0, 6))
     if rarity == "rarely long":
         return np.where(rng.random(count)[:, None] < 0.004, 4_000, np.minimum(good, 30)).astype(np.int64)
@@ -106,3 +106,23 @@ def test_estimates_of_the_whole_hold_it(rarity):
     ranks = ranks_of(rarity, np.random.default_rng(5), 4_000)
     for cell, hits in held(relations, ranks, 300, by_relation=False).items():
         assert np.mean(hits) >= 0.93, cell
+
+
+def test_estimates_with_a_few_planted_hits_hold_the_whole_and_agree():
+    """Twenty of 20,000 triples at rank 1, and 1,000 triples drawn: many samples have none of them."""
+    rng = np.random.default_rng(6)
+    relations, ranks = rng.integers(0, 60, 20_000), rng.integers(1, CANDIDATES + 1, (20_000, 2))
+    ranks[rng.choice(20_000, 20, replace=False)] = 1
+    strata = Strata.of(relations, 1_000)
+    names = [parse(name) for name in ("mrr", "hits@1", "hits@3")]
+    true, found = np.array([truth(name, ranks) for name in names]), []
+    for seed in range(100):
+        view = TableView(Estimated(np.sort(strata.order(seed)[:1_000]), relations, ranks, strata))
+        estimates, rows = TableEstimates.of(view), RowSelection(view, slice(None))
+        mine = [estimates.interval(name, rows, estimates.value(name, rows)) for name in names]
+        found.append([(interval.low, interval.high) for interval in mine])
+        (_, mrr), (_, first), (_, third) = found[-1]
+        assert first <= third
+        assert first <= mrr
+    ends = np.array(found)
+    assert ((ends[..., 0] <= true) & (true <= ends[..., 1])).mean(axis=0).min() >= 0.93

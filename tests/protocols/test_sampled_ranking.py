@@ -246,3 +246,16 @@ def test_two_estimates_from_one_sample_compare(data, small):
     comparison = kgeval.compare({"one": small, "other": other}, ["mrr"])
     assert comparison.pairs[0].units == small.num_triples
     assert any(sign in comparison.table()[1][0][1] for sign in "±(")
+
+
+def test_the_longer_side_of_an_interval_is_compared_with_the_error(data):
+    """Hits of a model at chance are few, and more of them may not have been drawn than were drawn by luck."""
+    table = kgeval.evaluate(
+        lambda h, r, t: (h * 7919 + r * 104729 + t * 1299709) % 1009,
+        data,
+        estimate=settings(error=0.006, metric="hits@1"),
+    )
+    summary = kgeval.summarize(table, "hits@1")
+    interval, value = summary.interval("hits@1"), summary["hits@1"]
+    assert interval.method == "bounded mean"
+    assert value - interval.low < interval.high - value <= 0.006

@@ -40,8 +40,8 @@ class BoundedMeans:
     --------
     No hit in 20 triples, and the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
 
-    >>> ends = BoundedMeans(np.zeros(20), np.ones(20), np.zeros(20, int), np.array([[0.0], [1.0]]), np.ones(1)).ends(0.95)
-    >>> ends.round(3).ravel()
+    >>> hits, doubt = np.zeros(20), np.ones(1)
+    >>> BoundedMeans(hits, np.ones(20), np.zeros(20, int), np.array([[0.0], [1.0]]), doubt).ends(0.95).round(3).ravel()
     array([0.   , 0.169])
     """
 
@@ -182,7 +182,8 @@ def doubts(
         errors = np.sqrt(squares if variances is None else variances)
         reach = np.where(np.isfinite(reach), reach / errors, 0)
         found = [(x - low) / (high - low) for x, (low, high) in ((skewness, SKEWNESS), (reach, REACH))]
-    return np.nan_to_num(np.clip(np.maximum(*found), 0, 1), nan=1.0)  # NaN where all units are alike
+    doubt = np.clip(np.maximum(*found), 0, 1)
+    return np.asarray(np.where(np.isnan(doubt), 1, doubt), np.float64)  # NaN where all units are alike
 
 
 def upper_ends(
@@ -205,7 +206,7 @@ def upper_ends(
     total = np.bincount(groups, weights, minlength=count) + 1
 
     def sums(of_units: Float64Array) -> Float64Array:
-        return np.bincount(groups, of_units, minlength=count)
+        return np.asarray(np.bincount(groups, of_units, minlength=count), np.float64)
 
     def at(x: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Compute how far the normal quantile of t is above the target, and t, for η = 1 − exp(−x)."""
@@ -220,7 +221,7 @@ def upper_ends(
         with np.errstate(divide="ignore", invalid="ignore"):
             return root + np.log(eta * np.sqrt(second) / root) / root - target, t
 
-    return np.where(span > 0, lowest + span * _root(at, count), highest)
+    return np.asarray(np.where(span > 0, lowest + span * _root(at, count), highest), np.float64)
 
 
 def _root(at: Callable[[Float64Array], tuple[Float64Array, Float64Array]], count: int) -> Float64Array:

@@ -66,14 +66,12 @@ class UnitScatter:
         low, high, clipped = clipped_to(metric, value, (value - half, value + half))
         if self.bounded is None or not doubt:
             return Interval(low, high, level, self.unit, count, self.method, error, clipped)
-        ends = self.bounded.ends(level)[:, group]
-        if not np.isfinite(ends).all():
+        lower, upper = self.bounded.ends(level)[:, group].tolist()
+        if not np.isfinite([lower, upper]).all():
             raise NoInterval(f"few {PLURAL[self.unit]} carry it, and its values have no bounds")
-        if ends[0] == ends[1]:
-            raise NoInterval("no rank could have been another")
-        low, high = (
-            float((1 - doubt) * end + doubt * of_bounded) for end, of_bounded in zip((low, high), ends, strict=True)
-        )
+        if lower == upper:
+            raise NoInterval("it has the only value that it can have")
+        low, high = (1 - doubt) * low + doubt * lower, (1 - doubt) * high + doubt * upper
         return Interval(min(low, value), max(high, value), level, self.unit, count, BOUNDED, error)
 
 
