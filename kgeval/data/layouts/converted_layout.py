@@ -144,7 +144,7 @@ def _read_graph(folder: Path) -> Dataset:
 
 def _multiplicity(folder: Path, tables: Mapping[str, pa.Table], dataset: Dataset) -> dict[str, IntArray]:
     """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
-    found = {}
+    found: dict[str, IntArray] = {}
     for split in SPLITS:
         if "confidence" not in tables[split].column_names and split in dataset.multiplicity:
             raise _damaged(_file(folder, split), "a triple stands there twice")
