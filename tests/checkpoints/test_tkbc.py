@@ -176,7 +176,7 @@ def test_a_time_that_the_model_does_not_know_is_unseen(tmp_path, graph):
         evaluate(folder, graph)
     table = evaluate(folder, graph, unseen="drop")
     assert set(table.column("time")) == {"2014-01-01", "2014-01-02"}
-    assert any("1 of the 3 time labels of labels are unknown to the model." in note for note in table.notes)
+    assert any("the model does not know 1 of the 3 times of labels." in note for note in table.notes)
 
 
 @pytest.mark.parametrize(

@@ -220,12 +220,13 @@ def test_inspect_tells_what_an_unknown_file_holds(place, refused, data):
     assert "A dataset is a folder" not in said
 
 
-def test_inspect_tells_how_far_an_interrupted_run_has_come(place, refused):
+def test_inspect_tells_how_far_an_interrupted_run_has_come(place, data):
     shards = place / "big/.kgeval.partial/shards"
     shards.mkdir(parents=True)
     (shards / "run.json").write_text('{"shards": 4}')
-    said = refused("inspect", "big")
-    assert "'big' holds no results yet. A run was interrupted there: 0 of 4 shards are done" in said
+    said = data("inspect", "big")
+    assert not said["complete"]
+    assert "A run was interrupted there: 0 of 4 shards are done" in said["notes"][0]
 
 
 def test_inspect_tells_what_an_array_is(place, refused):

@@ -74,7 +74,7 @@ def truth(name, population):
     return name(RowSelection(TableView(table), rows).ranks(None, None))
 
 
-def share_held(name, population, draws, unit, naive=False, asymptotic=0.95):
+def share_held(name, population, draws, unit, naive=False, asymptotic=0.85):
     """How many of the draws have an interval that holds the truth; draws are (triple, unit) of each, by draw."""
     ranks = population[1]
     triples, units, groups = draws
@@ -128,7 +128,8 @@ def test_intervals_hold_the_truth_when_triples_are_drawn_again(metric, populatio
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "amri"])
 def test_intervals_hold_the_truth_when_relations_are_drawn_again(metric, population, drawn_relations):
     name = parse(metric)
-    assert share_held(name, population, drawn_relations, "relation") == pytest.approx(0.95, abs=0.015)
+    # Where few of the fifty relations carry a metric, its interval is that of a bounded mean, which errs on the safe side.
+    assert 0.935 < share_held(name, population, drawn_relations, "relation") < 0.97
     assert share_held(name, population, drawn_relations, "triple") < 0.8
     assert share_held(name, population, drawn_relations, "triple", naive=True) < 0.7
 

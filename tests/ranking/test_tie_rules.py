@@ -30,6 +30,8 @@ TRANSFORMS = {
     "nothing": lambda scores: scores,
 }
 
+SCALES = {"sigmoid32": 40.0, "thousandths": 0.02, "hundred-thousandths": 0.0002}
+
 
 def scorer(kind, scale=1.0):
     rng = np.random.default_rng(1)
@@ -60,8 +62,8 @@ def finished(model, change):
 @pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=9, seed=2)])
 def test_an_interval_ranks_as_the_transformed_scores(kernel, kind, name, corruption):
     transform = TRANSFORMS[name]
-    # Large scores saturate a sigmoid, small ones share their thousandths.
-    model = scorer(kind, 40.0 if name == "sigmoid32" else 0.02 if name == "thousandths" else 1.0)
+    # Large scores saturate a sigmoid, small ones share their decimals.
+    model = scorer(kind, SCALES.get(name, 1.0))
     found = ranking_of(
         model, DATA, Evaluation(kernel=kernel, corruption=corruption), rules=Rules(tie_rule=tied_under(transform))
     ).rank()

@@ -97,7 +97,7 @@ def test_a_triple_of_other_types_is_one_that_the_model_does_not_know(graph):
     foreign = Triples.of([*graph.test.ids.tolist(), (8, 0, 0)])
     splits = {"train": graph.train, "test": foreign}
     wider = Dataset.build("typed", splits, entities=graph.entities, relations=graph.relations)
-    with pytest.raises(InputError, match=r"1 test triples have an entity .* does not know: \(e8, r0, e0\)"):
+    with pytest.raises(InputError, match=r"1 test triple with an entity .* does not know: \(e8, r0, e0\)"):
         evaluate(typed(), wider)
     assert len(evaluate(typed(), wider, unseen="drop")) == 2 * len(graph.test)
     last = evaluate(typed(), wider, unseen="worst").to_pandas()

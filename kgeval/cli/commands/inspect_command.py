@@ -49,7 +49,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     said = settings["options"] or settings["format"] != "auto"
     if said or any(reader.recognises(place) for reader in formats().values()):
         return {"checkpoint": path, **_checkpoint(place, settings)}
-    return _folder(place, settings)
+    return _folder(path, settings)
 
 
 def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
 
 
-def _folder(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; what is neither is refused with what is in it."""
     from kgeval.checkpoints.recognise import recognise
     from kgeval.checkpoints.unknown_checkpoint import holds_models
@@ -72,14 +72,15 @@ def _folder(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.run_directory.contents import is_run
 
     try:
-        return {"dataset": str(path), **_dataset(str(path), settings)}
+        return {"dataset": path, **_dataset(path, settings)}
     except DatasetError as error:
-        if settings["layout"] != "auto" or any(known.recognises(path) for known in layouts().values()):
+        place = Path(path)
+        if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
             raise
-        if path.is_dir() and any(map(is_run, path.iterdir())):
-            return {"runs": str(path), **_runs(path)}
-        if holds_models(path):
-            recognise(path)  # raises an error that says what is in the folder
+        if holds_models(place):
+            recognise(place)  # raises an error that says what is in the folder
+        if place.is_dir() and any(map(is_run, place.iterdir())):
+            return {"runs": path, **_runs(place)}
         hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
         raise DatasetError(f"{error}\n{hint}") from error
 

@@ -81,7 +81,9 @@ def paper_table(
 
 
 def _column(name: MetricName, board: Leaderboard, pairs: Sequence[PairedDifference], digits: int | None) -> PaperColumn:
-    of_metric = [pair for pair in pairs if pair.metric == name]
+    # Groups by side have metrics without a side, the pairs those of the sides that were ranked.
+    of_all = name.of_part(next(iter(board.summaries.values())).pooled)
+    of_metric = [pair for pair in pairs if pair.metric == of_all]
     places = _justified(of_metric) if digits is None else digits
     cells: list[PaperCell] = []
     for key, rows in groupby(board.rows, lambda row: row.group.key):
