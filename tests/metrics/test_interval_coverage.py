@@ -128,7 +128,7 @@ def test_intervals_hold_the_truth_when_triples_are_drawn_again(metric, populatio
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "amri"])
 def test_intervals_hold_the_truth_when_relations_are_drawn_again(metric, population, drawn_relations):
     name = parse(metric)
-    # Where few of the fifty relations carry a metric, its interval is that of a bounded mean, which errs on the safe side.
+    # Where few of the fifty relations carry a metric, its interval is that of a bounded mean: rather wide than narrow.
     assert 0.935 < share_held(name, population, drawn_relations, "relation") < 0.97
     assert share_held(name, population, drawn_relations, "triple") < 0.8
     assert share_held(name, population, drawn_relations, "triple", naive=True) < 0.7

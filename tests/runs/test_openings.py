@@ -65,7 +65,7 @@ def test_every_input_is_read_once_and_hashed_once(place):
     task = {"kind": "classification", "negatives": NEGATIVES}
     (place / "labels.yaml").write_text(yaml.safe_dump({**ranking, "task": task}))
     once = openings(place)
-    # Once more for the SHA-256. Small files are also looked at where a path is checked: they may be pointers of Git LFS.
+    # Once more for the SHA-256. Small files are also looked at where a path is checked: Git LFS has such pointers.
     looks = {path: 2 if path.endswith(".safetensors") else 1 for path in once}
     inputs = {path: count + 1 + looks[path] for path, count in once.items() if not path.startswith("false")}
     assert len(inputs) == 5
