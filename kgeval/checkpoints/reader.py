@@ -37,6 +37,9 @@ class Reader:
     >>> import json, tempfile
     >>> import numpy as np
     >>> import kgeval
+    >>> from pathlib import Path
+    >>> from kgeval import Reader
+    >>> from kgeval.checkpoints import Checkpoint
     >>> from kgeval.data.vocabulary import Vocabulary
     >>> from kgeval.scorers.families.products.distmult import DistMult
     >>> def read(path, options):

@@ -30,7 +30,7 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
         f"difference: the metric of model minus that of other. {100 * options.level:g} % intervals, one difference at "
         f"a time: resampling the {units}."
     )
-    bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
+    bound = ' "≤": no draw gave a difference as large, of the pair or of one before it in Holm\'s order.' if any(pair.is_bound for pair in tested) else ""
     yield (
         f"p: {options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed}), two-sided, "
         f"{adjustment(tested)}.{bound}"

@@ -106,7 +106,11 @@ class PairedDifference:
 
     @property
     def is_bound(self) -> bool:
-        """Whether no draw gave a difference as large, so that the adjusted p-value is this number or less."""
+        """Whether more draws could only lower the adjusted p-value.
+
+        No draw gave a difference as large: of this pair, or of one before it in Holm's order, whose adjusted p-value no
+        later one is below.
+        """
         return self.adjusted_p is not None and self.adjusted_p < min(1.5 * self.family / (1 + self.draws), 1)
 
     @property

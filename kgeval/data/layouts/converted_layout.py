@@ -164,13 +164,24 @@ def _is_there(folder: Path, name: str) -> bool:
 
 def _table(path: Path) -> pa.Table:
     try:
-        return read_parquet(path)
+        table = read_parquet(path)
     except FileNotFoundError as error:
         raise DatasetError(f"{path}: it is missing. Convert the dataset again.") from error
     except FileError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _damaged(path, reason(error)) from error
+    if len({*table.column_names}) < table.num_columns:
+        raise _damaged(path, "two columns have one name")
+    return table
+
+
+def _is_converted(path: Path) -> bool:
+    """Whether a file of labels is of this layout, whatever the other files are; it may be missing or damaged."""
+    try:
+        return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def _read_about(path: Path, table: pa.Table) -> Mapping[str, Any]:
@@ -189,10 +200,11 @@ def _about(about: Mapping[str, Any]) -> dict[bytes, str]:
 
 
 def _vocabulary(path: Path, table: pa.Table, kind: str) -> Vocabulary:
+    labels = pa.chunked_array(_texts(path, table, "label"), pa.string())
     try:
-        return Vocabulary(pa.chunked_array(_texts(path, table, "label"), pa.string()), kind)
+        return Vocabulary(labels, kind)
     except InputError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, str(error).rstrip(".")) from error
 
 
 def _texts(path: Path, table: pa.Table, column: str) -> list[pa.Array]:
@@ -240,7 +252,7 @@ LAYOUT = Layout(
     name="converted",
     summary="what kgeval convert writes of any dataset: labels in entities.parquet and relations.parquet, ids in "
     "train.parquet, valid.parquet and test.parquet",
-    recognises=lambda folder: _file(folder, "entities").is_file() and _file(folder, "relations").is_file(),
+    recognises=lambda folder: any(_is_converted(_file(folder, name)) for name in ("entities", "relations")),
     read=read,
     needs=tuple((f"{name}.parquet",) for name in ("entities", "relations", *SPLITS)),
 )

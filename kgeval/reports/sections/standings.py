@@ -81,7 +81,8 @@ def standings_title(study: Study) -> str:
     floors = [str(name) for name in first.index if first["baseline"][name] and seen[name] != "better"]
     if floors:
         floor = max(floors, key=lambda name: float(first["value"][name]))
-        named = f"the baseline {told[floor]} ({study.cell(first[first.index == floor].iloc[0])['value']})"
+        value = study.cell(first[first.index == floor].iloc[0])["value"]
+        named = f"the baseline {isolated(floor.removeprefix('baseline '))} ({value})"
         found = {"worse": f"{named} is better", "none": f"no difference to {named} is seen"}
         title += f"; {found.get(seen[floor], f'{named} is not tested')}"
     if learned["low"].iloc[0] <= learned["chance"].iloc[0]:
