@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tests.cli.conftest import write_config
+from tests.cli.conftest import CONFIG, write_config
 
 NOTES = {
     split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
@@ -253,3 +253,16 @@ def test_inspect_names_the_checkpoints_in_a_folder(place, refused):
     (place / "saved").mkdir()
     (place / "model").rename(place / "saved/model")
     assert "'saved' holds 1 folder that is a checkpoint: model. Give one of them." in refused("inspect", "saved")
+
+
+def test_runs_are_described_as_their_common_table_has_them(done, data, place):
+    """A baseline beside a model gives both another tie policy than the model has by itself."""
+    models = {"one": CONFIG["model"], "floor": {"baseline": "popularity"}}
+    write_config(place / "two.yaml", {"dataset": "./graph", "models": models})
+    done("run", "two.yaml", "--out", "two")
+    table = json.loads((place / "two/metrics.json").read_text())["models"]
+    own = place / "two/one/metrics.json"
+    assert (table["one"]["ties"], json.loads(own.read_text())["ties"]) == ("expected", "realistic")
+    own.write_text(own.read_text().replace("0.", "1."))  # this model has no ties, and so the same numbers
+    shown = data("inspect", "two")["models"]
+    assert {name: shown[name]["metrics"] for name in models} == {name: table[name]["metrics"] for name in models}

@@ -30,15 +30,14 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
         f"difference: the metric of model minus that of other. {100 * options.level:g} % intervals, one difference at "
         f"a time: resampling the {units}."
     )
-    bound = ' "≤": no draw gave a difference as large, of the pair or of one before it in Holm\'s order.' if any(pair.is_bound for pair in tested) else ""
+    holm = ", of the pair or of one before it in Holm's order" if any(pair.family > 1 for pair in tested) else ""
+    bound = f' "≤": no draw gave a difference as large{holm}.' if any(pair.is_bound for pair in tested) else ""
     yield (
         f"p: {options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed}), two-sided, "
         f"{adjustment(tested)}.{bound}"
     )
-    yield (
-        "none: no difference is seen. A difference as large as the detectable one is seen, by a single test, on 4 of "
-        "5 test sets."
-    )
+    none = "none: no difference is seen. " if any(pair.seen == "none" for pair in tested) else ""
+    yield f"{none}detectable: a difference as large is seen, by a single test, on 4 of 5 test sets."
     if fewer := [pair for pair in tested if pair.draws < options.draws]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         yield (

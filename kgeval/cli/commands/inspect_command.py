@@ -116,7 +116,8 @@ def _runs(folder: Path) -> dict[str, Any]:
     from kgeval.run_directory.folders import runs_in, unfinished_in
 
     table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "notes": []}
-    contents = table["models"] | {name: read_json(path / METRICS) for name, path in runs_in(folder).items()}
+    # The common table has one tie policy; a run by itself may have another.
+    contents = {name: read_json(path / METRICS) for name, path in runs_in(folder).items()} | table["models"]
     unfinished = unfinished_in(folder)
     models = {
         name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
