@@ -58,8 +58,8 @@ from kgeval.cli.shared_options import (
 @click.option(
     "--error",
     type=float,
-    help="Rank only as many triples, 1,000 or more, as it takes to know the MRR to within this error, such as 0.005; --set "
-    "evaluation.estimate.metric=hits@10 names another metric.",
+    help="Rank only as many triples, 1,000 or more, as it takes to know the MRR to within this error, such as 0.005; "
+    "--set evaluation.estimate.metric=hits@10 names another metric.",
 )
 @click.option(
     "--task",
