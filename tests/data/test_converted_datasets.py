@@ -194,3 +194,12 @@ def test_damaged_files_are_read_or_one_clear_error(converted, name):
             path.write_bytes(damaged)
             with suppress(DatasetError):
                 load_dataset(converted)
+
+
+def test_files_of_others_are_not_deleted(converted):
+    data = load_dataset(converted)
+    save_dataset(data, converted, replace_folder=True)
+    (converted / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"also holds 'thesis\.txt', which would be deleted"):
+        save_dataset(data, converted, replace_folder=True)
+    assert (converted / "thesis.txt").read_text() == "mine"

@@ -85,7 +85,8 @@ class RankedShard:
             raise TableError("it is a shard of another run.")
         if part != (shard.number, shard.side):
             raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
-        if (times < 0).any() or times.sum() > len(shard.rows):
+        # Each is bounded before they are added, as a sum beyond 64 bits would be small again.
+        if ((times < 0) | (times > len(shard.rows))).any() or times.sum() > len(shard.rows):
             raise TableError(f"it names {times.sum()} queries; the shard has {len(shard.rows)} triples.")
         found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times))
         found._refuse_other_rows(shard, ranking)
