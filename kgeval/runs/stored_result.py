@@ -156,10 +156,11 @@ def _read_ranking(
     run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
 ) -> RankResult:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
-    raw = imported.get("filter") == () and "dataset" not in options
+    as_stored = is_stored(run) or "dataset" not in options
+    raw = imported.get("filter") == () and as_stored
     if raw:
         del imported["filter"]
-    if "filter" in imported and "dataset" not in options:
+    if "filter" in imported and as_stored:
         known = ", ".join(read_ranks(run).filter or ()) or "no split"
         raise ConfigError(
             f"--filter {' '.join(imported['filter'])}: the stored ranks are filtered by {known}. --filter none shows "
