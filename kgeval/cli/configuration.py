@@ -45,7 +45,7 @@ OPTIONS: dict[Place, str] = {
 }
 """the option of each key of the configuration"""
 
-OF_ANY_RULES = ("split", "unseen", "nan")
+OF_ANY_RULES = ("split", "sides", "times", "unseen", "nan")
 """the settings of a run's evaluation that hold under other rules too"""
 
 WHERE_IT_WENT = ("output", "report", "tracker", "executor")

@@ -271,6 +271,15 @@ def _splits_or_none(context: click.Context, option: click.Parameter, splits: tup
     return None if not splits else () if splits == ("none",) else splits
 
 
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given; ``--filter none`` is the empty ``filter``, and ``None`` where it is not there.
+
+    >>> given({"filter": (), "by": (), "split": None, "ties": "expected"})
+    {'filter': (), 'ties': 'expected'}
+    """
+    return {name: value for name, value in options.items() if value is not None and (value != () or name == "filter")}
+
+
 def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what a text file of ranks that were made elsewhere does not tell."""
     split = click.Choice(["train", "valid", "test"])
@@ -287,7 +296,7 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["train", "valid", "test", "none"]),
             callback=_splits_or_none,
             help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three] "
-            "Of a stored run, none: its raw ranks.",
+            "Of stored runs, none: their raw ranks.",
         ),
         click.option(
             "--setting",

@@ -50,7 +50,7 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over
     options
         ``by``, columns or slices; of text files, and for slices of files that do not tell it, the ``dataset``; of text
-        files the other options of :func:`kgeval.load_ranks`
+        files the other options of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones
     across
         whether they are of several datasets, on each of which a model has the same name
 
@@ -68,10 +68,16 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
             raise InputError(f"{str(path)!r} is given twice: one model is not compared with itself.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
-    idle = [name for name in imported if name != "dataset" or not names_slices(by)]
+    raw = imported.get("filter") == ()
+    idle = [
+        name for name in imported if not (name == "dataset" and names_slices(by)) and not (name == "filter" and raw)
+    ]
     if idle and not any(_is_text(path) for _, path in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
-    tables = [read_ranks(path, **(imported if _is_text(path) else {})) for _, path in places]
+    tables = [
+        read_ranks(path, **imported) if _is_text(path) else read_ranks(path).raw() if raw else read_ranks(path)
+        for _, path in places
+    ]
     names = distinct_names(
         [[name] if name else words_of(path) for name, path in places],
         [(table.dataset, bool(name)) for table, (name, _) in zip(tables, places, strict=True)] if across else None,

@@ -72,13 +72,10 @@ class ModelsFailed(RunError):
 
 def with_common_ties(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Give the ranks of several models the one tie policy of the table that they stand in; each run keeps its own."""
-    policies = _policies(outcomes)
-    shown = common_ties(policies)
-    if all(policy == shown for policy in policies):  # nothing to compute again
-        return list(outcomes)
+    shown = common_ties(_policies(outcomes))
     return [
         replace(outcome, result=replace(outcome.result, policies={**outcome.result.policies, "ties": shown}))
-        if isinstance(outcome.result, RankResult)
+        if isinstance(outcome.result, RankResult) and _policies([outcome]) != [shown]
         else outcome
         for outcome in outcomes
     ]

@@ -12,6 +12,8 @@ import pytest
 from scipy.stats import rankdata
 
 from kgeval import RankTable, compare, evaluate, summarize
+from kgeval.runs.outcome import Outcome, with_common_ties
+from kgeval.runs.results import RankResult
 from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, invoke, write_config
 from tests.conftest import random_dataset
 
@@ -172,7 +174,9 @@ def test_runs_with_other_tie_policies_have_one_in_a_table(data, place):
     assert {model["ties"] for model in told.values()} == {"expected"}
     ranks = RankTable.from_parquet("run/ranks.parquet")
     assert told["run"]["metrics"]["both"]["mrr"] == summarize(ranks, "mrr", ties="expected")["mrr"]
-    assert "different tie policies (realistic, pessimistic): all numbers here are expected" in notes("run", "other")
+    assert "different tie policies (realistic, pessimistic): all numbers here use the tie policy expected" in notes(
+        "run", "other"
+    )
     assert data("compare", "run", "other", "--ties", "pessimistic")["models"]["run"]["ties"] == "pessimistic"
 
 
@@ -194,7 +198,7 @@ def test_models_take_the_ties_of_baselines_beside_them(data, done, place):
     assert {model["ties"] for model in told["models"].values()} == {"expected"}
     expected = summarize(RankTable.from_parquet("two/b/ranks.parquet"), "mrr", ties="expected")["mrr"]
     assert told["models"]["b"]["metrics"]["both"]["mrr"] == expected
-    assert "all numbers here are expected. --ties sets another." in notes("two")
+    assert "all numbers here use the tie policy expected. --ties sets another." in notes("two")
     assert "all numbers here" not in notes("two", "--ties", "realistic")
     # The same numbers, and the same words above them, wherever the models stand in one table.
     column = [f"{told['models'][model]['metrics']['both']['mrr']:.6f}" for model in "mb"]
@@ -289,3 +293,19 @@ def test_slices_of_the_dataset_group_stored_runs(data, refused, place):
     alone = ("compare", "run/ranks.parquet", "other/ranks.parquet", "-m", "mrr", "--by", "cardinality")
     assert "Add --dataset" in refused(*alone)
     assert data(*alone, "--dataset", "graph")["differences"]["pairs"]
+
+
+def test_raw_ranks_of_stored_runs(data, refused, tables):
+    pair = ("compare", "sines.parquet", "sums.parquet", "-m", "mrr")
+    raw = compare({name: table.raw() for name, table in tables.items()}, ["mrr"])
+    assert data(*pair, "--filter", "none") == json.loads(json.dumps(raw.to_dict()))
+    assert "--filter: stored ranks tell theirs" in refused(*pair, "--filter", "train")
+
+
+def test_one_tie_policy_in_a_table_computes_only_other_rows_again(place):
+    table = RankTable.from_parquet(place / "run/ranks.parquet")
+    one, two = (Outcome(ties, RankResult(table, ("mrr",), {"ties": ties})) for ties in ("realistic", "expected"))
+    assert [outcome.result for outcome in with_common_ties([one, one])] == [one.result, one.result]
+    changed, kept = with_common_ties([one, two])
+    assert kept is two
+    assert changed.summary.to_dict() == summarize(table, "mrr", ties="expected").to_dict()

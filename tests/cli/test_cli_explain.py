@@ -67,3 +67,13 @@ def test_keys_of_the_evaluation_can_be_set(data, place):
     drawn = data(*EXPLAIN, "libkge", "--set", "evaluation.corruption={kind: uniform, count: 2}")
     model = load_checkpoint("model", model="TransE", norm=1)
     assert drawn == explain(model, "graph/", ["libkge"], corruption=Uniform(count=2)).to_dict()
+
+
+def test_a_run_keeps_its_sides_under_other_rules(data, done):
+    done("run", "config.yaml", "--set", "evaluation.sides=tail", "--out", "tails")
+    model = load_checkpoint("model", model="TransE", norm=1)
+    told = data("explain", "tails", "--protocols", "libkge")["protocols"]["libkge"]
+    alike = explain(model, "graph/", ["libkge"], sides="tail").to_dict()["protocols"]["libkge"]
+    assert (told["value"], told["causes"]) == (alike["value"], alike["causes"])
+    assert [*data("evaluate", "tails", "--protocol", "libkge")["metrics"]] == ["tail"]
+    assert {query["side"] for query in data("predict", "tails")["queries"]} == {"tail"}

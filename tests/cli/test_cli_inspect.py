@@ -266,3 +266,9 @@ def test_runs_are_described_as_their_common_table_has_them(done, data, place):
     own.write_text(own.read_text().replace("0.", "1."))  # this model has no ties, and so the same numbers
     shown = data("inspect", "two")["models"]
     assert {name: shown[name]["metrics"] for name in models} == {name: table[name]["metrics"] for name in models}
+
+
+def test_runs_are_found_as_deep_as_summarize_finds_them(data, place):
+    (place / "all/umls").mkdir(parents=True)
+    (place / "run").rename(place / "all/umls/TransE")
+    assert list(data("inspect", "all")["models"]) == list(data("summarize", "all")["models"]) == ["umls/TransE"]

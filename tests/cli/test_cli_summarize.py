@@ -317,3 +317,11 @@ def test_counts_are_whole_numbers(done, data, place):
     assert done("summarize", "one.parquet", "-m", "count", "--by", "relation").split()[-1] == "1"
     assert '"count": 1\n' in done("summarize", "one.parquet", "-m", "count", "--json")
     assert isinstance(data("summarize", "run")["metrics"]["both"]["count"], int)
+
+
+def test_raw_ranks_of_a_stored_run_with_its_dataset_for_slices(data, refused, table):
+    told = data("summarize", "run", "--filter", "none", "--dataset", "graph", "--by", "cardinality")
+    (group,) = told["groups"]
+    assert group["metrics"]["both"] == summarize(table.raw()).to_dict()["metrics"]["both"]
+    message = refused("summarize", "run", "--filter", "train", "--dataset", "graph", "--by", "cardinality")
+    assert "the stored ranks are filtered by train, valid, test" in message

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, import_options, policies
+from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, given, import_options, policies
 from kgeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def command(
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
-    options = {
-        name: value for name, value in options.items() if value is not None and (value != () or name == "filter")
-    }
+    options = given(options)
     form = "json" if as_json else form
     if across:
         _compare_datasets(runs, metrics or ("mrr",), options, form=form)

@@ -69,7 +69,7 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints.unknown_checkpoint import holds_models
     from kgeval.data.layout import layouts
     from kgeval.errors import DatasetError
-    from kgeval.run_directory.contents import is_run
+    from kgeval.run_directory.folders import holds_runs
 
     try:
         return {"dataset": path, **_dataset(path, settings)}
@@ -79,7 +79,7 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
             raise
         if holds_models(place):
             recognise(place)  # raises an error that says what is in the folder
-        if place.is_dir() and any(map(is_run, place.iterdir())):
+        if holds_runs(place):
             return {"runs": path, **_runs(place)}
         hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
         raise DatasetError(f"{error}\n{hint}") from error

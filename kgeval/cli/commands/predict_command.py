@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
 
 
+OF_RANKINGS = ("evaluation.corruption", "evaluation.estimate", "evaluation.keep", "evaluation.times")
+"""keys that predictions do not have"""
+
+
 @click.command("predict")
 @model_and_dataset_alone
 @click.option(
@@ -106,9 +110,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     out, as_ogb = options["out"], options["written_as"] == "ogb-lsc"
     for text in options["overrides"]:
         key = text.partition("=")[0]
-        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(
-            ("evaluation.corruption", "evaluation.keep")
-        ):
+        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(OF_RANKINGS):
             raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
     _refuse_two_kinds_of_queries(options)
     if as_ogb and out is None:
@@ -160,7 +162,9 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
         queries = read_query_file(options["query_file"], dataset)
     with watching("loading model"):
         model = load_model(config, dataset)
-    own = {name: getattr(settings, name) for name in settings.model_fields_set}
+    own = {
+        name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
+    }
     total = _num_queries(dataset, settings.split, settings.for_model(model).sides) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(

@@ -16,6 +16,7 @@ from kgeval.cli.shared_options import (
     METRIC,
     NAMES,
     QUIET,
+    given,
     import_options,
     interval_block,
     intervals,
@@ -72,10 +73,7 @@ def command(
     from kgeval.runs.metric_bounds import OVER, UNDER
 
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
-    options = {
-        name: value for name, value in further.items() if value is not None and (value != () or name == "filter")
-    }
-    options |= interval_block(settings)
+    options = given(further) | interval_block(settings)
     bounds = {UNDER: fail_under, OVER: fail_over}
     if holds_runs(run):
         _summarize_several(run, metrics, options, bounds, as_json=as_json)
