@@ -272,7 +272,7 @@ def _splits_or_none(context: click.Context, option: click.Parameter, splits: tup
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given; ``--filter none`` is the empty ``filter``, and ``None`` where it is not there.
+    """Return the options that were given; an empty ``filter`` was: ``--filter none``.
 
     >>> given({"filter": (), "by": (), "split": None, "ties": "expected"})
     {'filter': (), 'ties': 'expected'}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kgeval.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
@@ -11,6 +12,10 @@ from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.summary import Summary
 from kgeval.metrics.tables.names import Kind, parse, parse_all
+from kgeval.metrics.tables.rank_summary import refuse_absent_sides
+
+if TYPE_CHECKING:
+    from kgeval.runs.config.run_config import RunConfig
 
 UNDER, OVER = "--fail-under", "--fail-over"
 
@@ -28,8 +33,8 @@ class Threshold:
     metric: str
     bound: float
 
-    def refuse_unfit(self, kind: Kind, metrics: Sequence[str] = ()) -> None:
-        """Refuse a metric that is unknown, or better on the other side of the bound, before anything is ranked.
+    def refuse_unfit(self, kind: Kind, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
+        """Refuse a metric that is unknown, of a side that is not ranked, or better on the other side of the bound.
 
         Parameters
         ----------
@@ -37,6 +42,8 @@ class Threshold:
             ``"ranks"``, or the kind of a task
         metrics
             the metrics of the task; by default the default ones of its kind
+        sides
+            those that will be ranked, if they are known
 
         Raises
         ------
@@ -45,6 +52,8 @@ class Threshold:
         """
         try:
             increasing = _metric(self.metric, kind, metrics).increasing
+            if kind == "ranks" and sides:
+                refuse_absent_sides([parse(self.metric)], sides)
         except MetricError as error:
             raise ConfigError(f"{self.option}: {error}") from error
         if increasing is (self.option == OVER):
@@ -82,6 +91,24 @@ def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ra
         for option, of_option in bounds.items()
         for name, bound in of_option.items()
     )
+
+
+def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
+    """Read the thresholds for what configurations will give, and refuse those that do not fit, before any work.
+
+    Raises
+    ------
+    ConfigError
+        with the nearest name, or what fits
+    """
+    limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
+    for config in configs:
+        evaluation = config.evaluation
+        sides = evaluation.sides if "sides" in evaluation.model_fields_set else ()  # else the model's to say
+        for limit in limits:
+            if limit.model in {"", *config.jobs}:
+                limit.refuse_unfit(config.kind, config.metrics, sides)
+    return limits
 
 
 def _split(option: str, name: str, models: Collection[str], kind: Kind) -> tuple[str, str]:

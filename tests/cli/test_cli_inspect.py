@@ -134,7 +134,7 @@ def test_bad_input_is_one_clear_message(refused, arguments, message):
     assert message in refused("inspect", *arguments)
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml/x", "../place/none", "/"])
+@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml/x", "../place/none", "/dev"])
 def test_paths_of_every_kind_are_refused(refused, path):
     refused("inspect", path)
 

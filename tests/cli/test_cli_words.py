@@ -143,6 +143,19 @@ def test_a_wrong_bound_is_refused_before_the_work(refused, place, monkeypatch, h
     assert message in refused(*how, "--fail-under", bound)
 
 
+@pytest.mark.parametrize("how", [[*EVALUATE, "--sides", "tail"], ["run", "config.yaml"]], ids=lambda how: how[0])
+def test_a_bound_on_a_side_that_is_not_ranked_is_refused_before_the_work(refused, place, how):
+    (place / "graph/test.txt").write_text("what no run could read")
+    how = [*how, *(["--set", "evaluation.sides=tail"] if how[0] == "run" else [])]
+    assert "--fail-under: both.mrr: only tails are ranked. Ask for mrr." in refused(*how, "--fail-under", "both.mrr=.3")
+
+
+@pytest.mark.parametrize("run", ["run", "run/ranks.parquet"])
+def test_a_bound_may_name_the_one_run_that_is_given(mrr, run):
+    assert invoke("summarize", run, "--fail-under", f"run.mrr={mrr!r}").exit_code == 0
+    assert invoke("summarize", run, "--fail-under", f"run.tail.mrr={mrr + 1}").exit_code == 1
+
+
 @pytest.mark.parametrize("how", [EVALUATE, ["run", "config.yaml"], ["summarize", "run"]], ids=lambda how: how[0])
 def test_a_metric_over_its_bound_fails_too(place, how):
     mr = summarize(evaluate(load_checkpoint("model", model="TransE", norm=1), "graph/"))["mr"]

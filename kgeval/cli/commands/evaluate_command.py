@@ -95,16 +95,14 @@ def command(
     directory is its model on its dataset, evaluated as before but for what the options change.
     """
     from kgeval.cli.single_run import run_and_show
-    from kgeval.runs.metric_bounds import OVER, UNDER, Judged, misses, refuse_missed, thresholds_of
+    from kgeval.runs.metric_bounds import OVER, UNDER, Judged, limits_of, misses, refuse_missed
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)
     policies_and_rows = ("protocol", "metrics", "by", "ties", "seed", "chance", "popularity")
     of_intervals = options if options["error"] is None else {"intervals": options["intervals"]}  # the level is its own
     keys = present(options, *policies_and_rows) | interval_block(of_intervals)
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
-    limits = thresholds_of({UNDER: fail_under, OVER: fail_over}, kind=config.kind)
-    for limit in limits:
-        limit.refuse_unfit(config.kind, config.metrics)
+    limits = limits_of({UNDER: fail_under, OVER: fail_over}, [config])
     outcome = run_and_show(config, out, force=force, as_json=as_json)
     refuse_missed(misses(limits, [Judged("", outcome.result.compute)]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.metric_bounds import Bounds, Judged, Threshold
+    from kgeval.runs.metric_bounds import Judged
     from kgeval.runs.outcome import Outcome
 
 
@@ -60,14 +60,17 @@ def command(
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
-    from kgeval.runs.metric_bounds import OVER, UNDER, misses, refuse_missed
+    from kgeval.runs.metric_bounds import OVER, UNDER, limits_of, misses, refuse_missed
+    from kgeval.runs.trackers import refuse_missing_library
 
     run_configs = {path: load_config(path, overrides) for path in configs}
     folders = _folders(run_configs, out)
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
         return
-    limits = _limits([*run_configs.values()], {UNDER: fail_under, OVER: fail_over})
+    limits = limits_of({UNDER: fail_under, OVER: fail_over}, [*run_configs.values()])
+    for config in run_configs.values():  # before the first is run
+        refuse_missing_library(config.tracker)
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
@@ -85,20 +88,6 @@ def command(
     if failures:
         raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
     refuse_missed(misses(limits, _judged(run_configs, outcomes)))
-
-
-def _limits(configs: Sequence[RunConfig], bounds: Bounds) -> tuple[Threshold, ...]:
-    """Read the thresholds, and check what no configuration can check for itself, before anything is read."""
-    from kgeval.runs.metric_bounds import thresholds_of
-    from kgeval.runs.trackers import refuse_missing_library
-
-    limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
-    for config in configs:
-        refuse_missing_library(config.tracker)
-        for limit in limits:
-            if limit.model in {"", *config.jobs}:
-                limit.refuse_unfit(config.kind, config.metrics)
-    return limits
 
 
 def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outcome]]) -> list[Judged]:

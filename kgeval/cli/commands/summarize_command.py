@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,7 @@ def _summarize_one(
     from kgeval.cli.display import show_groups, show_notes, show_summary
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
+    from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.named_groups import named
     from kgeval.runs.outcome import beside
@@ -101,7 +103,8 @@ def _summarize_one(
 
     result = read_result(run, metrics, options)
     summary, groups = result.summary, result.groups
-    missed = misses(thresholds_of(bounds), [_judged(run, "", options)])
+    limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:])]
+    missed = misses(limits, [_judged(run, "", options)])
     if names:
         spelled = Names.merged(map(read_names, names))
         summary, groups = named(summary, spelled), groups and named(groups, spelled)
