@@ -74,6 +74,10 @@ class ConfigError(InputError):
     """A configuration file or a command line is wrong."""
 
 
+class NoPathError(ValueError):
+    """A setting names a file or folder that is not there."""
+
+
 class MetricError(InputError):
     """A metric is unknown, or cannot be computed from its input."""
 

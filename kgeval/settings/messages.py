@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from kgeval.errors import did_you_mean, nearest
+from kgeval.errors import NoPathError, did_you_mean, nearest
 from kgeval.settings.by_kind import KEYS, ByKind
 
 Location = tuple[str | int, ...]
@@ -55,6 +55,8 @@ class Problem:
     hint: str = ""
     absent: bool = False
     """whether there is nothing at the location"""
+    no_path: bool = False
+    """whether it names a file or folder that is not there"""
 
     def format(self, line: str = "", option: str = "") -> str:
         """Return the message, with the line of the file or the command-line option if that is known."""
@@ -68,7 +70,8 @@ class Problem:
     def of(cls, location: Location, error: Exception) -> Problem:
         """Make a problem of an error whose sentences are what is wrong, and what to do about it."""
         message, hint, *_ = [*re.split(r"\. (?=[A-Z])", str(error).rstrip("."), maxsplit=1), ""]
-        return cls(location, message, f"{hint}{'' if hint.endswith('?') or not hint else '.'}")
+        hint = f"{hint}{'' if hint.endswith('?') or not hint else '.'}"
+        return cls(location, message, hint, no_path=isinstance(error, NoPathError))
 
 
 def problems_of(error: ValidationError, content: Any, root: Any) -> list[Problem]:

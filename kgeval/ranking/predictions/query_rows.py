@@ -135,12 +135,19 @@ def _from_rows(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
             _refuse(number, row, "it has no three parts")
         if len(row) != len(rows[0]):
             _refuse(number, row, f"it has {len(row)} parts, and the first query {len(rows[0])}")
-        if row[1] is None or (isinstance(row[1], str) and row[1] == MISSING):
+        if _is_missing(row[1]):
             _refuse(number, tuple(row), NO_RELATIONS)
+        if _is_missing(row[0]) == _is_missing(row[2]) and not any(isinstance(part, int | np.integer) for part in row):
+            count = "two entities are" if _is_missing(row[0]) else "no entity is"
+            _refuse(number, tuple(row), f"{count} missing, and one is to be")
     if len(rows) == 0:
         return np.empty((0, 3), np.int64)
     kinds = _kinds(dataset, len(rows[0]))
     return np.stack([_ids([row[place] for row in rows], labels) for place, labels in enumerate(kinds)], axis=1)
+
+
+def _is_missing(part: Any) -> bool:
+    return part is None or (isinstance(part, str) and part == MISSING)
 
 
 def _kinds(dataset: Dataset, parts: int) -> list[Vocabulary]:

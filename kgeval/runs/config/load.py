@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -79,13 +78,14 @@ def check(document: Document) -> RunConfig:
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
-    """Say of a file that a stored run names and that is not there how to run it again: it, or the run, has moved."""
+    """Say of a file that a stored run names and that is not there how to name it: it, or the run, has moved."""
     source = Path(document.source)
-    if not problem.message.startswith("no such f") or source.name != CONFIG or not is_run(source.parent):
+    in_file = document.line(problem) not in ("", "--set")
+    if not (problem.no_path and in_file and source.name == CONFIG and is_run(source.parent)):
         return problem
     key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
-    where = "Paths are relative to the folder in which the run was made. Say where this one is now"
-    cure = f"{where}: kgeval run {shlex.quote(document.source)} --set {key}=PATH"
+    where = "Paths are relative to the folder in which the run was made"
+    cure = f"{where}: call kgeval there, or add --set {key}=PATH."
     return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 

@@ -20,7 +20,7 @@ from kgeval.baselines.baseline import Baseline, baselines
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.data.dataset import Dataset
-from kgeval.errors import did_you_mean
+from kgeval.errors import NoPathError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.config.pykeen_components import refuse_unknown, refuse_unknown_device
@@ -70,7 +70,7 @@ class CheckpointConfig(Settings):
     def _there(cls, value: str) -> str:
         refuse_special(Path(value))
         if not exists_safely(Path(value)):
-            raise ValueError(f"no such file or folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
+            raise NoPathError(f"no such file or folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value
 
     @field_validator("format")

@@ -15,7 +15,7 @@ from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
 from kgeval.data.layouts.pykeen_layout import read_named
 from kgeval.data.loading import PYKEEN, load_dataset
-from kgeval.errors import did_you_mean
+from kgeval.errors import NoPathError, did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.ranks.ties import tie_policy
@@ -86,7 +86,7 @@ class DatasetConfig(Settings):
     @classmethod
     def _there(cls, value: str | None) -> str | None:
         if value is not None and not _is_folder(value):
-            raise ValueError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
+            raise NoPathError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value
 
     @field_validator("layout")

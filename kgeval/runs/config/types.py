@@ -12,7 +12,7 @@ from pydantic_core import PydanticKnownError
 
 from kgeval.analysis.slices.slice import slices
 from kgeval.data.io.text import first_line
-from kgeval.errors import InputError, did_you_mean
+from kgeval.errors import InputError, NoPathError, did_you_mean
 from kgeval.metrics.metric_options import checked_exponents
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.metrics.tables.names import parse
@@ -46,12 +46,14 @@ def writable(path: str) -> str:
 def existing(path: str) -> str:
     """Refuse a missing file."""
     if not (exists_safely(Path(path)) and Path(path).is_file()):
-        raise ValueError(no_file(Path(path)))
+        raise NoPathError(no_file(Path(path)))
     return path
 
 
 def readable(path: str) -> str:
     """Refuse a missing or damaged file before any work is done."""
+    if not exists_safely(Path(path)):
+        raise NoPathError(no_file(Path(path)))
     with as_validation_error():
         first_line(Path(path))
     return path
