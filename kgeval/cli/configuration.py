@@ -105,6 +105,7 @@ def configuration(
 def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: dict[str, Any]) -> Document:
     """Lay the blocks of the options over the configuration of a run; only ``evaluate`` takes all of its settings."""
     from kgeval.errors import ConfigError
+    from kgeval.protocols.protocol import protocols
 
     idle = {"options": "--option", "format": "--format"}
     if "dataset" not in blocks:
@@ -116,6 +117,9 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
     other_rules = blocks.get("protocol", content.get("protocol")) != content.get("protocol") or "task" in blocks
     if command != "evaluate" or other_rules:  # what the run's protocol decided is not carried to another
         kept = {} if command == "classify" else {name: evaluation[name] for name in OF_ANY_RULES if name in evaluation}
+        protocol = protocols().get(content.get("protocol", "standard"))
+        if protocol is not None and kept.get("sides") == [*protocol.sides]:  # which may be the protocol's choice
+            del kept["sides"]
         content = {name: content[name] for name in ("dataset", "model") if name in content}
         content |= {"evaluation": kept} if kept and "task" not in blocks else {}
     content = {name: value for name, value in content.items() if name not in WHERE_IT_WENT}

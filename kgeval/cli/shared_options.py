@@ -157,8 +157,8 @@ def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             callback=_bounds,
             metavar="[MODEL.]METRIC=NUMBER",
-            help=f"Exit with 1 if a metric is {worse}, or undefined; may be repeated. Without MODEL it is for every "
-            "model but baselines.",
+            help=f"Exit with 1 if a metric is {worse}, or undefined; may be repeated. MODEL is the name of one of "
+            "several models; without it, the bound is for every model that is no baseline.",
         )(command)
     return command
 

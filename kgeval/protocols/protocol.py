@@ -276,7 +276,8 @@ def find_protocol(name: str | Protocol) -> Protocol:
         return name
     if not isinstance(name, str):
         raise ConfigError(f"protocol: expected the name of one, found {name!r:.60}. {did_you_mean('', protocols())}")
-    protocol = {key.lower(): protocol for key, protocol in protocols().items()}.get(name.lower())
+    by_key = {key.lower(): protocol for key, protocol in protocols().items()}
+    protocol = by_key.get(name.lower()) or by_key.get(name.lower().replace("-", ""))  # DGL-KE, as it writes itself
     if protocol is None:
         raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols())}")
     return protocol

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.data.dataset import Dataset
-from kgeval.errors import InputError, reason
+from kgeval.errors import InputError, counted, reason
 from kgeval.files import opening
 from kgeval.files.opening import refuse_special, sha256_of_file
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
@@ -72,14 +73,16 @@ def num_shards(folder: Path) -> int:
 
 
 def progress_of(folder: Path) -> str:
-    """Say how far an interrupted run, or one of several models, has come, and how to go on; else nothing."""
+    """Say how far a run that is not finished, or one of several models, has come, and how to go on; else nothing."""
     begun = [place.parent for under in ("", "*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
     counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
     if not counts:
         there = any((path / STAGE).is_dir() for path in (folder, *folder.glob("*/")))
         return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
-    progress = f"{sum(map(num_shards, begun))} of {sum(counts)} shards are done"
-    return f" A run was interrupted there: {progress}. The same kgeval run continues it."
+    done = sum(map(num_shards, begun))
+    progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
+    divided = f"if it was divided by --shard, rank the others, then: kgeval merge {shlex.quote(str(folder))}"
+    return f" The run there is not finished: {progress}. Repeat its command, which continues it; {divided}"
 
 
 def is_several(folder: Path) -> bool:

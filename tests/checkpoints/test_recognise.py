@@ -219,7 +219,7 @@ def test_an_empty_folder_and_a_text_are_no_riddles(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "m").write_text("hello", encoding="utf-8")
     assert said_of(tmp_path / "empty") == ["'/empty' is in no known checkpoint format: it is an empty folder.", LIST]
-    assert said_of(tmp_path / "m") == ["'/m' is in no known checkpoint format: it is a text or binary file.", LIST]
+    assert said_of(tmp_path / "m") == ["'/m' is in no known checkpoint format: it is a file without an ending.", LIST]
 
 
 def test_what_is_damaged_is_no_unknown_format(tmp_path):

@@ -77,3 +77,9 @@ def test_a_run_keeps_its_sides_under_other_rules(data, done):
     assert (told["value"], told["causes"]) == (alike["value"], alike["causes"])
     assert [*data("evaluate", "tails", "--protocol", "libkge")["metrics"]] == ["tail"]
     assert {query["side"] for query in data("predict", "tails")["queries"]} == {"tail"}
+
+
+def test_sides_that_a_protocol_chose_are_not_carried_to_another(data, done):
+    done("run", "config.yaml", "--set", "protocol=pyg", "--out", "pyg")
+    assert [*data("evaluate", "pyg")["metrics"]] == ["tail"]
+    assert [*data("evaluate", "pyg", "--protocol", "standard")["metrics"]] == ["both", "head", "tail"]

@@ -197,7 +197,7 @@ def test_a_run_that_was_interrupted_is_said_to_be_incomplete(data, done, place):
     described = data("inspect", "run")
     assert (described["complete"], described["triples"], described["split"]) == (False, 6, "test")
     assert "manifest.json" in described["missing"]
-    assert "interrupted" in done("inspect", "run")
+    assert "the run is not finished" in done("inspect", "run")
 
 
 def test_a_run_that_was_finished_is_complete(data):
@@ -220,13 +220,17 @@ def test_inspect_tells_what_an_unknown_file_holds(place, refused, data):
     assert "A dataset is a folder" not in said
 
 
-def test_inspect_tells_how_far_an_interrupted_run_has_come(place, data):
-    shards = place / "big/.kgeval.partial/shards"
-    shards.mkdir(parents=True)
-    (shards / "run.json").write_text('{"shards": 4}')
+def test_how_far_a_run_has_come_of_which_some_shards_are_ranked(place, data, done, refused):
+    done("run", "config.yaml", "--out", "big", "--shard", "1/3")
     said = data("inspect", "big")
-    assert not said["complete"]
-    assert "A run was interrupted there: 0 of 4 shards are done" in said["notes"][0]
+    assert (said["complete"], said["missing"]) == (False, "manifest.json: the run is not finished")
+    for message in (said["notes"][0], refused("summarize", "big")):
+        assert "not finished: 1 of 3 shards is ranked." in message
+        assert "if it was divided by --shard, rank the others, then: kgeval merge big" in message
+    for shard in ("2/3", "3/3"):
+        done("run", "config.yaml", "--out", "big", "--shard", shard)
+    done("merge", "big")
+    assert data("summarize", "big") == data("summarize", "run")
 
 
 def test_inspect_tells_what_an_array_is(place, refused):

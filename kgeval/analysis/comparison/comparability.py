@@ -31,7 +31,7 @@ def differing_fields(
     if refused := [field for field in differences if field not in allow]:
         listed = "\n".join(f"{field}: {differences[field]}" for field in refused)
         raise MetricError(
-            f"these ranks do not compare.\n{listed}\nRank them alike, or allow it: compare(…, allow={refused}) "
+            f"these ranks do not compare.\n{listed}\nRank them alike, or allow it by allow={refused} "
             f"(--allow {','.join(refused)})."
         )
     return differences

@@ -100,7 +100,7 @@ def compare(  # noqa: PLR0913
     Traceback (most recent call last):
     kgeval.errors.MetricError: these ranks do not compare.
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
-    Rank them alike, or allow it: compare(…, allow=['candidates']) (--allow candidates).
+    Rank them alike, or allow it by allow=['candidates'] (--allow candidates).
     """
     _refuse_other_inputs(tables, reference)
     allowed, columns = allowed_fields(allow), column_names(by)

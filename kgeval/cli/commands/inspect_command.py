@@ -91,7 +91,7 @@ def _results(path: str, place: Path) -> dict[str, Any]:
 
     if is_run(place) or is_several(place):
         return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
-    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run was interrupted"}
+    interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run is not finished"}
     for file, describe in ((RANKS, _ranks), (LABELS, _labels)):
         if (place / file).is_file():
             return {**interrupted, **describe(place)}
