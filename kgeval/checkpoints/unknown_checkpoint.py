@@ -102,7 +102,11 @@ def _what(path: Path, files: Sequence[Path], pickled: Path | None, content: Any,
         return f"{listed} ({'; '.join(inside[:SHOWN])})" if inside else listed
     if not path.stat().st_size:
         return "an empty file"
-    return _kind(content) if pickled else arrays.get(path.name, f"a {path.suffix} file" if path.suffix else "a file without an ending")
+    return (
+        _kind(content)
+        if pickled
+        else arrays.get(path.name, f"a {path.suffix} file" if path.suffix else "a file without an ending")
+    )
 
 
 def _advice(path: Path, files: Sequence[Path], tensors: Mapping[str, Any], arrays: Mapping[str, str]) -> str:

@@ -52,6 +52,18 @@ def _interruption(stop: KeyboardInterrupt) -> click.exceptions.Exit:
     return click.exceptions.Exit(exit_status(stop))
 
 
+@contextmanager
+def _refusals_readable() -> Iterator[None]:
+    """Say of an interruption what it is, and of a wrong call, in characters that do not control the terminal."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise _interruption(stop) from stop
+    except click.ClickException as error:
+        error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
+        raise
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are called, and whose errors are one clear message."""
 
@@ -82,21 +94,14 @@ class _Commands(click.Group):
             return super().main(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        try:
+        with _refusals_readable():
             return super().make_context(*args, **kwargs)
-        except KeyboardInterrupt as stop:
-            raise _interruption(stop) from stop
-        except click.ClickException as error:
-            error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
-            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            raise _interruption(stop) from stop
-        except click.ClickException as error:
-            error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
+            with _refusals_readable():
+                return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit):
             raise
         except KgevalError as error:
             say(f"Error: {error}", err=True)

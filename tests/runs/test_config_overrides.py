@@ -92,6 +92,7 @@ def test_the_file_is_left_alone(config):
         ("output=!!timestamp x", r"--set 'output=!!timestamp x'"),
         ("output=" + "9" * 5000, r"--set 'output=9"),
         ("output=" + "[" * 3000, r"--set 'output=\["),
+        ("output=a/${SECRET", r"--set 'output=a/\${SECRET': the variable is not closed. Write \${SECRET}."),
         ("dataset.path.x=1", r"--set 'dataset.path.x=1': dataset.path is no block of keys"),
         ("metrics.0=mrr", r"metrics is no block of keys"),
         ("evaluatoin.split=valid", r"evaluatoin: unknown key 'evaluatoin' \(--set\). Did you mean 'evaluation'\?"),

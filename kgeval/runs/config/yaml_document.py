@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,9 @@ from kgeval.run_directory.contents import CONFIG, RESULTS, is_run
 from kgeval.runs.config.environment_variables import ExpandingLoader
 from kgeval.runs.config.written_variables import Place, Variables, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
+
+UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
+"""a variable without the brace at its end"""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ class Document:
         option = f"--set {short_repr(assignment)}"
         if not equals or not key:
             raise ConfigError(f"{option}: expected KEY=VALUE, for example evaluation.corruption.count=100.")
+        if unclosed := UNCLOSED.search(value):
+            raise ConfigError(f"{option}: the variable is not closed. Write ${{{unclosed[1]}}}.")
         place: Any = self.content
         *parents, last = key.split(".")
         for depth, name in enumerate(parents, 1):
