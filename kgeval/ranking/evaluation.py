@@ -118,7 +118,7 @@ class Evaluation(Settings):
             raise ValueError(
                 "these are the known facts, 'same' or 'all'. The labels of a model's own times are given as time_labels"
             )
-        return value
+        return {"time-aware": "same", "static": "all"}.get(value or "", value)  # the filters' names in papers
 
     @field_validator("estimate")
     @classmethod

@@ -35,7 +35,9 @@ def test_the_filters_are_words_of_the_command_line(dated):
     mrr = {name: result["metrics"]["both"]["mrr"] for name, result in said.items()}
     assert mrr["raw"] < mrr["time-aware"] < mrr["static"]
     assert [said[name]["provenance"]["times"] for name in said] == ["same", "all", "same"]
-    assert "filtered by train, test at all times" in invoke(*EVALUATE, "--times", "all").stdout
+    shown = {times: invoke(*EVALUATE, "--times", times).stdout for times in ("all", "static", "same", "time-aware")}
+    assert "filtered by train, test at all times" in shown["all"]
+    assert (shown["static"], shown["time-aware"]) == (shown["all"], shown["same"])
 
 
 def test_a_run_keeps_the_times_and_groups_by_them(dated):
