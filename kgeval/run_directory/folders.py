@@ -1,4 +1,4 @@
-"""Folders of runs: the runs inside a folder, whoever wrote them, and the files there that belong to runs."""
+"""Folders of runs: the runs inside a folder, and the files there that belong to runs."""
 
 from __future__ import annotations
 

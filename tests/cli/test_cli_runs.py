@@ -1,4 +1,4 @@
-"""Runs as arguments: folders of runs whoever wrote them, a run in a checkpoint's place, and runs that have moved."""
+"""Runs as arguments: folders of runs, a run in a checkpoint's place, and runs that have moved."""
 
 from __future__ import annotations
 
