@@ -243,12 +243,22 @@ class RankTable(Columns):
         TableError
             if they are not known, as of a file of filtered ranks
         """
-        if any(self.data.column(f"raw_{name}").null_count for name in COUNTS):
-            raise TableError("these ranks are filtered, and the raw ones are not known.")
+        self.refuse_without_raw()
         data = self.data
         for name in COUNTS:
             data = data.set_column(data.column_names.index(name), name, data.column(f"raw_{name}"))
         return replace(self, data=data, filter=())
+
+    def refuse_without_raw(self) -> None:
+        """Refuse ranks whose raw counts are not known.
+
+        Raises
+        ------
+        TableError
+            if they are not known, as of a file of filtered ranks
+        """
+        if any(self.data.column(f"raw_{name}").null_count for name in COUNTS):
+            raise TableError("these ranks are filtered, and the raw ones are not known.")
 
     @property
     def knows_no_raw(self) -> bool:
