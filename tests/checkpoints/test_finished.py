@@ -245,6 +245,12 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         found = [scores.get(label, -np.inf) for label in rivals]
         assert (row.greater, row.tied) == (sum(s > own for s in found), sum(s == own for s in found))
         assert row.candidates == len(rivals) + 1
+    best = predict(load_checkpoint(path, dataset=DATA, unknown=unknown), DATA, k=20).to_pandas()
+    columns = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
+    keys = ["anchor", "relation", "entity"]
+    both = best.merge(table.to_pandas(), left_on=keys, right_on=["head", "relation", "tail"], suffixes=("", "_ranked"))
+    assert len(both) == (table.column("score") > -np.inf).sum() >= 10
+    assert all((both[name] == both[f"{name}_ranked"]).all() for name in columns)
     invented = "kept its place as a wrong answer" if unknown == "keep" else "was left out, and later ones moved up"
     assert f"{3 * len(lists)} predictions name no entity; each {invented} (unknown={unknown})." in table.notes
     again = (
