@@ -205,6 +205,10 @@ class PredictionLists:
             return ""
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
         what = f"{count:,} of {total:,} queries have no list of predictions, such as {examples[0]}"
+        listed = [side for side, lists in self.sides.items() if lists.places]
+        if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
+            say = f"the lists are of {listed[0]}s alone. Say sides={listed[0]!r} (--sides {listed[0]})"
+            raise InputError(f"{what}: {say}.")
         if not self.unanswered:
             raise InputError(
                 f"{what}. Are the lists those of this split? To count such queries as unanswered, say so: the option "
