@@ -56,15 +56,19 @@ def test_without_labels_the_rows_are_those_of_the_dataset(folder):
     assert model.describe()["rows"] == {"tail": [len(DATA.test), 30]}
 
 
-def test_labels_and_queries_may_be_in_any_order(folder):
+@pytest.mark.parametrize("place", ["encoder", "another folder"])
+def test_labels_and_queries_may_be_in_any_order(folder, place):
     rng = np.random.default_rng(2)
     entities, queries = rng.permutation(30), rng.permutation(len(DATA.test))
     np.save(folder / "entity.npy", np.eye(30)[entities])
     np.save(folder / "query.npy", np.load(folder / "query.npy")[queries])
-    (folder / "entities.txt").write_text("".join(f"{DATA.entities[int(index)]}\n" for index in entities))
+    labels = folder if place == "encoder" else folder.parent
+    (labels / "entities.txt").write_text("".join(f"{DATA.entities[int(index)]}\n" for index in entities))
     cells = [(DATA.entities[h], DATA.relations[r], DATA.entities[t]) for h, r, t in DATA.test.ids[queries].tolist()]
     (folder / "queries.tsv").write_text("".join("\t".join(row) + "\n" for row in cells))
-    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)) == EXPECTED
+    said = {"similarity": "dot"} | ({} if labels == folder else {"labels": str(labels)})
+    for path in (folder, folder / "query.npy"):
+        assert as_counts(evaluate(load_checkpoint(path, dataset=DATA, **said), DATA)) == EXPECTED
 
 
 def test_heads_have_a_file_of_their_own(folder):
@@ -305,6 +309,8 @@ def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):
     for call in (evaluate, predict):
         with pytest.raises(InputError, match=r"queries have no list.*this split\?.*--option missing=unanswered"):
             call(load_checkpoint(path, dataset=DATA), DATA)
+        with pytest.raises(InputError, match=r"the lists are of tails alone\. Say sides='tail' \(--sides tail\)"):
+            call(load_checkpoint(full, dataset=DATA), DATA, sides="head")
     with pytest.raises(InputError, match=said):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)
     table = evaluate(load_checkpoint(path, dataset=DATA, missing="unanswered"), DATA)

@@ -45,6 +45,8 @@ def predictions_of(
     Raises
     ------
     CheckpointError
+        if the dataset is not known
+    UsageError
         if the option is neither ``error`` nor ``unanswered``
     """
     dataset, missing = dataset_of_lists(path, options), options.resolve("missing", None, "") or "error"
