@@ -31,7 +31,7 @@ CHANCE, NOISE = 0.1, 2.0
 """an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
 
 FEW = 0.5
-"""the index that chance reaches with so few answers that nothing is said"""
+"""where chance alone may reach this index, the answers are too few to judge a model by"""
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
