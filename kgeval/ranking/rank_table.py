@@ -147,7 +147,7 @@ class RankTable(Columns):
         )
 
     def where(self, keep: BoolArray) -> RankTable:
-        """Keep some rows (bool[row])."""
+        """Keep some rows (bool[row]); ``missing`` stays what the whole table lacks of its split."""
         return replace(
             super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.without_regression()
         )

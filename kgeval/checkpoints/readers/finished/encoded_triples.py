@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.readers.finished.prediction_file import needed_dataset
 from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import read_columns
@@ -62,9 +63,7 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     CheckpointError
         if the dataset is not known, or a file is malformed
     """
-    dataset = options.dataset
-    if dataset is None:
-        raise CheckpointError(f"{folder}: its arrays do not name the queries. Give the dataset that they are about.")
+    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
     entities, label_files = _entities(folder, options)
     split = options.resolve("split", None, "")
     queries = folder / QUERIES
