@@ -67,8 +67,7 @@ def test_labels_and_queries_may_be_in_any_order(folder, place):
     cells = [(DATA.entities[h], DATA.relations[r], DATA.entities[t]) for h, r, t in DATA.test.ids[queries].tolist()]
     (folder / "queries.tsv").write_text("".join("\t".join(row) + "\n" for row in cells))
     said = {"similarity": "dot"} | ({} if labels == folder else {"labels": str(labels)})
-    for path in (folder, folder / "query.npy"):
-        assert as_counts(evaluate(load_checkpoint(path, dataset=DATA, **said), DATA)) == EXPECTED
+    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, **said), DATA)) == EXPECTED
 
 
 def test_heads_have_a_file_of_their_own(folder):

@@ -9,8 +9,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.finished.array_model import ArrayModel
 from kgeval.checkpoints.readers.finished.encoded_triples import encoded_triples
-from kgeval.checkpoints.shared.locate import folder_of
-from kgeval.checkpoints.shared.mapped_array import folder_of_tables, has_table, is_table, mapped_array, table_file
+from kgeval.checkpoints.shared.mapped_array import folder_of_tables, has_table, mapped_array, table_file
 from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.adapters.dual_encoder import DualEncoder
 from kgeval.scorers.numerics.similarity import Similarity
@@ -51,6 +50,6 @@ def read(path: Path, options: Options) -> ArrayModel:
 READER = Reader(
     name="dual-encoder",
     summary="a folder of a text encoder's vectors (entity, query, head_query: .npy or .safetensors; entities.txt)",
-    recognises=lambda path: is_table(path, *QUERY.values()) and has_table(folder_of(path), ENTITY),
+    recognises=lambda path: path.is_dir() and has_table(path, ENTITY) and has_table(path, *QUERY.values()),
     read=read,
 )
