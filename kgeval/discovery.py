@@ -89,8 +89,8 @@ def subclasses(package: str, base: type[T]) -> list[type[T]]:
 def brought(group: str, kind: type[Any], *, classes: bool = False) -> list[Any]:
     """Load what installed packages declare in a group of entry points: objects of a type, or classes below it.
 
-    An entry point that cannot be loaded, or is something else, is left out with a warning: who needs others of the
-    group is not to wait until that package is mended.
+    An entry point that cannot be loaded, or is something else, is left out with a warning: the other members of
+    the group can be used although that package is broken.
     """
     points = sorted(entry_points(group=group), key=lambda it: it.name)
     return [member for point in points for member in _loaded(point, kind, classes=classes)]
@@ -106,26 +106,33 @@ def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
     if not fits:
         expected = f"a class below {kind.__name__}" if classes else f"a {kind.__name__}"
         return _left_out(f"{where}: expected {expected}, found {value!r:.100}")
-    if not classes and hasattr(value, "recognises"):
-        return [replace(value, recognises=_guarded(value.recognises, where))]
-    return [value]
+    if classes:
+        return [value]
+    asked = {name: (bool if name == "recognises" else str) for name in ("recognises", "lacks") if hasattr(value, name)}
+    guards = {name: _guarded(getattr(value, name), kind, where) for name, kind in asked.items()}
+    return [replace(value, **guards) if guards else value]
 
 
-def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path], bool]:
-    """Let a format or layout of another package recognise nothing where it raises: every path is shown to it."""
+def _guarded(ask: Callable[[Path], Any], kind: Callable[..., T], where: str) -> Callable[[Path], T]:
+    """Let a format or layout of another package say nothing of a path where it raises: every path is shown to it."""
 
-    def guarded(path: Path) -> bool:
+    def guarded(path: Path) -> T:
         try:
-            return bool(recognises(path))
+            return kind(ask(path))
         except (Exception, SystemExit) as error:  # whatever foreign code raises
-            return bool(_left_out(f"{where} cannot tell whether {str(path)!r} is one of its own: {last_line(error)}"))
+            _warn(f"{where} cannot tell whether {str(path)!r} is one of its own: {last_line(error)}")
+            return kind()
 
     return guarded
 
 
 def _left_out(problem: str) -> list[Any]:
-    warnings.warn(f"{problem}. It is left out. Mend or uninstall the package.", BrokenPackage, stacklevel=2)
+    _warn(f"{problem}. It is left out")
     return []
+
+
+def _warn(problem: str) -> None:
+    warnings.warn(f"{problem}. Mend or uninstall the package.", BrokenPackage, stacklevel=2)
 
 
 def _described(point: Any) -> str:

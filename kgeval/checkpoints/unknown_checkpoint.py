@@ -130,7 +130,7 @@ def _part_of(folder: Path) -> str:
         for name, reader in formats().items():
             if reader.recognises(place) and not any(reader.recognises(file) for file in files if file.is_file()):
                 return f"It belongs to a checkpoint in the format {name}: give its folder, {str(folder)!r}."
-    except OSError:  # a folder, or a file of others in it, that may not be read
+    except OSError:  # the user may not read the folder, or a file in it
         pass
     return ""
 

@@ -17,7 +17,7 @@ from kgeval.data.labelled_triples import LabelledTriples
 from kgeval.data.numbering import as_table, number
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.errors import DatasetError, did_you_mean, visible
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -254,7 +254,7 @@ class Dataset:
         times = "" if self.times is None else f", {len(self.times)} times"
         vocabularies = f"{len(self.entities)} entities, {len(self.relations)} relations{times}"
         learned = "" if self.training_graph is None else f"; training graph: {self.training_graph!r}"
-        return f"Dataset({self.name}: {vocabularies}; triples: {sizes}{learned})"
+        return visible(f"Dataset({self.name}: {vocabularies}; triples: {sizes}{learned})")
 
 
 def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:

@@ -12,32 +12,31 @@ from kgeval.arrays import Float64Array
 Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 """ranks -> the value of each, in the same precision"""
 
-MeanFunction = Callable[[Float64Array, Values, int], Any]
-"""(ranks, function of ranks, the most candidates that an answer has) -> the mean of its values, in the precision of the
-computation"""
+MeanFunction = Callable[[Float64Array, Values], Any]
+"""(ranks, function of ranks) -> the mean of its values, in the precision of the computation"""
 
 
-def float64(ranks: Float64Array, values: Values, _most: int = 0) -> Any:
+def float64(ranks: Float64Array, values: Values) -> Any:
     """Average in float64."""
     return np.mean(values(ranks), dtype=np.float64)
 
 
-def float32(ranks: Float64Array, values: Values, _most: int = 0) -> Any:
+def float32(ranks: Float64Array, values: Values) -> Any:
     """Average in float32 by pairwise sums, as torch does; the mean of two such means is float32 too."""
     return np.mean(values(ranks.astype(np.float32)), dtype=np.float32)
 
 
-def float32_then_64(ranks: Float64Array, values: Values, _most: int = 0) -> Any:
+def float32_then_64(ranks: Float64Array, values: Values) -> Any:
     """Average in float32, and convert the mean to float64."""
     return float(float32(ranks, values))
 
 
-def sum32(ranks: Float64Array, values: Values, _most: int = 0) -> Any:
+def sum32(ranks: Float64Array, values: Values) -> Any:
     """Add in float32 by pairwise sums, and divide in float64."""
     return float(np.sum(values(ranks.astype(np.float32)), dtype=np.float32)) / len(ranks)
 
 
-def running32(ranks: Float64Array, values: Values, _most: int = 0) -> Any:
+def running32(ranks: Float64Array, values: Values) -> Any:
     """Add one value after the other in float32: rounding errors accumulate, and a sum of ones stops at 2²⁴.
 
     >>> bool(running32(np.array([2.0**24, 1.0, 1.0]), lambda ranks: ranks) == np.float32(2**24) / np.float32(3))
@@ -50,7 +49,8 @@ def running32(ranks: Float64Array, values: Values, _most: int = 0) -> Any:
 def histogram32(ranks: Float64Array, values: Values, most: int = 0) -> Any:
     """Sum the values of a histogram of ranks, weighted by its counts, in float32, and divide in float64.
 
-    Torch adds: the order of its sum, which depends on the length of the histogram, decides the last digits.
+    Torch adds: the order of its sum, which depends on the length of the histogram, decides the last digits. ``most`` is
+    that length: the most candidates that an answer has.
 
     >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
     0.6666666865348816

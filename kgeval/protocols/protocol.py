@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +25,7 @@ from kgeval.metrics.tables.rank_summary import DEFAULT
 from kgeval.metrics.tables.selection import TableView
 from kgeval.progress import Progress, reporting
 from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
-from kgeval.protocols.framework_means import MeanFunction, float64
+from kgeval.protocols.framework_means import MeanFunction, float64, histogram32
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric, Setting
 from kgeval.protocols.protocol_candidates import all_entities
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
@@ -142,6 +142,11 @@ class Protocol:
         """Return the rank of each row by the framework; float64[row].
 
         With ``subtracted`` self-counting, a rank is below 1 where known answers tie that were not counted as ties.
+
+        Raises
+        ------
+        TableError
+            if the protocol needs the raw counts, and the table has none
         """
         if self.self_counting == "subtracted":
             greater, tied = _counts(table, "raw")
@@ -153,7 +158,7 @@ class Protocol:
         ranks = self._break_ties(table, greater, tied + (self.self_counting == "raw" and unfiltered))
         if self.cutoff is None:
             return ranks
-        listed = (table.column("score") > -np.inf) & (table.column("raw_greater") < self.cutoff)
+        listed = (table.column("score") > -np.inf) & (_counts(table, "raw")[0] < self.cutoff)
         return np.where(listed, ranks, np.inf)
 
     def with_repeats(self, table: RankTable) -> RankTable:
@@ -191,9 +196,9 @@ class Protocol:
         if not sum(map(len, rows)):
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
         groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
+        mean = partial(histogram32, most=most_candidates(table)) if self.mean is histogram32 else self.mean
         with np.errstate(divide="ignore"):
-            most = int(table.column("raw_candidates").max())
-            means = [self.mean(ranks[group], metric.values, most) for group in groups]
+            means = [mean(ranks[group], metric.values) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
 
 
@@ -253,7 +258,14 @@ class ResolvedEvaluation:
             return rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
 
 
+def most_candidates(table: RankTable) -> int:
+    """Return the most candidates of an answer, known answers among them where the table counts these."""
+    return int(table.column("candidates" if table.knows_no_raw else "raw_candidates").max(initial=0))
+
+
 def _counts(table: RankTable, setting: Setting) -> tuple[IntArray, IntArray]:
+    if setting == "raw":
+        table.refuse_without_raw()
     return table.column(f"{COUNTS[setting]}greater"), table.column(f"{COUNTS[setting]}tied")
 
 

@@ -14,7 +14,7 @@ from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.tables.names import parse
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
-from kgeval.protocols.protocol import Protocol, find_protocol, protocol_of
+from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY
 
@@ -114,10 +114,11 @@ def _is_general(metric: FrameworkMetric) -> bool:
 
 def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
-    sides, most = {*table.column("side").astype(str)}, table.column("raw_candidates").max(initial=0)
+    sides, most = {*table.column("side").astype(str)}, most_candidates(table)
     sides |= {"both"} if sides & {*SIDES} else set()
     for metric in rules.framework_metrics:
         evaluated = metric.side in sides and f"{COUNTS[metric.setting]}greater" in table.columns
+        evaluated &= metric.setting != "raw" or not table.knows_no_raw
         if evaluated and not (metric.drop_k_above_candidates and parse(metric.metric).k > most):
             yield metric
 

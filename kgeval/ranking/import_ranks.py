@@ -208,7 +208,10 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
         what = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
         if all(map(str.isdecimal, named)) and not all(map(str.isdecimal, dataset.entities.labels[:100].to_pylist())):
             return f"{what} These look like ids: write labels, such as {dataset.entities[0]}, in their place."
-        return f"{what} Was it another split or dataset? --split and --dataset say which (in Python split=, dataset=)."
+        return (
+            f"{what} Was it another split or dataset? --split and --dataset say which (in Python split=, dataset=). To "
+            "leave such rows out: --unmatched drop (in Python unmatched='drop')."
+        )
 
     left_out = f"rows of {file.path} that name no {split} triple of dataset {dataset.name}"
     return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)

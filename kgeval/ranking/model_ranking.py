@@ -44,7 +44,6 @@ from kgeval.ranking.ranking_notes import (
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
-from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.checks.degenerate import notes_on_equal_rows
@@ -293,7 +292,7 @@ class ModelRanking:
         known = self.facts.of(self.evaluation.filter, side)
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         avoided = self.facts.of((*self.evaluation.filter, split), side)
-        collect = Queries.per_triple if self.scorer.each_triple else corruption.queries
+        collect = Queries.per_triple if self.scorer.lists else corruption.queries
         queries = collect(self.dataset.split(split)[rows], side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
         if widths is None or not len(queries) or any(quirk.compares_queries for quirk in self.quirks):
@@ -311,10 +310,8 @@ class ModelRanking:
             ranked = self.engine.rank(self.scorer.scorer_of(task.queries.side), task)
         except UndefinedScore as error:
             raise ScoreError(undefined_rank(error, self.dataset)) from error
-        if isinstance(self.scorer.scorer, PredictionLists):
-            # Answers of a list that name no entity keep their places, as wrong candidates.
-            lists, queries = self.scorer.scorer, self.scorer.map_queries(task.queries)
-            invented = RankCounts(*lists.invented_above(queries, ranked.scores))
+        if counts := self.scorer.invented_above(task.queries, task.queries.owners, ranked.scores):
+            invented = RankCounts(*counts)
             ranked = Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.scorer, self.engine.tie_rule)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.known import KnownTimes
 from kgeval.data.triples import TARGETS
-from kgeval.errors import TableError, did_you_mean
+from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.metrics.estimates.sampling import Sampling
 from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.ranking.counts import RankCounts
@@ -147,7 +147,7 @@ class RankTable(Columns):
         )
 
     def where(self, keep: BoolArray) -> RankTable:
-        """Keep some rows (bool[row])."""
+        """Keep some rows (bool[row]); ``missing`` stays what the whole table lacks of its split."""
         return replace(
             super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.without_regression()
         )
@@ -243,12 +243,22 @@ class RankTable(Columns):
         TableError
             if they are not known, as of a file of filtered ranks
         """
-        if any(self.data.column(f"raw_{name}").null_count for name in COUNTS):
-            raise TableError("these ranks are filtered, and the raw ones are not known.")
+        self.refuse_without_raw()
         data = self.data
         for name in COUNTS:
             data = data.set_column(data.column_names.index(name), name, data.column(f"raw_{name}"))
         return replace(self, data=data, filter=())
+
+    def refuse_without_raw(self) -> None:
+        """Refuse ranks whose raw counts are not known.
+
+        Raises
+        ------
+        TableError
+            if they are not known, as of a file of filtered ranks
+        """
+        if any(self.data.column(f"raw_{name}").null_count for name in COUNTS):
+            raise TableError("these ranks are filtered, and the raw ones are not known.")
 
     @property
     def knows_no_raw(self) -> bool:
@@ -264,7 +274,8 @@ class RankTable(Columns):
         ------
         TableError
             if there are none, if they are of different models, datasets or splits, if they filter by different
-            splits, if their further columns differ, if one is a sample, or if a triple and side is ranked twice
+            splits, if their further columns differ, if one is a sample, if a triple and side is ranked twice, or if
+            tables of one side lack ranks of their split
         """
         if any(table.sampling is not None for table in tables):
             raise TableError("cannot concatenate samples of triples: together they would be no sample that was drawn.")
@@ -278,6 +289,15 @@ class RankTable(Columns):
         for name in ("protocol", "model", "dataset"):
             if len({getattr(table, name) for table in tables}) > 1:
                 raise TableError(f"cannot concatenate ranks of different {name}s.")
+        if len({table.competing for table in tables}) > 1:
+            raise TableError("cannot concatenate ranks among different numbers of entities that the model knows.")
+        sides = [side for table in tables for side in table.provenance.sides]
+        missing = sum(table.missing for table in tables)
+        if missing and len({*sides}) < len(sides):
+            raise TableError(
+                f"cannot concatenate these ranks: {counted(missing, 'rank')} of their split are missing, and one table "
+                "may have those of another. Put their files together, and load that one."
+            )
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
             raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
@@ -290,4 +310,4 @@ class RankTable(Columns):
             )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
-        return replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates)
+        return replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing)

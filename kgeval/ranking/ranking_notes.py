@@ -18,7 +18,6 @@ from kgeval.errors import InputError, counted
 from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import Rules
-from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import LabelledModel
@@ -32,7 +31,7 @@ CHANCE, NOISE = 0.1, 2.0
 """an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
 
 FEW = 0.5
-"""the index that chance reaches with so few answers that nothing is said"""
+"""where chance alone may reach this index, the answers are too few to judge a model by"""
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
@@ -138,16 +137,16 @@ def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) 
     InputError
         if there are any, and they are not to count as unanswered
     """
-    if not isinstance(scorer.scorer, PredictionLists):
+    if not scorer.lists:
         return []
     asked = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
-    note = scorer.scorer.note_on_unlisted(asked)
+    note = scorer.lists.note_on_unlisted(asked)
     return [note] if note else []
 
 
 def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
     """Say of how many queries a list lacks the answer, which then ties with all that it leaves out."""
-    if not isinstance(scorer.scorer, PredictionLists):
+    if not scorer.lists:
         return []
     listed = ranks["score"].to_numpy() > -np.inf
     missing = int((~listed).sum())

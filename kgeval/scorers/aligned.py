@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, FloatArray, IntArray
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
@@ -65,9 +65,9 @@ class Aligned(PartitionedScorer):
         return sides_of(self.scorer)
 
     @property
-    def each_triple(self) -> bool:
-        """Whether scores depend on the triple that asks, not on its query alone, as those of a list for each do."""
-        return isinstance(self.scorer, PredictionLists)
+    def lists(self) -> PredictionLists | None:
+        """The scorer itself, if it has lists of predictions: its scores depend on the triple that asks."""
+        return self.scorer if isinstance(self.scorer, PredictionLists) else None
 
     @cached_property
     def types(self) -> EntityTypes | None:
@@ -77,7 +77,13 @@ class Aligned(PartitionedScorer):
 
     def by_place(self) -> Aligned:
         """Follow the order of a scorer's lists, where it has lists."""
-        return replace(self, scorer=self.scorer.by_place()) if isinstance(self.scorer, PredictionLists) else self
+        return replace(self, scorer=self.lists.by_place()) if self.lists else self
+
+    def invented_above(
+        self, queries: Queries, owners: IntArray, scores: Float64Array
+    ) -> tuple[IntArray, IntArray, IntArray] | None:
+        """Count the answers of lists that name no entity, as wrong candidates; None where there are no lists."""
+        return self.lists.invented_above(self.map_queries(queries), owners, scores) if self.lists else None
 
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple, and its time; bool[triple]."""

@@ -139,8 +139,10 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
             raise UsageError(
                 f"the model has no {labels.kind} labels: {seen}, and the "
                 f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
-                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder. If the "
+                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder. The "
+                "labels of arrays of scores or vectors may lie beside them: entities.txt, a label a line. If the "
                 f"model's ids are those of {dataset.name}, say so: the option ids=dataset (--option ids=dataset, "
+                "in a configuration options: {ids: dataset}, "
                 f"in Python load_checkpoint(…, ids='dataset'))."
             )
 

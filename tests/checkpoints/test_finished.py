@@ -56,15 +56,18 @@ def test_without_labels_the_rows_are_those_of_the_dataset(folder):
     assert model.describe()["rows"] == {"tail": [len(DATA.test), 30]}
 
 
-def test_labels_and_queries_may_be_in_any_order(folder):
+@pytest.mark.parametrize("place", ["encoder", "another folder"])
+def test_labels_and_queries_may_be_in_any_order(folder, place):
     rng = np.random.default_rng(2)
     entities, queries = rng.permutation(30), rng.permutation(len(DATA.test))
     np.save(folder / "entity.npy", np.eye(30)[entities])
     np.save(folder / "query.npy", np.load(folder / "query.npy")[queries])
-    (folder / "entities.txt").write_text("".join(f"{DATA.entities[int(index)]}\n" for index in entities))
+    labels = folder if place == "encoder" else folder.parent
+    (labels / "entities.txt").write_text("".join(f"{DATA.entities[int(index)]}\n" for index in entities))
     cells = [(DATA.entities[h], DATA.relations[r], DATA.entities[t]) for h, r, t in DATA.test.ids[queries].tolist()]
     (folder / "queries.tsv").write_text("".join("\t".join(row) + "\n" for row in cells))
-    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)) == EXPECTED
+    said = {"similarity": "dot"} | ({} if labels == folder else {"labels": str(labels)})
+    assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, **said), DATA)) == EXPECTED
 
 
 def test_heads_have_a_file_of_their_own(folder):
@@ -245,6 +248,18 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         found = [scores.get(label, -np.inf) for label in rivals]
         assert (row.greater, row.tied) == (sum(s > own for s in found), sum(s == own for s in found))
         assert row.candidates == len(rivals) + 1
+    best = predict(load_checkpoint(path, dataset=DATA, unknown=unknown), DATA, k=20).to_pandas()
+    columns = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
+    keys = ["anchor", "relation", "entity"]
+    both = best.merge(table.to_pandas(), left_on=keys, right_on=["head", "relation", "tail"], suffixes=("", "_ranked"))
+    assert len(both) == (table.column("score") > -np.inf).sum() >= 10
+    assert all((both[name] == both[f"{name}_ranked"]).all() for name in columns)
+    # Of the other queries nothing changes where one has no list.
+    path.write_text(text.partition("\n")[2])
+    fewer = evaluate(load_checkpoint(path, dataset=DATA, unknown=unknown, missing="unanswered"), DATA).to_pandas()
+    head, relation = min(lists)
+    others = (fewer["head"] != head) | (fewer["relation"] != relation)
+    assert fewer[others][columns].equals(table.to_pandas()[others][columns])
     invented = "kept its place as a wrong answer" if unknown == "keep" else "was left out, and later ones moved up"
     assert f"{3 * len(lists)} predictions name no entity; each {invented} (unknown={unknown})." in table.notes
     again = (
@@ -299,6 +314,8 @@ def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):
     for call in (evaluate, predict):
         with pytest.raises(InputError, match=r"queries have no list.*this split\?.*--option missing=unanswered"):
             call(load_checkpoint(path, dataset=DATA), DATA)
+        with pytest.raises(InputError, match=r"the lists are of tails alone\. Say sides='tail' \(--sides tail\)"):
+            call(load_checkpoint(full, dataset=DATA), DATA, sides="head")
     with pytest.raises(InputError, match=said):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)
     table = evaluate(load_checkpoint(path, dataset=DATA, missing="unanswered"), DATA)

@@ -240,7 +240,7 @@ def test_what_depends_on_a_model_that_is_missing_too_is_asked_for_with_it(tmp_pa
     torch.save(state | {"zero_const": torch.ones(1), "pi_const": torch.ones(1)}, tmp_path / "m.ckpt")
     expected = (
         "m.ckpt does not say model, p_norm and norm_flag, which the scores depend on: give the options model=TransE or "
-        "model=DistMult; and with model=TransE also p_norm=1 or p_norm=2; norm_flag=true or norm_flag=false."
+        "model=DistMult; for model=TransE also p_norm=1 or p_norm=2; norm_flag=true or norm_flag=false."
     )
     with pytest.raises(UsageError) as refusal:
         load_checkpoint(tmp_path, dataset=graph)

@@ -136,7 +136,10 @@ def test_own_arrays_are_not_taken_for_ids_that_were_made_up(tmp_path, kind, sour
     options, expected = own_arrays(kind, tmp_path / "model", data, order)
     said = {"ids": "dataset"} if source in ("kgeval", "PyKEEN") else {}
     if said:
-        with pytest.raises(CheckpointError, match=rf"no file tells what .* {source}'s own.*labels=FOLDER.*ids=dataset"):
+        with pytest.raises(
+            CheckpointError,
+            match=rf"no file .* {source}'s own.*labels=FOLDER.*entities\.txt.*ids=dataset.*options: {{ids: dataset}}",
+        ):
             load_checkpoint(tmp_path / "model", dataset=data, **options)
         with pytest.raises(CheckpointError, match="expected ids=dataset"):
             load_checkpoint(tmp_path / "model", dataset=data, ids="mine", **options)

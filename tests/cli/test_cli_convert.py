@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kgeval import load_dataset
+
 EVALUATE = ["--dataset", "graph", "--metric", "mrr", "--metric", "mr"]
 OPTIONS = ["--option", "model=TransE", "--option", "norm=2"]
 
@@ -67,6 +69,13 @@ def test_a_converted_dataset_ranks_the_same(place, done, data):
     assert data("convert", "graph", "--out", "fast", "--force")["triples"] == data("inspect", "graph")["triples"]
 
 
+def test_a_dataset_is_converted_as_its_options_say(place, done, data):
+    labels = load_dataset(place / "graph").entities
+    (place / "people.tsv").write_text(f"{labels[0]}\tthe first\n")
+    done("convert", "graph", "--out", "fast", "--layout", "labels", "--names", "people.tsv")
+    assert dict(load_dataset(place / "fast").names) == {labels[0]: "the first"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -75,6 +84,9 @@ def test_a_converted_dataset_ranks_the_same(place, done, data):
         (["graph", "--out", "g.safetensors"], "'graph' is a dataset, which is converted into a folder: kgeval conv"),
         (["graph", "--out", "fast", *OPTIONS], "--format, --option, --dataset: they are for checkpoints."),
         (["grph", "--out", "fast"], "Did you mean"),
+        (["graph", "--out", "fast", "--layout", "opnke"], "unknown dataset layout 'opnke'. Did you mean 'openke'?"),
+        (["graph", "--out", "my g.safetensors"], "into a folder: kgeval convert graph --out 'my g'"),
+        (["model", "--out", "m.safetensors", "--layout", "openke"], "--layout, --names: they are for datasets."),
         (["model/entities.tsv", "--out", "fast"], "in no known checkpoint format"),
     ],
 )

@@ -266,7 +266,7 @@ READER = [
     "from kgeval import Reader",
     "import sys",
     "def fail(*_): {failure}",
-    "IT = Reader('odd', 'odd files', recognises={recognises}, read={read})",
+    "IT = Reader('odd', 'odd files', recognises={recognises}, read={read}, lacks=fail)",
 ]
 
 
@@ -279,6 +279,13 @@ READER = [
             "1 / 0",
             2,
             "Note: entry point 'it' (strange:IT) in group kgeval.checkpoints of package strange c",
+        ),
+        (
+            "lambda _: False",
+            "fail",
+            "1 / 0",
+            2,
+            "is one of its own: ZeroDivisionError: division by zero. Mend",
         ),
         ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
         ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Mend or uninstall the p"),

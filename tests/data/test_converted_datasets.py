@@ -87,11 +87,12 @@ def test_a_converted_dataset_is_the_same(tmp_path, source):
 def test_datasets_of_callers_and_without_triples_are_written_too(tmp_path):
     large = Triples.of([(0, 0, 1), (1, 0, 0)])
     data = Dataset.build(
-        "own", {"test": large}, entities=Vocabulary(["b", "a"]), relations=Vocabulary(["r"], "relation")
+        "own\x1b[2J", {"test": large}, entities=Vocabulary(["b", "a"]), relations=Vocabulary(["r"], "relation")
     )
     save_dataset(data, tmp_path / "one")
     found = load_dataset(tmp_path / "one")
-    assert (found.name, list(found.entities), found.sha256()) == ("own", ["b", "a"], data.sha256())
+    assert (found.name, list(found.entities), found.sha256()) == ("own\x1b[2J", ["b", "a"], data.sha256())
+    assert repr(found).startswith("Dataset(own\\x1b[2J: 2 entities")
 
 
 @pytest.fixture
@@ -138,13 +139,22 @@ def not_utf8(path):
 
 
 ALTERED = {
-    "an id without a label": ("train", column("tail", [1, 2]), r"split train: triple 1 names entity id 2, but there"),
-    "a negative id": ("test", column("relation", [-1]), "names relation id -1"),
-    "a time without a label": ("train", column("time", [0, 7]), "names time id 7"),
+    "an id without a label": (
+        "train",
+        column("tail", [1, 2]),
+        r"train\.parquet: triple 1 names entity id 2, but there",
+    ),
+    "a negative id": ("test", column("relation", [-1]), r"test\.parquet: triple 0 names relation id -1"),
+    "a time without a label": ("train", column("time", [0, 7]), r"train\.parquet: triple 1 names time id 7"),
     "a triple twice": (
         "train",
         lambda path: pq.write_table(pq.read_table(path).take([0, 1, 0]), path),
         "stands there twice",
+    ),
+    "a triple repeated too often": (
+        "train",
+        lambda path: pq.write_table(pq.read_table(path).append_column("multiplicity", [[1, 2**62]]), path),
+        r"train\.parquet: its multiplicities are not from 1",
     ),
     "an empty cell": ("train", column("head", [0, None], pa.int32()), r"train\.parquet: its column head has empty"),
     "ids that are text": ("train", column("head", ["a", "b"]), r"train\.parquet: it has no column head of int32"),
@@ -157,7 +167,11 @@ ALTERED = {
     "a label that is missing": ("relations", column("label", [None], pa.string()), "relation label 0 is missing"),
     "labels that are numbers": ("entities", column("label", [1, 2]), r"entities\.parquet: it has no column label of"),
     "labels that are no text": ("entities", not_utf8, r"entities\.parquet: .*UTF"),
-    "no labels of times": ("times", lambda path: path.unlink(), "split train: triple 0 has a time, and the dataset"),
+    "no labels of times": (
+        "times",
+        lambda path: path.unlink(),
+        r"train\.parquet: triple 0 has a time, and the dataset",
+    ),
     "another version": ("entities", metadata(version=2), "its metadata kgeval.dataset are not those of this version"),
     "no name": ("entities", metadata(name=3), "its metadata kgeval.dataset are not those"),
     "no entities": (

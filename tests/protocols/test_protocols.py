@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.checkpoints import Checkpoint
-from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.errors import ConfigError, InputError, MetricError, TableError
 from kgeval.protocols.framework_means import float32, float64, histogram32, running32, sum32
 from kgeval.protocols.protocol import find_protocol, protocols
 from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
@@ -156,6 +157,37 @@ def test_means_differ_in_their_last_digits_only():
         found = float(mean(ranks, lambda r: 1 / r))
         assert found != exact
         assert found == pytest.approx(exact, rel=1e-5)
+
+
+def without_raw(table):
+    """The same ranks, as a file of filtered ranks tells them."""
+    data = table.data
+    for name in ("raw_greater", "raw_tied", "raw_candidates"):
+        data = data.set_column(data.column_names.index(name), name, pa.nulls(len(table), pa.int64()))
+    return replace(table, data=data)
+
+
+@pytest.mark.parametrize("name", ["libkge", "openke", "pbg", "torchkge"])
+def test_metrics_of_ranks_without_raw_counts(name):
+    data = random_dataset(5)
+    table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, data, protocol=name)
+    expected = framework_metrics(table).values
+    filtered = {metric.name for metric in find_protocol(name).framework_metrics if metric.setting == "filtered"}
+    found = framework_metrics(without_raw(table)).values
+    assert found == pytest.approx({key: expected[key] for key in expected if key in filtered}, rel=1e-5)
+
+
+def test_a_cutoff_needs_raw_counts():
+    table = without_raw(evaluate(lambda h, r, t: h + t, SMALL))
+    with pytest.raises(TableError, match="raw ones are not known"):
+        framework_metrics(table, protocol="anyburl")
+
+
+def test_a_protocol_of_ones_own_averages_as_it_says():
+    own = replace(find_protocol("pbg"), name="own", mean=lambda ranks, values: values(ranks).max())
+    assert (
+        framework_metrics(evaluate(scored(0, 1, 2, 3, 4, 5), SMALL, sides="tail"), protocol=own).values["mrr"] == 0.25
+    )
 
 
 # Faults

@@ -169,6 +169,20 @@ def test_ranks_of_different_kinds_are_not_put_together(field):
         RankTable.concat([heads, replace(tails, **{field: "another"})])
 
 
+def test_what_tables_lack_is_added_up_or_refused():
+    heads, tails = (
+        replace(TABLE.where(TABLE.column("side") == side), missing=missing, competing=7)
+        for side, missing in (("head", 3), ("tail", 4))
+    )
+    whole = RankTable.concat([heads, tails])
+    assert (whole.missing, whole.competing) == (7, 7)
+    first = np.arange(len(heads)) < 5
+    with pytest.raises(TableError, match="6 ranks of their split are missing"):
+        RankTable.concat([heads.where(first), heads.where(~first)])
+    with pytest.raises(TableError, match="different numbers of entities that the model knows"):
+        RankTable.concat([heads, replace(tails, competing=8)])
+
+
 def test_the_folder_of_a_run_will_do(tmp_path):
     TABLE.to_parquet(tmp_path / "run" / "ranks.parquet")
     assert RankTable.from_parquet(tmp_path / "run").data.equals(TABLE.data)

@@ -182,10 +182,11 @@ class TwoArguments(nn.Module):
     [
         (lambda pairs, tails: tails, r"<lambda>\(pairs, tails\) cannot be called as f\(heads, relations, tails\)"),
         (lambda h, r: h, r"positional arguments\. If it scores all tails .* kgeval\.QueryScorer\(lambda anchors, rel"),
+        (lambda hrt: hrt, r"positional arguments\. If it takes rows .*: lambda h, r, t: f\(np\.stack\("),
         (lambda h, r, t, weight: t, "missing a required argument: 'weight'"),
         (TwoArguments(), r"TwoArguments\(pairs, tails\) cannot be called as"),
     ],
-    ids=["two", "of queries", "four", "module"],
+    ids=["two", "of queries", "of rows", "four", "module"],
 )
 def test_other_arguments_are_refused(function, message):
     for start in (lambda: evaluate(function, DATA), lambda: CallableScorer(function, 30, 4)):

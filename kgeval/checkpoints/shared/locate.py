@@ -78,14 +78,24 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
     CheckpointError
         if the option names no folder with labels, or if a file is malformed
     """
+    place, named = place_of_labels(folder, options)
+    return labels_in(place, named=named)
+
+
+def place_of_labels(folder: Path, options: Options) -> tuple[Path, bool]:
+    """Return the folder of the labels, and whether the option ``labels`` names it."""
     named = options.resolve("labels", None, "")
-    place = Path(str(named)) if named is not None else folder
+    return folder if named is None else Path(str(named)), named is not None
+
+
+def labels_in(place: Path, *, named: bool) -> CheckpointLabels:
+    """Read the labels in a folder; errors are those of :func:`find_labels`."""
     found: dict[str, tuple[Path, LabelFiles]] = {}
     for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.in_folder(place))):
         found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
-    if named is not None and not found:
+    if named and not found:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
-        raise UsageError(f"labels={str(named)!r} is no folder with labels in it. Known files: {known}.")
+        raise UsageError(f"labels={str(place)!r} is no folder with labels in it. Known files: {known}.")
     read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
     files = tuple(file for file, _ in found.values())
     return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))

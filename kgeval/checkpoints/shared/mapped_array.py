@@ -43,7 +43,7 @@ def folder_of_tables(path: Path, *names: str) -> Path:
     Raises
     ------
     UsageError
-        if it is another file
+        if it is a file of another name
     """
     if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
         known = " or ".join(f"{name}{NUMPY}" for name in names)

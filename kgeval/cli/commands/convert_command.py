@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.configuration import pairs
-from kgeval.cli.shared_options import JSON, QUIET
+from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, QUIET, how_both_are_read
+
+if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
 
 
 @click.command("convert")
@@ -16,21 +22,13 @@ from kgeval.cli.shared_options import JSON, QUIET
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="A .safetensors file; of a dataset, a folder."
 )
-@click.option("--format", "format", default="auto", help="The checkpoint's format.  [default: auto]")
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="K=V",
-    help="Settings that a checkpoint's files do not store, such as model=ComplEx.",
-)
+@CHECKPOINT_FORMAT
+@how_both_are_read
 @click.option("--dataset", help="Dataset whose labels are used where the checkpoint stores none.")
 @click.option("--force", is_flag=True, help="Replace the file, or the converted dataset, that is already there.")
 @QUIET
 @JSON
-def command(
-    source: str, out: Path, format: str, options: tuple[str, ...], dataset: str | None, force: bool, as_json: bool
-) -> None:
+def command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
     """Write a checkpoint of a model family as one .safetensors file, or a dataset as a folder that loads fast.
 
     Both may be in any format that kgeval reads, and give the same ranks afterwards.
@@ -38,21 +36,26 @@ def command(
     """
     from kgeval.checkpoints.reader import formats
     from kgeval.cli.streams import say, say_json
+    from kgeval.data.loading import load_dataset
     from kgeval.errors import ConfigError, InputError
     from kgeval.paths import exists_safely
 
     if exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
-    place = Path(source)
+    place, dataset, options = Path(source), settings["dataset"], settings["options"]
+    reading = {"layout": settings["layout"], "names": settings["names"]}
     is_model = exists_safely(place) and any(reader.recognises(place) for reader in formats().values())
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
-        text, result = _convert_model(place, out, format, pairs(options, "--option"), dataset)
+        if settings["names"] or (dataset is None and settings["layout"] != "auto"):
+            raise ConfigError("--layout, --names: they are for datasets. Leave them out to convert a checkpoint.")
+        graph = None if dataset is None else partial(load_dataset, dataset, layout=settings["layout"])
+        text, result = _convert_model(place, out, format, pairs(options, "--option"), graph)
     elif format != "auto" or options or dataset is not None:
         raise ConfigError(
             "--format, --option, --dataset: they are for checkpoints. Leave them out to convert a dataset."
         )
     else:
-        text, result = _convert_dataset(source, out, force=force)
+        text, result = _convert_dataset(source, out, reading, force=force)
     if as_json:
         say_json(result)
     else:
@@ -60,36 +63,36 @@ def command(
 
 
 def _convert_model(
-    place: Path, out: Path, format: str, options: dict[str, Any], dataset: str | None
+    place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
 ) -> tuple[str, dict[str, Any]]:
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.native import save_checkpoint
     from kgeval.cli.display import watching
     from kgeval.data.layout import layouts
-    from kgeval.data.loading import load_dataset
     from kgeval.errors import CheckpointError, InputError
 
     with watching("loading model"):
-        graph = None if dataset is None else load_dataset(dataset)
+        graph = None if dataset is None else dataset()
         try:
             model = read_checkpoint(place, options, dataset=graph, format=format)
         except CheckpointError as error:
             if format == "auto" and place.is_dir() and any(layout.recognises(place) for layout in layouts().values()):
                 where = f"{str(place)!r} is a dataset, which is converted into a folder"
-                raise InputError(f"{where}: kgeval convert {place} --out {out.with_suffix('')}") from error
+                command = shlex.join(["kgeval", "convert", str(place), "--out", str(out.with_suffix(""))])
+                raise InputError(f"{where}: {command}") from error
             raise
     save_checkpoint(model, out)
     result = {"path": str(out), **{name: model.describe()[name] for name in ("model", "entities", "relations")}}
     return "{model} of {entities} entities and {relations} relations written to {path}".format(**result), result
 
 
-def _convert_dataset(source: str, out: Path, *, force: bool) -> tuple[str, dict[str, Any]]:
+def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> tuple[str, dict[str, Any]]:
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted_layout import save_dataset
     from kgeval.data.loading import load_dataset
 
     with watching("loading dataset"):
-        data = load_dataset(source)
+        data = load_dataset(source, **reading)
     save_dataset(data, out, replace_folder=force)
     sizes = {"name": data.name, "entities": len(data.entities), "relations": len(data.relations)}
     triples = {split: len(rows) for split, rows in data.splits.items()}

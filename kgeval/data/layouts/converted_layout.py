@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgeval.arrays import IntArray
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.dataset import SPLITS, Dataset, check_ids, check_times
 from kgeval.data.human_names import Names
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
@@ -39,6 +40,9 @@ KEY = b"kgeval.dataset"
 LABELS = {"entities": "entity", "relations": "relation", "times": "time"}
 IDS = ("head", "relation", "tail", "time")
 TRAINING = "training"
+
+MOST_ROWS = 2**31
+"""more rows than a split has, repeated ones too: rows of a rank table are repeated so often"""
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool = False) -> None:
@@ -128,6 +132,10 @@ def _read_graph(folder: Path) -> Dataset:
         name: _vocabulary(_file(folder, name), tables[name], kind) for name, kind in LABELS.items() if name in tables
     }
     splits: dict[str, Triples] = {split: _triples(_file(folder, split), tables[split]) for split in SPLITS}
+    for split, triples in splits.items():
+        where = partial("{}: triple {}".format, _file(folder, split))
+        check_ids(triples, vocabularies["entities"], vocabularies["relations"], where)
+        check_times(triples, vocabularies.get("times"), where)
     weighted = {split: tables[split] for split in SPLITS if "confidence" in tables[split].column_names}
     dataset = Dataset.build(
         about["name"],
@@ -155,8 +163,8 @@ def _multiplicity(folder: Path, tables: Mapping[str, pa.Table], dataset: Dataset
             found[split] = dataset.multiplicity[split]
         elif "multiplicity" in tables[split].column_names:
             found[split] = _numbers(_file(folder, split), tables[split], "multiplicity")
-            if (found[split] < 1).any():
-                raise _damaged(_file(folder, split), "a multiplicity is less than 1")
+            if (found[split] < 1).any() or found[split].sum(dtype=np.float64) > MOST_ROWS:
+                raise _damaged(_file(folder, split), f"its multiplicities are not from 1, {MOST_ROWS:,} in all")
     return found
 
 

@@ -4,8 +4,8 @@ The default strategy counts all ties, so subtraction is filtering. ``best`` coun
 both subtract the known answers that tie all the same, the answer itself among them: ranks of 0 come out, whose mean
 reciprocal rank is infinite. Its readers drop repeated triples.
 
-AmpliGraph 1 is another evaluator (``EmbeddingModel.py``, 1.4.0): since 1.3.2 it compares in hundred-thousandths, before
-that floats as they are; known answers are left out by the rule that counted them; and without a filter an answer
+AmpliGraph 1 has an evaluator of its own (``EmbeddingModel.py``, 1.4.0): since 1.3.2 it compares in hundred-thousandths,
+before that floats as they are; known answers are left out by the rule that counted them; and without a filter an answer
 competes with itself.
 """
 

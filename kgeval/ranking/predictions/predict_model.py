@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,5 +165,6 @@ def _predict_side(
                 best = search.search(scorer, task)
             except UndefinedScore as error:
                 raise ScoreError(undefined_rank(error, dataset)) from error
-            blocks.append(to_prediction_columns(dataset, task, best, group.numbers[block], table.split))
+            invented = partial(scorer.invented_above, queries)
+            blocks.append(to_prediction_columns(dataset, task, best, group.numbers[block], table.split, invented))
     return with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())

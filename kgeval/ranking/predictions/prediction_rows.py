@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
@@ -30,8 +31,17 @@ class Counts(NamedTuple):
     tied: IntArray
 
 
+InventedAbove = Callable[[IntArray, Float64Array], tuple[IntArray, IntArray, IntArray] | None]
+"""(query of each answer, its score) -> the counts of further candidates, which name no entity, if there are any"""
+
+
 def to_prediction_columns(
-    dataset: Dataset, task: RankingTask, best: BestAnswers, numbers: IntArray, split: str | None
+    dataset: Dataset,
+    task: RankingTask,
+    best: BestAnswers,
+    numbers: IntArray,
+    split: str | None,
+    invented: InventedAbove,
 ) -> pa.Table:
     """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
     queries, (owners, places) = task.queries, np.nonzero(best.scores > -np.inf)
@@ -45,7 +55,7 @@ def to_prediction_columns(
         places + 1,
         entities,
         best.scores[owners, places],
-        *_counts(task, best, owners, places),
+        *_counts(task, best, owners, places, invented(owners, best.scores[owners, places])),
         _known_from(dataset, queries, owners, entities),
         _is_of_type(dataset, queries.side, queries.relations[owners], entities),
         answered.positions(owners, entities) >= 0,
@@ -63,22 +73,38 @@ def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
     return table.select([*SCHEMA.names, *(name for name in table.column_names if name not in SCHEMA.names)])
 
 
-def _counts(task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray) -> list[IntArray | pa.Array]:
+def _counts(
+    task: RankingTask,
+    best: BestAnswers,
+    owners: IntArray,
+    places: IntArray,
+    invented: tuple[IntArray, IntArray, IntArray] | None,
+) -> list[IntArray | pa.Array]:
     """Count as a rank table does: greater, tied and candidates, filtered and raw."""
-    everyone, each = task.num_candidates[owners], (owners, places)
+    each = (owners, places)
+    # ``candidates`` counts the answer too.
+    above, beside, further = (0, 0, 1) if invented is None else invented
+    everyone = task.num_candidates[owners] + further - 1
     greater, tied = _in_list(best, best.scores > -np.inf, best.tied[:, ALL])
     if best.drops_known:
         unknown = pa.nulls(len(owners), pa.int64())
-        return [greater[each], tied[each] - 1, everyone - task.known.lengths[owners], unknown, unknown, unknown]
+        return [
+            greater[each] + above,
+            tied[each] - 1 + beside,
+            everyone - task.known.lengths[owners],
+            unknown,
+            unknown,
+            unknown,
+        ]
     is_known = _are_in(task.known, best.positions)
     known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
     itself = is_known[each]
     return [
-        (greater - known_greater)[each],
-        (tied - known_tied)[each] - 1 + itself,
+        (greater - known_greater)[each] + above,
+        (tied - known_tied)[each] - 1 + itself + beside,
         everyone - task.known.lengths[owners] + itself,
-        greater[each],
-        tied[each] - 1,
+        greater[each] + above,
+        tied[each] - 1 + beside,
         everyone,
     ]
 

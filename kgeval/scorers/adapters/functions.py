@@ -30,6 +30,8 @@ PAIR_HINT = (
     "f(anchors, relations), sides='tail')."
 )
 
+ROWS_HINT = " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1))."
+
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
@@ -143,10 +145,10 @@ def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str])
         signature.bind(*parameters)
     except TypeError as error:
         name = getattr(function, "__name__", type(function).__name__)
-        of_pairs = len([one for one in signature.parameters.values() if one.kind in POSITIONAL]) == len(PAIR)
+        taken = len([one for one in signature.parameters.values() if one.kind in POSITIONAL])
         raise InputError(
             f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
-            f"{PAIR_HINT if of_pairs else ''}"
+            + {1: ROWS_HINT, len(PAIR): PAIR_HINT}.get(taken, "")
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -67,24 +68,29 @@ class SideLists:
     def with_queries(self) -> SideLists:
         """The same lists, followed by one of each query, of all its lists together.
 
-        An entity has the score there that it has in its own list, where it is an answer, or else in the first list;
-        invented answers are those of a list alone.
+        An entity has the score there that it has in its own list, where it is an answer, or else in the first list. Of
+        several lists, invented answers are left aside: no name tells which of them are the same.
         """
         together: dict[Key, dict[int, float]] = {}
-        for (anchor, relation, answer, *time), row in self.places.items():
+        queries = [(anchor, relation, ALL_LISTS, *time) for anchor, relation, _, *time in self.places]
+        lists = Counter(queries)
+        alone = {query: row for query, row in zip(queries, self.places.values(), strict=True) if lists[query] == 1}
+        for query, ((_, _, answer, *_), row) in zip(queries, self.places.items(), strict=True):
+            if query in alone:
+                continue
             part = slice(*self.rows.offsets[row : row + 2])
             own = dict(zip(self.rows.ids[part].tolist(), self.scores[part].tolist(), strict=True))
             own.pop(INVENTED, None)
-            query = together.setdefault((anchor, relation, ALL_LISTS, *time), {})
+            scores = together.setdefault(query, {})
             for entity, score in own.items():
-                query.setdefault(entity, score)
+                scores.setdefault(entity, score)
             if answer in own:
-                query[answer] = own[answer]
+                scores[answer] = own[answer]
         further = SideLists.of({key: OneList.of(scores) for key, scores in together.items()})
         offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + further.rows.offsets[1:]])
         rows = Rows(offsets, np.concatenate([self.rows.ids, further.rows.ids]))
         places = {key: len(self.places) + row for key, row in further.places.items()}
-        return SideLists({**self.places, **places}, rows, np.concatenate([self.scores, further.scores]))
+        return SideLists({**self.places, **alone, **places}, rows, np.concatenate([self.scores, further.scores]))
 
     def by_place(self) -> SideLists:
         """Score what is listed by its place: -1 for the first, -2 for the second, and so on."""
@@ -169,14 +175,17 @@ class PredictionLists:
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
-    def invented_above(self, queries: Queries, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray]:
+    def invented_above(
+        self, queries: Queries, owners: IntArray, scores: Float64Array
+    ) -> tuple[IntArray, IntArray, IntArray]:
         """Count the invented answers that a list has above each answer, at its score, and in all with the answer.
 
-        ``scores`` are those of the answers, float64[answer]; the counts are int64[answer] each.
+        ``owners`` are the queries of the answers, int64[answer], and ``scores`` the answers' own, float64[answer]; the
+        counts are int64[answer] each.
         """
         lists, found = self._lists_of(queries)
         invented = np.flatnonzero(lists.rows.ids == INVENTED)
-        first, last = (np.searchsorted(invented, ends)[queries.owners] for ends in _spans(lists, found))
+        first, last = (np.searchsorted(invented, ends)[owners] for ends in _spans(lists, found))
         listed = Rows.spans(first, last, invented)
         above, answers = lists.scores[listed.ids] - scores[listed.owners], listed.owners
         beat, tied = (np.bincount(answers[which], minlength=len(scores)) for which in (above > 0, above == 0))
@@ -196,6 +205,10 @@ class PredictionLists:
             return ""
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
         what = f"{count:,} of {total:,} queries have no list of predictions, such as {examples[0]}"
+        listed = [side for side, lists in self.sides.items() if lists.places]
+        if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
+            say = f"the lists are of {listed[0]}s alone. Say sides={listed[0]!r} (--sides {listed[0]})"
+            raise InputError(f"{what}: {say}.")
         if not self.unanswered:
             raise InputError(
                 f"{what}. Are the lists those of this split? To count such queries as unanswered, say so: the option "

@@ -17,7 +17,7 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.finished.prediction_file import (
     ListedOnce,
     Predictions,
-    dataset_of_lists,
+    needed_dataset,
     note_on_repeats,
     predictions_of,
 )
@@ -52,7 +52,7 @@ def read(path: Path, options: Options) -> Predictions:
         if the dataset is not given, which tells the entities that are not listed; or with the line that is malformed,
         or names what the dataset does not have
     """
-    dataset = dataset_of_lists(path, options)
+    dataset = needed_dataset(path, options)
     order = options.resolve("order", None, "") or "confidence"
     if order not in ORDERS:
         raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.locate import find_labels
+from kgeval.checkpoints.readers.finished.prediction_file import needed_dataset
+from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import read_columns
 from kgeval.data.io.triple_files import read_triples
@@ -52,7 +53,8 @@ class EncodedTriples:
 def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     """Find the triples of a folder's arrays, and the labels of its entities.
 
-    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are; without labels their ids are
+    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are, in the folder or in that of
+    the option ``labels``; without labels their ids are
     taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
     names, by default test, in its order.
 
@@ -61,9 +63,7 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     CheckpointError
         if the dataset is not known, or a file is malformed
     """
-    dataset = options.dataset
-    if dataset is None:
-        raise CheckpointError(f"{folder}: its arrays do not name the queries. Give the dataset that they are about.")
+    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
     entities, label_files = _entities(folder, options)
     split = options.resolve("split", None, "")
     queries = folder / QUERIES
@@ -86,8 +86,10 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
 
 
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
-    found, file = find_labels(folder, options), folder / ENTITIES
+    place, named = place_of_labels(folder, options)
+    file = place / ENTITIES
     if not file.is_file():
+        found = labels_in(place, named=named)
         return found.entities, found.files
     try:
         labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()

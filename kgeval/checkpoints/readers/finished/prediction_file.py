@@ -24,8 +24,8 @@ class ListedOnce(NamedTuple):
     listed: OneList
 
 
-def dataset_of_lists(path: Path, options: Options) -> Dataset:
-    """Take the dataset that lists are about.
+def needed_dataset(path: Path, options: Options, why: str = "predictions do not name every entity") -> Dataset:
+    """Take the dataset that lists or arrays are about.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def dataset_of_lists(path: Path, options: Options) -> Dataset:
         if it is not known
     """
     if options.dataset is None:
-        raise CheckpointError(f"{path}: predictions do not name every entity. Give the dataset that they are about.")
+        raise CheckpointError(f"{path}: {why}. Give the dataset that they are about.")
     return options.dataset
 
 
@@ -45,9 +45,11 @@ def predictions_of(
     Raises
     ------
     CheckpointError
+        if the dataset is not known
+    UsageError
         if the option is neither ``error`` nor ``unanswered``
     """
-    dataset, missing = dataset_of_lists(path, options), options.resolve("missing", None, "") or "error"
+    dataset, missing = needed_dataset(path, options), options.resolve("missing", None, "") or "error"
     if missing not in ("error", "unanswered"):
         raise UsageError(f"{path}: missing={missing!r}: expected error or unanswered.")
     lists = PredictionLists(sides, dataset.entities, dataset.relations, missing == "unanswered", tuple(notes))

@@ -22,7 +22,7 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.finished.prediction_file import (
     ListedOnce,
     Predictions,
-    dataset_of_lists,
+    needed_dataset,
     note_on_repeats,
     predictions_of,
 )
@@ -64,7 +64,7 @@ def read(path: Path, options: Options) -> Predictions:
     unknown = options.resolve("unknown", None, "") or "error"
     if unknown not in UNKNOWN:
         raise CheckpointError(f"{path}: unknown={unknown!r}: expected {', '.join(UNKNOWN[:-1])} or {UNKNOWN[-1]}.")
-    lines = _Lines(path, dataset_of_lists(path, options), unknown)
+    lines = _Lines(path, needed_dataset(path, options), unknown)
     found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
     try:
         for where, (side, key, listed) in lines.lists():

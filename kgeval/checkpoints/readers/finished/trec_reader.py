@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.finished.prediction_file import Predictions, dataset_of_lists, predictions_of
+from kgeval.checkpoints.readers.finished.prediction_file import Predictions, needed_dataset, predictions_of
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import line_of, open_text, read_columns
 from kgeval.data.io.trec_names import ID, NAME
@@ -46,7 +46,7 @@ def read(path: Path, options: Options) -> Predictions:
         if the dataset is not known; or with the line that is malformed, or names what the dataset does not have
     """
     try:
-        run = _Run.read(path, dataset_of_lists(path, options))
+        run = _Run.read(path, needed_dataset(path, options))
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
     sides = {side: run.lists(side) for side in SIDES if (run.queries.sides == side).any()}

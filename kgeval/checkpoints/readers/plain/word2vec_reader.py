@@ -84,7 +84,7 @@ def _fits(file: Path) -> bool:
     fits_own = has_binary_sizes if file.suffix == BINARY else _is_text
     try:
         return is_of_gensim(file) or fits_own(file)
-    except OSError:  # a file of others beside it, that may not be opened
+    except OSError:  # the user may not open a file beside it
         return False
 
 
