@@ -159,7 +159,9 @@ def outputs(kind: type[io.StringIO], commands: list[str]) -> dict[str, object]:
 def helps() -> dict[str, object]:
     from kgeval.cli import main
 
-    return outputs(Pipe, ["--help", *(f"{name} --help" for name in sorted(main.list_commands(None)) if name != "pykeen")])
+    return outputs(
+        Pipe, ["--help", *(f"{name} --help" for name in sorted(main.list_commands(None)) if name != "pykeen")]
+    )
 
 
 def runs() -> dict[str, object]:

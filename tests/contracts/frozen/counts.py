@@ -19,7 +19,7 @@ PROTOCOLS = ("standard", "libkge", "ampligraph")
 """the last two have a tolerance"""
 CANDIDATES = ("all", "sampled", "listed")
 THREADS = (1, 3)
-EVERY = {"small": 2, "wide": 45, "tall": 45}
+EVERY = {"small": 9, "wide": 45, "tall": 45}
 """every how many cases are counted in 4 kB too, the least memory, which is slow"""
 COLUMNS = ("triple", "greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates")
 

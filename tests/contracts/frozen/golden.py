@@ -26,7 +26,9 @@ def difference(name: str, now: str) -> str:
     """Tell the lines in which a contract differs from its file, with the case above each; nothing if it is kept."""
     path = FOLDER / f"{name}.json"
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = difflib.unified_diff(before.splitlines(), now.splitlines(), f"{name}, kept", f"{name}, now", n=4, lineterm="")
+    lines = difflib.unified_diff(
+        before.splitlines(), now.splitlines(), f"{name}, kept", f"{name}, now", n=4, lineterm=""
+    )
     return "\n".join(lines)
 
 
