@@ -86,6 +86,8 @@ RUNS = {
     "intervals": "--intervals triple --metric mrr",
     "chance": "--metric amri --chance without-answer",
     "labels": "--task classification",
+    "confidences": "--dataset weighted --task confidences",
+    "estimate": "--error 0.05",
 }
 """configurations, as options of evaluate"""
 
@@ -114,9 +116,12 @@ def workplace() -> Iterator[Path]:
         folder = Path(name)
         (folder / "graph").mkdir()
         (folder / "model").mkdir()
+        (folder / "weighted").mkdir()
         for split, rows in PARTS.items():
             lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
             (folder / f"graph/{split}.txt").write_text("".join(lines))
+            weights = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{(h + 1) / 8}\n" for h, r, t in rows)
+            (folder / f"weighted/{split}.tsv").write_text("".join(weights))
         rng = np.random.default_rng(0)
         arrays = {name: rng.integers(-3, 4, (rows, 4)) / 2 for name, rows in (("entity", 8), ("relation", 3))}
         np.savez(folder / "model/arrays.npz", **arrays)

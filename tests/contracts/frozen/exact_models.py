@@ -1,4 +1,4 @@
-"""Generated graphs, and models whose numbers are whole or halves: exact in any order of sums, with thousands of ties."""
+"""Generated graphs, and models whose numbers are whole or halves: exact in any order of sums, with many ties."""
 
 from __future__ import annotations
 

@@ -9,10 +9,7 @@ MOVING = [
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?", "<moment>"),
     (r"\b[0-9a-f]{64}\b", "<sha256>"),
     (r"\b\d+(\.\d+)? (ms|s|min|seconds?|minutes?)\b", "<time>"),
-    (
-        r"(?m)^(python|numpy|numba|torch|pyarrow|pandas|scipy|pykeen|pydantic|kgeval|platform|machine|processor|cpu)(  +)\S.*$",
-        r"\1  <version>",
-    ),
+    (r"(?m)^(python +)\d\S*$", r"\1<version>"),
     (r"(?m)^[^\n:]*: [^\n]*<time>[^\n]*\n", ""),  # progress of what takes seconds
     (r"\bkgeval,? (version )?\d+\.\d+\S*", "kgeval <version>"),
 ]
