@@ -1,0 +1,189 @@
+"""What commands print, in a pipe and on a terminal of 80 columns, and the metrics.json that runs write."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from tests.contracts.frozen.plain_text import normal
+
+ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
+RELATIONS = ["eats", "fears", "likes"]
+ROWS = [(h, r, (3 * h + 2 * r + 1) % 8) for h in range(8) for r in range(3)]
+PARTS = {"train": ROWS[:14], "valid": ROWS[14:18], "test": ROWS[18:]}
+MODEL = "model --dataset graph --option model=TransE --option norm=1"
+
+COMMANDS = f"""
+evaluate {MODEL} --out one
+evaluate {MODEL} --metric mrr --metric hits@1 --by relation
+evaluate {MODEL} --protocol libkge
+evaluate {MODEL} --corruption uniform:count=3 --sides tail
+evaluate {MODEL} --intervals triple
+evaluate {MODEL} --ties pessimistic --json
+evaluate {MODEL} --task classification
+evaluate baseline:popularity --dataset graph --out two
+evaluate modle --dataset graph
+evaluate {MODEL} --splitt valid
+evaluate {MODEL} --metric mrrr
+predict {MODEL} --query ant eats ? -k 3
+predict {MODEL} --query ant eat ?
+predict {MODEL} --query ant eats ? -k 3 --json
+explain {MODEL} --protocols pykeen,libkge
+answers {MODEL} --coverage .5
+answers {MODEL} --coverage .5 --nonconformity softmax
+classify {MODEL}
+audit graph
+audit nowhere
+compare one two
+compare one
+summarize one
+summarize one --metric amri --by side
+summarize one --by cardinality
+summarize nothing
+inspect graph
+inspect model --option model=TransE --option norm=1
+inspect one
+inspect one/ranks.parquet
+convert {MODEL} --out model.safetensors
+convert graph --out converted
+negatives graph --corruption uniform:count=2 --out negatives.tsv
+report one two --out page.html
+plot one two --kind leaderboard --out leaderboard.svg
+run config.yaml --out run
+run nothing.yaml
+merge one
+list metrics
+list metrics ndcg
+list models
+list models TransE
+list baselines
+list formats
+list protocols
+list corruptions
+list slices
+list metricks
+""".strip().splitlines()
+
+RUNS = {
+    "ranks": "",
+    "tails": "--sides tail",
+    "valid": "--split valid",
+    "raw": "--filter none",
+    "by relation": "--by relation",
+    "ties": "--ties expected --metric mrr",
+    "sampled": "--corruption uniform:count=3",
+    "libkge": "--protocol libkge",
+    "relations": "--sides relation",
+    "intervals": "--intervals triple --metric mrr",
+    "chance": "--metric amri --chance without-answer",
+    "labels": "--task classification",
+    "confidences": "--dataset weighted --task confidences",
+    "estimate": "--error 0.05",
+}
+"""configurations, as options of evaluate"""
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Pipe(Terminal):
+    """A stream that says it is none."""
+
+    def isatty(self) -> bool:
+        return False
+
+
+@contextlib.contextmanager
+def workplace() -> Iterator[Path]:
+    """Work in a folder with a graph, a TransE of whole numbers, and a configuration."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {"COLUMNS": "80", "LINES": "24"}):
+        folder = Path(name)
+        (folder / "graph").mkdir()
+        (folder / "model").mkdir()
+        (folder / "weighted").mkdir()
+        for split, rows in PARTS.items():
+            lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
+            (folder / f"graph/{split}.txt").write_text("".join(lines))
+            weights = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{(h + 1) / 8}\n" for h, r, t in rows)
+            (folder / f"weighted/{split}.tsv").write_text("".join(weights))
+        rng = np.random.default_rng(0)
+        arrays = {name: rng.integers(-3, 4, (rows, 4)) / 2 for name, rows in (("entity", 8), ("relation", 3))}
+        np.savez(folder / "model/arrays.npz", **arrays)
+        for kind, labels in (("entities", ENTITIES), ("relations", RELATIONS)):
+            rows = "".join(f"{index}\t{label}\n" for index, label in enumerate(labels))
+            (folder / f"model/{kind}.tsv").write_text(rows)
+        config = {"dataset": "graph", "model": {"path": "model", "options": {"model": "TransE", "norm": 1}}}
+        (folder / "config.yaml").write_text(json.dumps(config))
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)
+
+
+def printed(command: str, stream: io.StringIO) -> tuple[int, str, str]:
+    """Call the command line in this process; its exit code, standard output and standard error."""
+    from kgeval.cli import main
+
+    errors, code = Pipe(), 0
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(errors):
+        try:
+            main(shlex.split(command), prog_name="kgeval")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+    return code, stream.getvalue(), errors.getvalue()
+
+
+def outputs(kind: type[io.StringIO], commands: list[str]) -> dict[str, object]:
+    found = {}
+    with workplace() as folder:
+        for command in commands:
+            code, out, errors = printed(command, kind())
+            texts = {"output": out, "errors": errors}
+            lines = {name: normal(text, folder).splitlines() for name, text in texts.items() if text}
+            found[f"kgeval {command}"] = {"exit code": code, **lines}
+    return found
+
+
+def helps() -> dict[str, object]:
+    from kgeval.cli import main
+
+    return outputs(
+        Pipe, ["--help", *(f"{name} --help" for name in sorted(main.list_commands(None)) if name != "pykeen")]
+    )
+
+
+def runs() -> dict[str, object]:
+    """Give the metrics.json of each configuration."""
+    found = {}
+    with workplace() as folder:
+        for number, (name, options) in enumerate(RUNS.items()):
+            code, _, errors = printed(f"evaluate {MODEL} {options} --out run{number}", Pipe())
+            path = folder / f"run{number}/metrics.json"
+            text = path.read_text(encoding="utf-8") if path.exists() else f"exit code {code}\n{errors}"
+            found[name] = normal(text, folder).splitlines()
+    return found
+
+
+CONTRACTS = {
+    "output-in-a-pipe": lambda: outputs(Pipe, COMMANDS),
+    "output-at-width-80": lambda: outputs(Terminal, COMMANDS),
+    "help": helps,
+    "metrics-of-runs": runs,
+}

@@ -1,0 +1,99 @@
+"""Counts of ranks and the bits of the answers' scores, the same by every kernel, number of threads and memory."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from kgeval import evaluate
+from kgeval.corruption import FileNegatives, Uniform
+from tests.contracts.frozen.exact_models import GRAPHS, ExactModel, graph
+
+SIMILARITIES = ("dot", "l1", "l2", "modulus", "cosine")
+PROTOCOLS = ("standard", "libkge", "ampligraph")
+"""the last two have a tolerance"""
+CANDIDATES = ("all", "sampled", "listed")
+THREADS = (1, 3)
+EVERY = {"small": 9, "wide": 45, "tall": 45}
+"""every how many cases are counted in 4 kB too, the least memory, which is slow"""
+COLUMNS = ("triple", "greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates")
+
+
+def bits(table, columns, scores=("score",)) -> str:
+    """Hash whole columns and the bits of scores, both zeros as one."""
+    digest = hashlib.sha256()
+    for name in columns:
+        digest.update(np.nan_to_num(table.column(name), nan=-1).astype("<i8").tobytes())  # a count that is not kept
+    for name in scores:
+        digest.update((table.column(name).astype("<f8") + 0.0).tobytes())
+    return digest.hexdigest()
+
+
+@cache
+def kernels() -> tuple[str, ...]:
+    """The kernels of this machine: two need torch, and one of these exact products of eight bits."""
+    names = ("auto", "compiled", "reference", "float32")
+    try:
+        import torch
+    except ImportError:
+        return names
+    left = torch.full((64, 512), 127, dtype=torch.int8)
+    exact = hasattr(torch, "_int_mm") and bool((torch._int_mm(left, left.T) == 127 * 127 * 512).all())
+    return (*names, "bfloat16", *(["int8"] if exact else []))
+
+
+def corruption(candidates: str, folder: Path, dataset):
+    """Choose the candidates: all, 20 drawn ones, or the five after the answer, from a file."""
+    if candidates == "all":
+        return None
+    if candidates == "sampled":
+        return Uniform(count=20, seed=3)
+    path, entities = folder / f"{dataset.name}.tsv", dataset.entities
+    if not path.exists():
+        lines = ["head\trelation\ttail\tside\n"]
+        for h, r, t in dataset.test.ids.tolist():
+            for step in range(1, 6):
+                other_head, other_tail = (entities[(row + step) % len(entities)] for row in (h, t))
+                lines.append(f"{other_head}\t{dataset.relations[r]}\t{entities[t]}\thead\n")
+                lines.append(f"{entities[h]}\t{dataset.relations[r]}\t{other_tail}\ttail\n")
+        path.write_text("".join(lines))
+    return FileNegatives(path=str(path))
+
+
+def compute(name: str) -> dict[str, str]:
+    """Hash each case of a graph; kernels that count differently are named in place of the hash.
+
+    Every case is counted by every kernel, in 1 or 3 threads by turns, and some in 4 kB by one kernel after the other.
+    """
+    dataset, found = graph(name), {}
+    cases = itertools.product(SIMILARITIES, (False, True), PROTOCOLS, CANDIDATES)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (similarity, biased, protocol, candidates) in enumerate(cases):
+            model = ExactModel(dataset, similarity, biased=biased)
+            negatives = corruption(candidates, Path(folder), dataset)
+            ways_to_count = [(kernel, THREADS[(number + turn) % 2], "1GB") for turn, kernel in enumerate(kernels())]
+            if number % EVERY[name] == 0:
+                place = number // EVERY[name]
+                ways_to_count.append((kernels()[place % len(kernels())], THREADS[place // 2 % 2], "4096"))
+            hashes = {}
+            for kernel, threads, memory in ways_to_count:
+                ways = {"kernel": kernel, "threads": threads, "memory_limit": memory, "device": "cpu"}
+                table = evaluate(model, dataset, protocol=protocol, corruption=negatives, **ways)
+                hashes[f"{kernel}, {threads} threads, {memory}"] = bits(table, COLUMNS)
+            case = f"{similarity}{', biases' if biased else ''}, {protocol}, {candidates}"
+            found[case] = same(hashes)
+    return found
+
+
+def same(hashes: dict[str, str]) -> str:
+    """Give the hash that all ways of counting share, or which of them have which."""
+    different = {value: [way for way in hashes if hashes[way] == value] for value in hashes.values()}
+    return next(iter(different)) if len(different) == 1 else f"differs by the way of counting: {different}"
+
+
+CONTRACTS = {f"counts-{name}": (lambda name=name: compute(name)) for name in GRAPHS}
