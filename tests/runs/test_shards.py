@@ -193,7 +193,7 @@ def test_the_number_of_shards_may_be_left_open_afterwards(interrupted, config, p
 
 def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
     """Also of several models, in the folder that theirs are in."""
-    message = r"holds no run.* 3 of 5 shards are done\. The same kgeval run continues it\."
+    message = r"holds no run.* 3 of 5 shards are ranked\. Repeat its command, which continues it"
     for read in (lambda run: read_result(run, (), {}), read_models, lambda run: read_compared([str(run)], {})):
         with pytest.raises(InputError, match=message):
             read(place / "run")
