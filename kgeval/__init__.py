@@ -15,7 +15,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgeval.analysis.answer_sets.answers import answers as answers
     from kgeval.analysis.comparison.compare_models import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
@@ -26,10 +25,14 @@ if TYPE_CHECKING:
     from kgeval.corruption.export import generate_negatives as generate_negatives
     from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.data.dataset import Dataset as Dataset
-    from kgeval.data.layouts.converted_layout import save_dataset as save_dataset
+    from kgeval.data.layouts.converted import save_dataset as save_dataset
     from kgeval.data.loading import load_dataset as load_dataset
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
+    from kgeval.doors.answers import answers as answers
+    from kgeval.doors.evaluate import evaluate as evaluate
+    from kgeval.doors.explain import explain as explain
+    from kgeval.doors.predict import predict as predict
     from kgeval.errors import KgevalError as KgevalError
     from kgeval.metrics.estimates.estimate import Estimate as Estimate
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
@@ -37,19 +40,16 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
     from kgeval.metrics.summarize import summarize as summarize
     from kgeval.metrics.summary import Summary as Summary
-    from kgeval.protocols.evaluate import evaluate as evaluate
-    from kgeval.protocols.explain import explain as explain
-    from kgeval.protocols.predict import predict as predict
     from kgeval.protocols.protocol import Protocol as Protocol
     from kgeval.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
     from kgeval.ranking.predictions.prediction_table import PredictionTable as PredictionTable
     from kgeval.ranking.rank_table import RankTable as RankTable
+    from kgeval.reports.page import report as report
     from kgeval.reports.plots import plot_distribution as plot_distribution
     from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
     from kgeval.reports.plots import plot_relations as plot_relations
     from kgeval.reports.plots import plot_slices as plot_slices
-    from kgeval.reports.reporting import report as report
     from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
     from kgeval.scorers.adapters.dual_encoder import DualEncoder as DualEncoder
@@ -86,11 +86,11 @@ _HOMES = {
     "VectorScorer": "scorers.scorer",
     "Vocabulary": "data.vocabulary",
     "annotate": "analysis.slices.annotation",
-    "answers": "analysis.answer_sets.answers",
+    "answers": "doors.answers",
     "classify": "tasks.classification",
     "compare": "analysis.comparison.compare_models",
-    "evaluate": "protocols.evaluate",
-    "explain": "protocols.explain",
+    "evaluate": "doors.evaluate",
+    "explain": "doors.explain",
     "framework_metrics": "protocols.report",
     "generate_negatives": "corruption.export",
     "load_checkpoint": "checkpoints",
@@ -100,10 +100,10 @@ _HOMES = {
     "plot_leaderboard": "reports.plots",
     "plot_relations": "reports.plots",
     "plot_slices": "reports.plots",
-    "predict": "protocols.predict",
-    "report": "reports.reporting",
+    "predict": "doors.predict",
+    "report": "reports.page",
     "save_checkpoint": "checkpoints.native",
-    "save_dataset": "data.layouts.converted_layout",
+    "save_dataset": "data.layouts.converted",
     "summarize": "metrics.summarize",
 }
 

@@ -44,9 +44,9 @@ def on_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     package
         the package's own name
     homes
-        the module in it that defines each name
+        the module of kgeval that defines each name
 
-    >>> attribute, _ = on_first_use("kgeval.data", {"Triples": "triples"})
+    >>> attribute, _ = on_first_use("kgeval.data", {"Triples": "data.triples"})
     >>> attribute("Triples").__name__
     'Triples'
     """
@@ -54,7 +54,7 @@ def on_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     def attribute(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        return getattr(importlib.import_module(f"kgeval.{homes[name]}"), name)
 
     return attribute, lambda: [*vars(sys.modules[package]), *homes]
 

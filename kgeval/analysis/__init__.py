@@ -8,23 +8,23 @@ from kgeval.discovery import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets as AnswerSets
-    from kgeval.analysis.answer_sets.answers import answers_of_ranks as answers_of_ranks
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
     from kgeval.analysis.comparison.comparison import Comparison as Comparison
     from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
     from kgeval.analysis.slices.slice import Categories as Categories
+    from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
 
 _HOMES = {
-    "AnswerSets": "answer_sets.answer_sets",
-    "Audit": "audits.audit",
-    "Categories": "slices.slice",
-    "Comparison": "comparison.comparison",
-    "DatasetRanks": "comparison.dataset_ranks",
-    "answers_of_ranks": "answer_sets.answers",
-    "audit": "audits.audit",
-    "rank_models": "comparison.dataset_ranks",
+    "AnswerSets": "analysis.answer_sets.answer_sets",
+    "Audit": "analysis.audits.audit",
+    "Categories": "analysis.slices.slice",
+    "Comparison": "analysis.comparison.comparison",
+    "DatasetRanks": "analysis.comparison.dataset_ranks",
+    "answers_of_ranks": "doors.answers",
+    "audit": "analysis.audits.audit",
+    "rank_models": "analysis.comparison.dataset_ranks",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

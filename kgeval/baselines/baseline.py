@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import Field
 
-from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
+from kgeval.data.queries import Queries
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.discovery import brought, subclasses
 from kgeval.errors import DatasetError, InputError, did_you_mean
-from kgeval.scorers.scorer import Scorer
+from kgeval.scorers.scorer import Numbering, Scorer, refuse_other_queries
 from kgeval.settings.settings import Settings
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedBaseline:
+    """A scorer of all entities of the dataset, those that train never has too."""
+
+    settings: Mapping[str, Any]
+    """the baseline's name and settings"""
+    model: Scorer
+    """the scores, in the ids of the dataset"""
+    entities: Vocabulary
+    relations: Vocabulary
+    numbering: Numbering = "dataset"
+    layouts: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title}: {len(self.entities)} entities, {len(self.relations)} relations)"
+
+    @property
+    def title(self) -> str:
+        """What results call it."""
+        return f"baseline {self.settings['baseline']}"
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities the dataset has."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the dataset has."""
+        return len(self.relations)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the scores of candidates; float[query, candidate]."""
+        refuse_other_queries(queries, candidates)
+        return self.model.scores(queries, candidates)
+
+    def describe(self) -> dict[str, Any]:
+        """Tell what it is, as the manifest of a run does."""
+        return dict(self.settings)
+
 
 Task = Literal["ranking", "classification", "confidences"]
 """what a baseline is compared with a model in"""
@@ -68,7 +114,7 @@ class Baseline(Settings):
     baseline: str = "own"
     """its name"""
 
-    def __new__(cls, name: str | None = None, /, **settings: Any) -> Baseline:  # noqa: D102
+    def __new__(cls, name: str | None = None, /, **settings: Any) -> Baseline:
         return super().__new__(find_baseline(name or settings.get("baseline", "")) if cls is Baseline else cls)
 
     def __init__(self, name: str | None = None, /, **settings: Any) -> None:

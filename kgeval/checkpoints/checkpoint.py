@@ -15,11 +15,11 @@ from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.alignment import sorted_labels
+from kgeval.scorers.entity_types import Typed
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.matched_ids import hint_on_inverses
+from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
-from kgeval.scorers.wrappers.entity_types import Typed
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
 
 BATCH_ROWS = 2**16
 """rows of an array that are checked at a time"""
@@ -197,3 +197,38 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
         count += int(np.count_nonzero(wrong))
         release(array)
     return count, first
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelWithoutFormula(Checkpoint):
+    """A scorer that was read from files and is no model family."""
+
+    @property
+    def family(self) -> Family:
+        """Refuse: there is no formula, and there are no arrays.
+
+        Raises
+        ------
+        CheckpointError
+            always
+        """
+        raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
+
+    @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """None: its reader has refused what is not finite."""
+        return {}
+
+    @property
+    def title(self) -> str:
+        """What results call it: what wrote it, and the file that was read first."""
+        return f"{self.name or self.format} ({with_folder(self.files[0])})"
+
+    def describe(self) -> dict[str, Any]:
+        """Tell what it is: what ``kgeval inspect`` shows."""
+        return {
+            "format": self.format,
+            "entities": self.num_entities,
+            "relations": self.num_relations,
+            "files": [str(path) for path in self.files],
+        }

@@ -28,9 +28,9 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, RunError
+from kgeval.scorers.entity_types import Typed
 from kgeval.scorers.family import Family
-from kgeval.scorers.wrappers.entity_types import Typed
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.storage.atomic import replacing
 
 FORMAT, VERSION = "kgeval", "1"
@@ -68,7 +68,7 @@ def save_checkpoint(
     Examples
     --------
     >>> import tempfile
-    >>> from kgeval.scorers.families.products.distmult import DistMult
+    >>> from kgeval.scorers.families.bilinear import DistMult
     >>> from kgeval import load_checkpoint
     >>> model = DistMult(entity=np.ones((3, 2), np.float32), relation=np.ones((1, 2), np.float32))
     >>> with tempfile.TemporaryDirectory() as folder:

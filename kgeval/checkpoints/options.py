@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.data.dataset import Dataset
-from kgeval.errors import UsageError, did_you_mean
+from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
 
 FEW = 4
@@ -156,3 +156,31 @@ def _as_text(value: Any) -> str:
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def truth_value(where: object, name: str, value: Any) -> bool:
+    """Take a setting that is true or false, and false where it is not said.
+
+    Parameters
+    ----------
+    where
+        the file that says it, for the message
+    name
+        what it is called there
+    value
+        what it is there, ``None`` where it is not said
+
+    Raises
+    ------
+    CheckpointError
+        if it is anything else
+
+    Examples
+    --------
+    >>> truth_value("config.json", "bias", "no")
+    Traceback (most recent call last):
+    kgeval.errors.CheckpointError: config.json: its bias is 'no', which is neither true nor false.
+    """
+    if value is not None and not isinstance(value, bool):
+        raise CheckpointError(f"{where}: its {name} is {value!r:.60}, which is neither true nor false.")
+    return bool(value)

@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from kgeval.cli.interruptions import exit_status, termination_as_interrupt
-from kgeval.cli.streams import discard_output, say
+from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
 from kgeval.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.progress import loops_shown
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.config.written_variables import Place
+    from kgeval.runs.config.variables import Place
     from kgeval.runs.config.yaml_document import Document
+    from kgeval.runs.outcome import Outcome
+
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",
@@ -181,3 +183,19 @@ def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
     if not further:
         return source
     return ({"name": source} if layout == PYKEEN else dataset_block(source)) | further
+
+
+def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
+    """Evaluate one model, and print its metrics and its run directory."""
+    from kgeval.cli.display import show_note, watching
+    from kgeval.cli.outcomes import show_outcome, show_remarks
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.runner import run
+
+    (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note)
+    if as_json:
+        say_json(outcome.to_dict())
+    else:
+        show_outcome(outcome)
+    show_remarks([outcome])
+    return outcome

@@ -17,9 +17,9 @@ from kgeval.provenance import shared_description
 
 if TYPE_CHECKING:
     from kgeval.metrics.labels.label_summary import LabelSummary
+    from kgeval.metrics.names import MetricName
+    from kgeval.metrics.rank_summary import RankSummary
     from kgeval.metrics.summary import Summary
-    from kgeval.metrics.tables.names import MetricName
-    from kgeval.metrics.tables.rank_summary import RankSummary
     from kgeval.progress import Progress
     from kgeval.protocols.explanation import Explanation
     from kgeval.provenance import LabelProvenance, Provenance
@@ -87,7 +87,7 @@ def show_comparison(summaries: Mapping[str, RankSummary]) -> None:
 
     A metric without a side is of both sides, or of the one that was ranked.
     """
-    from kgeval.metrics.tables.rank_summary import shared_columns
+    from kgeval.metrics.rank_summary import shared_columns
 
     further = {model: summary.heads[1:] for model, summary in summaries.items()}
     ties = f", ties: {next(iter(summaries.values())).ties}"
@@ -132,7 +132,7 @@ def _show_sides(
     pooled: str = "both.",
 ) -> None:
     """Print a row for each model or group, and a column for each metric, one side after the other."""
-    from kgeval.metrics.tables.names import PARTS
+    from kgeval.metrics.names import PARTS
 
     names = sorted(values[0], key=lambda name: PARTS.index(name.side or "both")) if values else []
     titles = [f"{pooled}{name.base}" if name.side == "both" else str(name) for name in names]

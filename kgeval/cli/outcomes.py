@@ -14,7 +14,7 @@ def show_outcomes(outcomes: Sequence[Outcome]) -> None:
     from kgeval.cli.display import show_comparison, show_labels, show_summary
     from kgeval.cli.streams import say
     from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.tables.rank_summary import RankSummary
+    from kgeval.metrics.rank_summary import RankSummary
     from kgeval.runs.outcome import comparability_notes, with_common_ties
 
     outcomes = with_common_ties(outcomes)

@@ -1,13 +1,9 @@
 """Corruption generators: the rules that choose the candidates of a query."""
 
-from kgeval.corruption.all_entities import AllEntities
-from kgeval.corruption.degree import DegreeWeighted
-from kgeval.corruption.from_file import FileNegatives
 from kgeval.corruption.generator import CorruptionGenerator
-from kgeval.corruption.ogb_negatives import OGBNegatives
-from kgeval.corruption.popular import PopularityWeighted
-from kgeval.corruption.typed import TypeConstrained
-from kgeval.corruption.uniform import Uniform
+from kgeval.corruption.listed import FileNegatives, OGBNegatives
+from kgeval.corruption.sampled import DegreeWeighted, PopularityWeighted, Uniform
+from kgeval.corruption.unsampled import AllEntities, TypeConstrained
 
 __all__ = [
     "AllEntities",

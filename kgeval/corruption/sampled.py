@@ -1,6 +1,8 @@
-"""What all sampled corruptions share: count, seed, and whether known answers may be drawn."""
+"""Sampled corruptions: a number of candidates for each query, drawn uniformly or by frequency in train."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -8,7 +10,7 @@ from pydantic import Field
 from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator
-from kgeval.data.dataset import Dataset
+from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
@@ -61,3 +63,81 @@ class Sampled(CorruptionGenerator):
     def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
         """Draw, leaving out one ascending row of entities per query; ``key`` is seed and side."""
         raise NotImplementedError
+
+
+class Uniform(Sampled):
+    """Corrupt a triple with ``count`` entities, each as likely as the others, drawn without replacement.
+
+    >>> Uniform(count=500)
+    Uniform(kind='uniform', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["uniform"] = "uniform"
+    """entities drawn at random"""
+
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+        from kgeval.corruption.draws import draw
+
+        return draw(self.count, len(dataset.entities), avoid, key, queries.anchors, queries.relations)
+
+
+class DegreeWeighted(Sampled):
+    """Corrupt a triple with ``count`` entities, drawn by how often train triples have them as head or tail.
+
+    Entities are drawn one after the other without replacement, each with a probability proportional to its degree
+    among those that are left. A loop counts twice; one that train does not have is never drawn.
+
+    >>> DegreeWeighted(count=500)
+    DegreeWeighted(kind='degree', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["degree"] = "degree"
+    """entities drawn by how often train has them, as head or tail"""
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        """Train, whose triples are counted."""
+        return ("train",)
+
+    def read(self, dataset: Dataset) -> IntArray:
+        """Count the degree of each entity; int64[entity]."""
+        return np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
+
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+        from kgeval.corruption.draws import draw_weighted
+
+        return draw_weighted(self.count, self.content(dataset), avoid, key, queries.anchors, queries.relations)
+
+
+class PopularityWeighted(Sampled):
+    """Corrupt a triple with ``count`` entities, drawn by how many train triples have them on the predicted side.
+
+    Entities are drawn one after the other without replacement, each with a probability proportional to its number of
+    train triples among those that are left. One that train never has on that side is never drawn.
+
+    >>> PopularityWeighted(count=500)
+    PopularityWeighted(kind='popular', count=500, seed=0, allow_known=False)
+    """
+
+    kind: Literal["popular"] = "popular"
+    """entities drawn by how often train has them on the predicted side"""
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        """Train, whose triples are counted."""
+        return ("train",)
+
+    def read(self, dataset: Dataset) -> dict[Side, IntArray]:
+        """Count each entity's train triples by side, once per dataset: side -> int64[entity].
+
+        They are kept, and :meth:`content` returns them.
+        """
+        answers = {side: dataset.train.queries_of_side(side).answers for side in SIDES}
+        return {side: np.bincount(answers[side], minlength=len(dataset.entities)) for side in SIDES}
+
+    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
+        from kgeval.corruption.draws import draw_weighted
+
+        return draw_weighted(
+            self.count, self.content(dataset)[queries.side], avoid, key, queries.anchors, queries.relations
+        )

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.io.triple_files import read_triples
-from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import Triples
+from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
 

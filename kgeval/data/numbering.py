@@ -8,17 +8,43 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.io.headers import TRIPLE, columns, is_header
-from kgeval.data.io.label_codes import encode
-from kgeval.data.io.time_columns import TIME, read_times, times_in_order
+from kgeval.data.io.triple_files import TIME, TRIPLE, columns, is_header, read_times, times_in_order
 from kgeval.data.labelled_triples import CONFIDENCE, read_column_ids, read_confidences
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
+
+
+class LabelCodes(NamedTuple):
+    """The distinct labels of some columns, and where they stand."""
+
+    columns: list[npt.NDArray[np.int32]]
+    """the code of each row, int32[row], column by column"""
+    labels: pa.Array
+    """string[code], by their first occurrence"""
+
+
+def encode(columns: Sequence[pa.ChunkedArray]) -> LabelCodes:
+    """Number the distinct labels of string columns without nulls, over all columns.
+
+    >>> encode([pa.chunked_array([["b", "a"], ["b"]]), pa.chunked_array([["c", "a"]])])
+    LabelCodes(columns=[array([0, 1, 0], dtype=int32), array([2, 1], dtype=int32)], labels=<pyarrow...StringArray ...>
+    [
+      "b",
+      "a",
+      "c"
+    ])
+    """
+    chunks = [chunk for column in columns for chunk in column.chunks]
+    encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()  # its chunks have one dictionary
+    codes = np.concatenate([np.empty(0, np.int32), *(np.asarray(chunk.indices) for chunk in encoded.chunks)])
+    labels = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], pa.string())
+    return LabelCodes(np.split(codes, np.cumsum([len(column) for column in columns])[:-1]), labels)
 
 
 class NumberedGraph(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import WHOLE_NUMBER, rows
-from kgeval.data.layouts.openke_layout import ENTITIES, RELATIONS, vocabulary
+from kgeval.data.layouts.id_dictionaries import ENTITIES, RELATIONS, vocabulary
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import DatasetError

@@ -8,18 +8,17 @@ from typing import Any
 from kgeval.errors import MetricError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES, ConfidenceColumns, confidence_summary
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from kgeval.metrics.intervals.interval import Intervals, read_intervals
-from kgeval.metrics.intervals.units import Unit
-from kgeval.metrics.labels.calibration import Calibration
+from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
+from kgeval.metrics.labels.fitted import Calibration
 from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelColumns, label_summary
 from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import Chance, MetricOptions
+from kgeval.metrics.names import Kind
+from kgeval.metrics.rank_summary import DEFAULT, column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.selection import RankColumns, is_rank_table
 from kgeval.metrics.summary import Summary
-from kgeval.metrics.tables.names import Kind
-from kgeval.metrics.tables.rank_summary import DEFAULT, column_names, rank_summary
-from kgeval.metrics.tables.selection import RankColumns, is_rank_table
 
 _OPTIONS: dict[Kind, tuple[str, ...]] = {
     "ranks": ("ties", "seed", "chance", "popularity", "intervals"),

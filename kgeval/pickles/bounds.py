@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kgeval.errors import PickleError
-from kgeval.files.budget import Budget
+from kgeval.files.opening import Budget
 
 FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
 """instructions that no model file has, and that could take memory or run code out of proportion to its size"""

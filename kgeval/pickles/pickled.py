@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.errors import FileError, PickleError, reason
-from kgeval.files.budget import Budget
-from kgeval.files.opening import checked, read_bytes
-from kgeval.files.zip_files import open_zip
+from kgeval.files.containers import open_zip
+from kgeval.files.opening import Budget, checked, read_bytes
 from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.storages import DTYPES, Reference, StorageType
 from kgeval.pickles.unpickle import StubObject, unpickle

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kgeval.errors import PickleError
-from kgeval.files.budget import Budget
+from kgeval.files.opening import Budget
 from kgeval.pickles.bounds import check_object_graph_size, refuse_instructions
 from kgeval.pickles.storages import DTYPES, Immutable, Reference, Storage, StorageType, shape_of, tensor
 

@@ -1,14 +1,71 @@
-"""A metric of a framework: its name there, kgeval's name, and its format."""
+"""Metrics of frameworks: their names and formats, the precision of their sums, and their filters by split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
-from kgeval.metrics.tables.names import Part, parse
-from kgeval.protocols.framework_means import Values
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.data.dataset import SPLITS, Split
+from kgeval.metrics.names import Part, parse
 from kgeval.ranking.table_rows import WITH_TEST
+
+Values = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+"""ranks -> the value of each, in the same precision"""
+
+MeanFunction = Callable[[Float64Array, Values], Any]
+"""(ranks, function of ranks) -> the mean of its values, in the precision of the computation"""
+
+
+def float64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float64."""
+    return np.mean(values(ranks), dtype=np.float64)
+
+
+def float32(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32 by pairwise sums, as torch does; the mean of two such means is float32 too."""
+    return np.mean(values(ranks.astype(np.float32)), dtype=np.float32)
+
+
+def float32_then_64(ranks: Float64Array, values: Values) -> Any:
+    """Average in float32, and convert the mean to float64."""
+    return float(float32(ranks, values))
+
+
+def sum32(ranks: Float64Array, values: Values) -> Any:
+    """Add in float32 by pairwise sums, and divide in float64."""
+    return float(np.sum(values(ranks.astype(np.float32)), dtype=np.float32)) / len(ranks)
+
+
+def running32(ranks: Float64Array, values: Values) -> Any:
+    """Add one value after the other in float32: rounding errors accumulate, and a sum of ones stops at 2²⁴.
+
+    >>> bool(running32(np.array([2.0**24, 1.0, 1.0]), lambda ranks: ranks) == np.float32(2**24) / np.float32(3))
+    True
+    """
+    sums = np.add.accumulate(values(ranks.astype(np.float32)).astype(np.float32), dtype=np.float32)
+    return sums[-1] / np.float32(len(ranks))
+
+
+def histogram32(ranks: Float64Array, values: Values, most: int = 0) -> Any:
+    """Sum the values of a histogram of ranks, weighted by its counts, in float32, and divide in float64.
+
+    Torch adds: the order of its sum, which depends on the length of the histogram, decides the last digits. ``most`` is
+    that length: the most candidates that an answer has.
+
+    >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
+    0.6666666865348816
+    """
+    import torch
+
+    counts = np.bincount(ranks.astype(np.int64), minlength=most + 1)[1:].astype(np.float32)
+    places = np.arange(1, len(counts) + 1, dtype=np.float32)
+    return float(torch.sum(torch.from_numpy(counts * values(places)))) / len(ranks)
+
 
 Setting = Literal["filtered", "raw", "with_test"]
 
@@ -42,3 +99,13 @@ class FrameworkMetric:
             "mrr": lambda ranks: 1 / ranks,
             "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
         }[name.name]
+
+
+SplitFilter = Mapping[Split, tuple[Split, ...]]
+"""the evaluated split -> the splits that it is filtered by"""
+
+EVERY_SPLIT: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, SPLITS))
+"""train, valid and test, whichever of them is evaluated"""
+
+NOTHING: SplitFilter = MappingProxyType(dict.fromkeys(SPLITS, ()))
+"""no split: the raw setting"""

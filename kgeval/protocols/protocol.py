@@ -19,22 +19,28 @@ from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.tables.rank_summary import DEFAULT
-from kgeval.metrics.tables.selection import TableView
+from kgeval.metrics.selection import TableView
 from kgeval.progress import Progress, reporting
-from kgeval.protocols.filters import EVERY_SPLIT, SplitFilter
-from kgeval.protocols.framework_means import MeanFunction, float64, histogram32
-from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric, Setting
+from kgeval.protocols.framework_metric import (
+    COUNTS,
+    EVERY_SPLIT,
+    FrameworkMetric,
+    MeanFunction,
+    Setting,
+    SplitFilter,
+    float64,
+    histogram32,
+)
 from kgeval.protocols.protocol_candidates import all_entities
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import RankParts, ranking_of
-from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
-from kgeval.ranking.rules import Rules
+from kgeval.ranking.rules import FrameworkQuirk, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY
 from kgeval.ranking.tie_rules import TieRule, exact
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from kgeval.data.triples import SIDES
 from kgeval.errors import MetricError, counted, did_you_mean
+from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.tables.names import parse
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of
 from kgeval.ranking.rank_table import RankTable

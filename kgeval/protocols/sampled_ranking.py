@@ -14,18 +14,14 @@ import pyarrow as pa
 from kgeval.arrays import IntArray
 from kgeval.corruption import AllEntities
 from kgeval.errors import ConfigError, MetricError
-from kgeval.metrics.estimates.estimate import Estimate
-from kgeval.metrics.estimates.phases import Phases
-from kgeval.metrics.estimates.sampling import STRATUM, Sampling
-from kgeval.metrics.estimates.stopping import next_size
-from kgeval.metrics.estimates.strata import Strata
+from kgeval.metrics.estimates.estimate import STRATUM, Estimate, Sampling
+from kgeval.metrics.estimates.sample_plan import Phases, Strata, next_size
 from kgeval.metrics.estimates.table_estimates import TableEstimates
 from kgeval.metrics.metric_options import MetricOptions
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.rank_summary import rank_summary
-from kgeval.metrics.tables.selection import RowSelection, TableView
-from kgeval.protocols.growing_ranks import GrowingRanks
-from kgeval.protocols.typed_ranks import TypedRanks
+from kgeval.metrics.names import parse
+from kgeval.metrics.rank_summary import rank_summary
+from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.protocols.typed_ranks import GrowingRanks, TypedRanks
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
 from kgeval.ranking.rank_table import RankTable
 from kgeval.threads import bound_threads

@@ -13,9 +13,9 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.pykeen.live_family import live_parts
 from kgeval.scorers.family import rows64
+from kgeval.scorers.family_bases import RelationalFamily
 from kgeval.scorers.numerics.similarity import Similarity
-from kgeval.scorers.relational import RelationalFamily
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.threads import single_threaded_openmp
 
 AFFINE: dict[str, tuple[Side, ...]] = {

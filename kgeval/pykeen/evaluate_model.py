@@ -20,8 +20,8 @@ from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels import KernelName
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.adapters.live_model import is_pykeen_model
-from kgeval.scorers.model_labels import labels_of_pykeen, mode_of_pykeen
+from kgeval.scorers.adapters.live_models import is_pykeen_model
+from kgeval.scorers.matched_ids import labels_of_pykeen, mode_of_pykeen
 
 
 def evaluate(  # noqa: PLR0913

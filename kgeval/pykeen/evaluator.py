@@ -17,19 +17,17 @@ from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.errors import InputError, did_you_mean, visible
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS
-from kgeval.metrics.tables.names import parse
+from kgeval.metrics.names import parse
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
-from kgeval.pykeen.known_graph import EVALUATED, KnownGraph
 from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
 from kgeval.pykeen.record import Recording
-from kgeval.pykeen.request import Request, progress_bar
-from kgeval.pykeen.scoring import device_for, scorer_of
+from kgeval.pykeen.request import EVALUATED, KnownGraph, Request, progress_bar
+from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.adapters.live_model import PyKEENScorer
-from kgeval.scorers.wrappers.per_side import PerSideScorer
+from kgeval.scorers.adapters.live_models import PyKEENScorer
 
 LOGGER = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.errors import MetricError
+from kgeval.metrics.names import Part, parse, pooled_side
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.tables.names import Part, parse, pooled_side
 from kgeval.ranking.rank_table import RankTable
 
 

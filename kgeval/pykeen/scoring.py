@@ -2,19 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from abc import ABC
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, Generic
 
+from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.pykeen.affine import live_products
 from kgeval.pykeen.live_family import live_family
-from kgeval.pykeen.unmodified import has_unmodified_scoring
 from kgeval.scorers.adapters.functions import evaluating
-from kgeval.scorers.adapters.live_model import PyKEENScorer
-from kgeval.scorers.checks.reproduction import reproduces_scores
-from kgeval.scorers.scorer import Scorer, VectorScorer
-from kgeval.scorers.wrappers.per_side import PerSideScorer
+from kgeval.scorers.adapters.live_models import PyKEENScorer
+from kgeval.scorers.checks import reproduces_scores
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+
+SCORING = ("score", "predict", "forward", "representations", "prepare")
+"""parts of the names of the methods by which a model scores"""
+
+
+def has_unmodified_scoring(model: Any) -> bool:
+    """Whether the interaction is one of PyKEEN's, and neither a class nor an object overrides a method of scoring.
+
+    >>> from pykeen.datasets import Nations
+    >>> from pykeen.models import DistMult
+    >>> class Clamped(DistMult):
+    ...     def score_t(self, hr_batch, **kwargs):
+    ...         return super().score_t(hr_batch, **kwargs).clamp(max=1)
+    >>> graph = Nations().training
+    >>> has_unmodified_scoring(DistMult(triples_factory=graph)), has_unmodified_scoring(Clamped(triples_factory=graph))
+    (True, False)
+    """
+    interaction = getattr(model, "interaction", None)
+    if interaction is None or not _is_pykeens(type(interaction)):
+        return False
+    classes = [base for base in type(model).__mro__ if not _is_pykeens(base)]
+    return not any(map(_is_hooked, (model, interaction))) and not any(_overrides(vars(base)) for base in classes)
+
+
+def _is_pykeens(base: type) -> bool:
+    # Not all of "abc" and "typing": a class that is made by calling a metaclass has one of them as its module.
+    return base.__module__.partition(".")[0] in {"pykeen", "torch", "builtins"} or base in {ABC, Generic}
+
+
+def _is_hooked(module: Any) -> bool:
+    """Whether a module has hooks, or instance attributes that replace its methods of scoring."""
+    return _overrides(vars(module)) or bool(module._forward_hooks or module._forward_pre_hooks)
+
+
+def _overrides(names: Any) -> bool:
+    return any(callable(value) and any(word in name for word in SCORING) for name, value in names.items())
+
+
+@dataclass(frozen=True, eq=False)
+class PerSideScorer(PartitionedScorer):
+    """Two scorers of one model, one for each side."""
+
+    tail: Scorer | VectorScorer
+    head: Scorer | VectorScorer
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities both know."""
+        return self.tail.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations both know."""
+        return self.tail.num_relations
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Return the views of the side's scorer."""
+        return views_of(self.tail if queries.side == "tail" else self.head, queries)
 
 
 def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:

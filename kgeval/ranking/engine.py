@@ -16,7 +16,7 @@ from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.accumulator import CountAccumulator
+from kgeval.ranking.kernels.collectors import CountAccumulator
 from kgeval.ranking.kernels.kernel import Kernel, TensorKernel
 from kgeval.ranking.kernels.sparse_counts import count_sparse
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

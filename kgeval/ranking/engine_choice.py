@@ -12,13 +12,12 @@ from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError
-from kgeval.files.budget import free_memory
+from kgeval.files.opening import free_memory
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
 from kgeval.ranking.kernels.device.devices import find_devices, free_bytes
-from kgeval.ranking.kernels.precision import Precision
-from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR
+from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR, Precision
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.numerics.similarity import PRODUCTS
 from kgeval.scorers.scorer import VectorScorer, views_of

@@ -14,11 +14,10 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import SPLITS, Dataset, Split
-from kgeval.data.io.headers import TRIPLE
-from kgeval.data.io.time_columns import read_times
+from kgeval.data.io.triple_files import TRIPLE, read_times
 from kgeval.data.known import KnownTimes, known_answers, known_triples
 from kgeval.data.layout import layouts
-from kgeval.data.layouts import label_layout
+from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
@@ -26,8 +25,7 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.exchanged_sides import notes_on_exchanged_sides
-from kgeval.ranking.rank_file import RankColumn, RankFile, RankSetting
+from kgeval.ranking.rank_file import RankColumn, RankFile, RankSetting, notes_on_exchanged_sides
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import to_rank_columns

@@ -27,7 +27,6 @@ from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, 
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.plan import Plan
-from kgeval.ranking.quirks import FrameworkQuirk
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
@@ -42,12 +41,11 @@ from kgeval.ranking.ranking_notes import (
     undefined_rank,
 )
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.ranking.rules import STANDARD, Rules
+from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
-from kgeval.scorers.checks.degenerate import notes_on_equal_rows
-from kgeval.scorers.checks.repeatability import notes_on_repeatability
+from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.threads import bound_threads
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -102,3 +103,9 @@ def cut(costs: IntArray, budget: int) -> Iterator[slice]:
         stop = max(start + 1, int(np.searchsorted(ends, before + budget, "right")))
         yield slice(start, stop)
         start = stop
+
+
+FloatPrecision = Literal["bfloat16", "float32"]
+
+Precision = Literal["bfloat16", "float32", "int8"]
+"""int8 stands for two planes of eight bits"""

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
-from kgeval.metrics.tables.metric_titles import title_of
-from kgeval.metrics.tables.names import parse
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.slice_columns import SHOWN, with_slices
-from kgeval.reports.study import HEADLINES, Study
+from kgeval.reports.study import HEADLINES, SHOWN, Study, with_slices
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,14 +5,51 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import importlib
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
+from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.errors import InputError
 from kgeval.provenance import UNKNOWN, LabelProvenance, Provenance
-from kgeval.reports.libraries import library
+
+EXTRA = "kgeval[report]"
+
+PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "Jinja2"}
+"""the packages of the extra, by the modules that they bring"""
+
+
+def library(module: str) -> ModuleType:
+    """Import a library of the extra.
+
+    >>> library("jinja2").__name__
+    'jinja2'
+
+    Raises
+    ------
+    InputError
+        if it is not installed, with the command that installs it
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise InputError(
+            f"pages and pictures need {PACKAGES[module]}, which is not installed. Run: pip install '{EXTRA}'"
+        ) from error
+
+
+def has_libraries() -> bool:
+    """Whether all libraries of the extra are installed."""
+    return all(find_spec(module) is not None for module in PACKAGES)
+
 
 NO_DATA: Mapping[str, Any] = {}
 
@@ -97,3 +134,57 @@ def _environment() -> Any:
 
 def _text(name: str) -> str:
     return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+START, END = "\u2068", "\u2069"
+"""first strong isolate, and pop directional isolate (Unicode, UAX 9)"""
+
+TURNING = frozenset({"R", "AL", "AN", "LRE", "LRO", "RLE", "RLO", "LRI", "RLI", "FSI", "PDF", "PDI"})
+
+
+def isolated(label: str) -> str:
+    r"""Keep the direction of a label to itself; most labels stay as they are.
+
+    >>> isolated("ComplEx"), isolated("\u202eevil")
+    ('ComplEx', '\u2068\u202eevil\u2069')
+    """
+    turning = any(unicodedata.bidirectional(character) in TURNING for character in label)
+    return f"{START}{label}{END}" if turning else label
+
+
+def comparison_document(comparison: Comparison) -> str:
+    """Write a comparison as an HTML file.
+
+    >>> from kgeval import compare, evaluate
+    >>> tables = {str(n): evaluate(lambda h, r, t, n=n: (h * n + t * 7) % 5, "nations") for n in (2, 3)}
+    >>> text = comparison_document(compare(tables, ["mrr"]))
+    >>> text.startswith("<!doctype html>"), text.count("<table>")
+    (True, 2)
+
+    Raises
+    ------
+    InputError
+        if a library of the extra ``kgeval[report]`` is not installed
+    """
+    columns, rows = comparison.table()
+    provenances = [summary.provenance for summary in comparison.summaries.values()]
+    datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
+    return document(
+        "comparison.html.j2",
+        scripts=("theme.js",),
+        title=f"{len(provenances)} models on {' and '.join(datasets)}",
+        about=f"{common_provenance(provenances)}, ties: {comparison.ties}",
+        columns=columns,
+        rows=rows,
+        keys=1 + columns.index("model"),
+        differences=_differences(comparison),
+        notes=comparison.notes,
+    )
+
+
+def _differences(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]], int]]:
+    """Divide the table of differences by metric: (name, columns, rows, how many columns name a row)."""
+    (_, *columns), rows = comparison.differences_table()
+    metrics = dict.fromkeys(metric for metric, *_ in rows)
+    keys = columns.index("other") + 1
+    return [(metric, columns, [row for name, *row in rows if name == metric], keys) for metric in metrics]

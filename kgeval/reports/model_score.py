@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from kgeval.errors import MetricError
-from kgeval.metrics.intervals.interval import Interval, NoInterval
+from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
-from kgeval.metrics.intervals.units import Unit
 from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
-from kgeval.metrics.tables.names import MetricName
-from kgeval.reports.evaluated_model import EvaluatedModel
+from kgeval.reports.reading import EvaluatedModel
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,17 @@ from kgeval.data.loading import Source
 from kgeval.errors import InputError, RunError, did_you_mean
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.reports.breakdown import relation_scores, slice_scores
+from kgeval.reports.charts.breakdown import relations_chart, slices_chart
 from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.leaderboard import leaderboard
-from kgeval.reports.charts.relations import relations_chart
-from kgeval.reports.charts.slices import slices_chart
 from kgeval.reports.charts.theme import in_page
-from kgeval.reports.document import document
-from kgeval.reports.libraries import library
+from kgeval.reports.document import document, library
+from kgeval.reports.page import study_of_runs
 from kgeval.reports.reading import Runs
-from kgeval.reports.reporting import study_of_runs
 from kgeval.reports.sections.cumulative import cumulative_points, ranks_title
 from kgeval.reports.sections.origins import axes, relations_title, scatter, slices_title
 from kgeval.reports.sections.standings import standings_title
-from kgeval.reports.slice_columns import SHOWN
+from kgeval.reports.study import SHOWN
 from kgeval.storage.atomic import write_text
 
 if TYPE_CHECKING:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+import json
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,11 +16,13 @@ from kgeval.errors import InputError
 from kgeval.files.opening import read_settings
 from kgeval.files.variables import expanded
 from kgeval.files.yaml_text import read_yaml
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.rank_summary import rank_summary
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.evaluated_model import EvaluatedModel
-from kgeval.reports.seeds import join_seeds
 from kgeval.run_directory.contents import (
     CONFIG,
     MANIFEST,
@@ -29,6 +34,125 @@ from kgeval.run_directory.contents import (
     read_ranks,
 )
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, words_of
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedModel:
+    """What a page knows of one model."""
+
+    name: str
+    table: RankTable
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """the configuration of its run; empty where only ranks are there"""
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    """the manifest of its run; likewise"""
+    folder: Path | None = None
+    """its run directory"""
+    predictions: PredictionTable | None = None
+    """the best answers of each query, where its run kept them"""
+    remarks: tuple[str, ...] = ()
+    """what is no longer as its run wrote it"""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    """the metrics of its run, as it wrote them"""
+    seeds: tuple[EvaluatedModel, ...] = ()
+    """where it was trained with several seeds, the run of each; all else is of the run in the middle"""
+
+    @property
+    def runs(self) -> tuple[EvaluatedModel, ...]:
+        """The run of each seed, or the one run."""
+        return self.seeds or (self,)
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it learns nothing, and stands in grey beside the others."""
+        model = self.config.get("model")
+        return isinstance(model, Mapping) and "baseline" in model
+
+    @property
+    def ties(self) -> str:
+        """The tie policy of its run, or by default of its protocol."""
+        return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The SHA-256 of the dataset."""
+        dataset = self.manifest.get("dataset")
+        return dataset.get("sha256") if isinstance(dataset, Mapping) else None
+
+
+SEED = "random_seed"
+"""the key of the seed in the configuration of a model that is trained"""
+
+COMMON_KEYS = ("dataset", "model", "protocol", "evaluation", "ties")
+"""the further keys of configurations that runs with different seeds have in common"""
+
+SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
+"""the end of what the names of runs have in common that is no part of the model's: ``-seed_1`` of seeds 10 and 11"""
+
+
+def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
+    """Join the runs that are seeds of one model, in the place of the first; runs that were named stay apart.
+
+    Parameters
+    ----------
+    models
+        runs, each after the name that was chosen for it, or that of its folder; empty where there is none
+    """
+    groups: dict[Hashable, list[tuple[str, EvaluatedModel]]] = {}
+    for place, (name, model) in enumerate(models):
+        training = None if name and name == model.name else _training(model)
+        groups.setdefault(place if training is None else (name, training), []).append((name, model))
+    found: list[tuple[str, EvaluatedModel]] = []
+    for members in groups.values():
+        seeds = {_seed(model) for _, model in members}
+        if len(members) == 1 or len(seeds) < len(members):  # a seed twice shows no spread
+            found += members
+        else:
+            found.append((members[0][0], model_of_seeds([model for _, model in members])))
+    return found
+
+
+def model_of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
+    """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
+    values = [_mrr(run) for run in runs]
+    middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
+    named = [replace(run, name=run.name or f"seed {_seed(run)}") for run in runs]
+    return replace(runs[middle], name=_common_name(runs), seeds=tuple(named))
+
+
+def _common_name(runs: Sequence[EvaluatedModel]) -> str:
+    """Call a model by what the names of its runs begin with, or else by its kind; empty where that is not known.
+
+    >>> from kgeval.ranking.rank_table import RankTable
+    >>> _common_name([EvaluatedModel(f"complex-{seed}", None) for seed in (1, 2)])
+    'complex'
+    """
+    letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.name for run in runs), strict=False))
+    shared = SEED_ENDING.sub("", "".join(at[0] for at in letters))
+    trained = runs[0].config.get("model")
+    return shared or (str(trained.get("model", "")) if isinstance(trained, Mapping) else "")
+
+
+def _training(model: EvaluatedModel) -> str | None:
+    """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
+    if _seed(model) is None:
+        return None
+    kept = {name: model.config.get(name) for name in COMMON_KEYS}
+    own = {name: value for name, value in dict(model.config["model"]).items() if name != SEED}
+    return json.dumps({**kept, "model": own}, sort_keys=True, default=str)
+
+
+def _seed(model: EvaluatedModel) -> int | None:
+    """The seed of a model's training, as its configuration has it; ``None`` without one."""
+    trained = model.config.get("model")
+    seed = trained.get(SEED) if isinstance(trained, Mapping) else None
+    return seed if isinstance(seed, int) else None
+
+
+def _mrr(model: EvaluatedModel) -> float:
+    summary = rank_summary(model.table, ["mrr"], by=(), options=MetricOptions(model.ties))
+    return next((value for value in summary.groups[0].values.values() if value is not None), 0.0)
+
 
 Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 """a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""

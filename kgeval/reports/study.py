@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -12,27 +12,48 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.analysis.comparison.comparable import same_rows
 from kgeval.analysis.comparison.compare_models import compare
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.analysis.comparison.same_rows import same_rows
+from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
-from kgeval.metrics.intervals.units import Unit
+from kgeval.errors import KgevalError
+from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
+from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
-from kgeval.metrics.tables.metric_titles import title_of
-from kgeval.metrics.tables.names import MetricName, parse
-from kgeval.metrics.tables.selection import RowSelection, TableView
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.model_score import ModelScore, score_of_run, score_over_seeds
-from kgeval.reports.slice_columns import SHOWN, with_slices
+from kgeval.reports.reading import EvaluatedModel
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
+"""the slices of the page, of those that the dataset gives, and the side, which every table has"""
+
+
+def with_slices(tables: Mapping[str, RankTable], dataset: Dataset | None, names: Iterable[str]) -> dict[str, RankTable]:
+    """Add slices to tables of the same rows in the same order, as far as the dataset gives them."""
+    found = dict(tables)
+    for name in names:
+        if dataset is None or name not in slices() or any(name in table.columns for table in found.values()):
+            continue
+        first = next(iter(found.values()))
+        try:
+            column = annotate(first, dataset, [name]).data.column(name)
+        except KgevalError:  # the dataset lacks a split, or has other labels: the page goes without this slice
+            continue
+        found = {model: replace(table, data=table.data.append_column(name, column)) for model, table in found.items()}
+    return found
+
 
 HEADLINES = ("mrr", "hits@1", "hits@3", "hits@10", "amri")
 """the metrics of the leaderboard, the first of which orders it"""

@@ -9,9 +9,9 @@ from typing import Any
 
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.rank_summary import rank_summary
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kgeval.baselines.baseline import Baseline
-from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.baselines.baseline import Baseline, FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
-from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
+from kgeval.checkpoints.readers.pykeen.reader import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.run_directory.contents import MODEL
 from kgeval.runs.config.models import CheckpointConfig, TrainingConfig

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.files.opening import sha256_of_file
@@ -20,7 +20,7 @@ from kgeval.run_directory.contents import describe_machine, graph_facts, ranking
 from kgeval.run_directory.staging import unstaged
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.config.written_variables import Variables
+from kgeval.runs.config.variables import Variables
 from kgeval.runs.jobs import Job
 from kgeval.runs.model_evaluation import ModelEvaluation
 from kgeval.runs.results import Result

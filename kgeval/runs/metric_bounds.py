@@ -10,9 +10,9 @@ from kgeval.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric import Metric
+from kgeval.metrics.names import Kind, parse, parse_all
+from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.summary import Summary
-from kgeval.metrics.tables.names import Kind, parse, parse_all
-from kgeval.metrics.tables.rank_summary import refuse_absent_sides
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.data.dataset import Dataset
-from kgeval.metrics.tables.names import parse_all
-from kgeval.metrics.tables.rank_summary import refuse_absent_sides
+from kgeval.metrics.names import parse_all
+from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.progress import Progress
 from kgeval.ranking.engine_choice import named_devices
 from kgeval.ranking.evaluation import Keep

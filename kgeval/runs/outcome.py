@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kgeval.data.dataset import Dataset
 from kgeval.errors import KgevalError, RunError
+from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
+from kgeval.metrics.rendering import notes_with_models
 from kgeval.metrics.summary import Summary
-from kgeval.metrics.tables.model_notes import notes_with_models
-from kgeval.metrics.tables.rank_summary import RankSummary
+from kgeval.run_directory.contents import REPORT
 from kgeval.runs.results import RankResult, Result
 
 
@@ -125,3 +127,13 @@ def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
     counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))
     advice = " Set unseen: worst." if outcomes[0].result.takes_worst else ""
     return [f"these models were evaluated on different triples ({counts}): their metrics do not compare.{advice}"]
+
+
+def write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) -> None:
+    """Write the page of a run, or of the runs of several models; what keeps it from being made spoils no run."""
+    from kgeval.reports.page import report
+
+    try:
+        report(folder, dataset=dataset).save(folder / REPORT)
+    except KgevalError as error:
+        warn(f"there is no page of {str(folder)!r}: {error}")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.data.io.headers import TRIPLE
+from kgeval.data.io.triple_files import TRIPLE
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
@@ -22,7 +22,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import LABELS, PREDICTIONS, RANKS, ranks_of
 from kgeval.run_directory.staging import ParquetTable
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.runs.config.written_variables import Variables
+from kgeval.runs.config.variables import Variables
 from kgeval.storage.parquet_tables import Columns
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables

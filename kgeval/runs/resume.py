@@ -10,7 +10,7 @@ from typing import Any
 from kgeval.errors import FileError, InputError, first_few, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
-from kgeval.metrics.tables.rank_summary import DEFAULT
+from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, read_json
 from kgeval.run_directory.folders import runs_in
 from kgeval.runs.outcome import Outcome

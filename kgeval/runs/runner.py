@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
@@ -21,14 +21,12 @@ from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
 from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
-from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
+from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, write_page
 from kgeval.runs.results import concealed
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
-from kgeval.runs.run_page import write_page
-from kgeval.runs.shards.executors.local_executor import LocalExecutor
+from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
-from kgeval.runs.shards.shard_store import ShardStore, counting_shards
-from kgeval.runs.shards.sharded_ranking import ShardedRanking
+from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
 from kgeval.runs.trackers import refuse_missing_library, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem

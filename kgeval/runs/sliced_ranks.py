@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ from pydantic import ValidationError
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.data.dataset import Dataset
+from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.loading import load_dataset
+from kgeval.data.vocabulary import display_label
 from kgeval.errors import ConfigError, InputError, did_you_mean, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.variables import expanded
 from kgeval.files.yaml_text import read_yaml
+from kgeval.metrics.summary import Summary
 from kgeval.paths import exists_safely
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import CONFIG, MANIFEST, read_json
@@ -93,3 +97,23 @@ def _difference(run: Path, dataset: Dataset) -> str:
     if digest in {None, dataset.sha256()}:
         return ""
     return f"dataset {dataset.name} is not as it was ranked in {str(run)!r}: labels, triples or their order are others"
+
+
+COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
+"""the columns whose values are labels"""
+
+
+def named(summary: Summary, names: Mapping[str, str]) -> Summary:
+    """Put human names before the labels in the keys of groups.
+
+    >>> from kgeval import evaluate, load_dataset, summarize
+    >>> table = evaluate(lambda h, r, t: (h + r + t) % 10, load_dataset("nations"))
+    >>> summary = summarize(table, ["mrr"], by="relation")
+    >>> named(summary, {"accusation": "accuses"}).groups[0].key
+    {'relation': 'accuses (accusation)'}
+    """
+
+    def with_names(key: dict[str, Any]) -> dict[str, Any]:
+        return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}
+
+    return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))

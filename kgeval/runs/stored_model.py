@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgeval.baselines.baseline import Baseline
-from kgeval.baselines.fitted_baseline import FittedBaseline
+from kgeval.baselines.baseline import Baseline, FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import ConfigError, InputError

@@ -12,8 +12,8 @@ from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.rank_summary import DEFAULT
+from kgeval.metrics.names import parse
+from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.run_directory.contents import (

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints import load_checkpoint
-from kgeval.checkpoints.readers.pykeen.pykeen_reader import NoFormula
+from kgeval.checkpoints.readers.pykeen.reader import NoFormula
 from kgeval.data.dataset import Dataset
-from kgeval.data.layouts.pykeen_layout import to_factories
+from kgeval.data.layouts.pykeen import to_factories
 from kgeval.errors import FileError, RunError
 from kgeval.files.opening import read_settings
 from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
-from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.adapters.live_models import PyKEENScorer
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
-from kgeval.scorers.model_labels import mode_of_pykeen
+from kgeval.scorers.matched_ids import mode_of_pykeen
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.storage.atomic import replacing_folder, write_text
 

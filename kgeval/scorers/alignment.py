@@ -16,15 +16,20 @@ import numpy as np
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, UsageError
-from kgeval.scorers.adapters.array_scorers import CallableScorer
-from kgeval.scorers.adapters.live_model import PyKEENScorer, is_pykeen_model
+from kgeval.scorers.adapters.array_scorers import CallableScorer, TripleArrays
+from kgeval.scorers.adapters.live_models import PyKEENScorer, is_pykeen_model, vectors_of_pyg
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
-from kgeval.scorers.adapters.pyg_model import vectors_of_pyg
 from kgeval.scorers.adapters.query_scorer import QueryScorer
-from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.matched_ids import asks_for_times, match_ids, match_times
-from kgeval.scorers.model_labels import labelled, labels_of_pykeen, mode_of_pykeen, with_times
+from kgeval.scorers.matched_ids import (
+    asks_for_times,
+    labelled,
+    labels_of_pykeen,
+    match_ids,
+    match_times,
+    mode_of_pykeen,
+    with_times,
+)
 from kgeval.scorers.scorer import (
     LabelledModel,
     Scorer,

@@ -28,8 +28,8 @@ class Family(ABC):
     """A model family: a formula that makes scores of stored arrays and options.
 
     To add one, declare a frozen dataclass below :class:`VectorFamily`, whose score is a similarity of two vectors;
-    below :class:`kgeval.scorers.relational.RelationalFamily`, if the vectors of the candidates depend on the relation;
-    or below :class:`kgeval.scorers.block.ScoredFamily`, if no similarity gives the score. It declares
+    below :class:`kgeval.scorers.family_bases.RelationalFamily`, if the vectors of the candidates depend on the
+    relation; or below :class:`kgeval.scorers.family_bases.ScoredFamily`, if no similarity gives the score. It declares
 
     * ``name`` and ``formula``, as ``kgeval list models`` shows them, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,

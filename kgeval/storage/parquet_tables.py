@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import FileError, TableError, did_you_mean, reason
+from kgeval.files.containers import read_parquet
 from kgeval.files.opening import checked
-from kgeval.files.parquet_files import read_parquet
 from kgeval.storage.atomic import replacing
 
 if TYPE_CHECKING:

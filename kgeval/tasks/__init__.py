@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from kgeval.tasks.classification import Classification as Classification
     from kgeval.tasks.confidences import Confidences as Confidences
     from kgeval.tasks.label_table import LabelTable as LabelTable
-    from kgeval.tasks.negatives import GeneratedNegatives as GeneratedNegatives
-    from kgeval.tasks.negatives import NegativesFromFiles as NegativesFromFiles
+    from kgeval.tasks.labelled_split import GeneratedNegatives as GeneratedNegatives
+    from kgeval.tasks.labelled_split import NegativesFromFiles as NegativesFromFiles
 
 _HOMES = {
-    "Classification": "classification",
-    "Confidences": "confidences",
-    "GeneratedNegatives": "negatives",
-    "LabelTable": "label_table",
-    "NegativesFromFiles": "negatives",
+    "Classification": "tasks.classification",
+    "Confidences": "tasks.confidences",
+    "GeneratedNegatives": "tasks.labelled_split",
+    "LabelTable": "tasks.label_table",
+    "NegativesFromFiles": "tasks.labelled_split",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -9,39 +9,53 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field, PrivateAttr
 from typing_extensions import Self
 
-from kgeval.arrays import IntArray
-from kgeval.baselines.label_baseline import label_baselines
-from kgeval.baselines.same_or_reversed import confidences_of_train
+from kgeval.arrays import FloatArray, IntArray
+from kgeval.baselines.label_baselines import TripleRule, confidences_of_train, label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.headers import TRIPLE
+from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
 from kgeval.data.loading import as_dataset
-from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import EntitySide, Triples
-from kgeval.data.vocabulary import Labels
+from kgeval.data.triples import EntitySide, TripleIndex, Triples
+from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidences.facts import RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.tables.selection import TableView
+from kgeval.metrics.selection import TableView
 from kgeval.progress import Progress
 from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
+from kgeval.scorers.adapters.array_scorers import CallableScorer
+from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.settings.settings import Settings
-from kgeval.tasks.baseline_scorer import knowing_alike
 from kgeval.tasks.classification import SPLITS, Unseen, score_splits
 from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.labelled_split import LabelledSplit, labelled_split
-from kgeval.tasks.negatives import NegativesFromFiles
+from kgeval.tasks.labelled_split import LabelledSplit, NegativesFromFiles, labelled_split
+
+
+def knowing_alike(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
+    """Let a rule in the ids of a dataset know the same entities and relations as an aligned scorer."""
+    entities, relations = (np.flatnonzero(rows >= 0) for rows in (scorer.entity_rows, scorer.relation_rows))
+
+    def score(heads: IntArray, relation: IntArray, tails: IntArray) -> FloatArray:
+        return rule(Triples(np.stack([entities[heads], relations[relation], entities[tails]], axis=1)))
+
+    labels = _among(dataset.entities, entities), _among(dataset.relations, relations)
+    return CallableScorer(score, entities=labels[0], relations=labels[1])
+
+
+def _among(labels: Vocabulary, ids: IntArray) -> Vocabulary:
+    return Vocabulary(labels.labels.take(pa.array(ids)), labels.kind)
 
 
 @dataclass(frozen=True, eq=False)

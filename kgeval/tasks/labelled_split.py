@@ -1,17 +1,26 @@
-"""The labelled triples of a split: its own triples, and negatives of them."""
+"""The labelled triples of a split: its own, which are true, and negatives from files or a corruption."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
+import pyarrow as pa
+from pydantic import Discriminator, Tag
 
 from kgeval.arrays import BoolArray
+from kgeval.corruption import Uniform
+from kgeval.corruption.export import generate_negatives
+from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset
-from kgeval.data.labelled_triples import LabelledTriples
-from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import Triples
+from kgeval.data.known import known_answers
+from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
+from kgeval.data.triples import TripleIndex, Triples
+from kgeval.errors import InputError
+from kgeval.ranking.evaluation import EntitySides
+from kgeval.settings.settings import Settings
 
 
 class NegativeSource(Protocol):
@@ -57,3 +66,86 @@ def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> lis
         return []
     share = f"{len(facts)} of the {negatives.sum()} {split} negatives ({len(facts) / negatives.sum():.1%})"
     return [f"{share} are known facts of the graph: {dataset.examples(facts)}."]
+
+
+class NegativesFromFiles(Settings):
+    """False triples in files, one file for each split that has some.
+
+    Each is a TSV, CSV or Parquet file of head, relation and tail. With a fourth column, a confidence, it may contain
+    true triples too, which are left out.
+
+    >>> NegativesFromFiles(valid="valid_negatives.txt", test="test_negatives.txt")
+    NegativesFromFiles(kind='files', valid='valid_negatives.txt', test='test_negatives.txt')
+    """
+
+    kind: Literal["files"] = "files"
+    """negatives from files"""
+    valid: str | None = None
+    """the negatives of the validation split"""
+    test: str | None = None
+    """the negatives of the test split"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return tuple(Path(path) for path in (self.valid, self.test) if path is not None)
+
+    def triples(self, dataset: Dataset, split: str) -> Triples:
+        """Read the negatives of a split; there are none where no file is set."""
+        path = {"valid": self.valid, "test": self.test}.get(split)
+        return Triples.of([]) if path is None else read_negatives(Path(path), dataset.entities, dataset.relations)
+
+    def describe(self, dataset: Dataset) -> str:
+        """Say which file the test negatives are from."""
+        return "of no file" if self.test is None else f"of file {Path(self.test).name}"
+
+
+class GeneratedNegatives(Settings):
+    """Triples that a corruption generates from those of the split, by default one for every tail.
+
+    >>> GeneratedNegatives(corruption=Uniform(count=1, seed=7)).sides
+    ('tail',)
+    """
+
+    kind: Literal["generated"] = "generated"
+    """negatives that a corruption generates"""
+    corruption: Corruption = Uniform(count=1, seed=0)
+    """what replaces the head or tail; triples with the same query share their negatives"""
+    sides: EntitySides = ("tail",)
+    """which side is replaced"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the corruption reads."""
+        return self.corruption.files
+
+    def triples(self, dataset: Dataset, split: str) -> Triples:
+        """Generate the negatives of a split."""
+        tables = list(generate_negatives(dataset, self.corruption, split=split, sides=self.sides))
+        table = pa.concat_tables(tables)
+        if table.num_rows == 0:
+            raise InputError(f"{self.corruption.kind} corruption generates no negatives of the {split} triples.")
+        return read_triple_ids(Path(split), table, dataset.entities, dataset.relations)
+
+    def describe(self, dataset: Dataset) -> str:
+        """Say which candidates replace which side."""
+        queries = [self.corruption.queries(dataset.split("test"), side) for side in self.sides]
+        sizes = [
+            self.corruption.candidates(part, known_answers(part, []), dataset).num_candidates(len(part))
+            for part in queries
+        ]
+        candidates = self.corruption.describe(dataset, np.concatenate(sizes))
+        return f"generated: {candidates} in place of each {' and '.join(self.sides)}"
+
+
+def _kind(value: object) -> str:
+    """Return the kind of a block; one without the key ``kind`` is recognised by its other keys."""
+    if not isinstance(value, dict):
+        return str(getattr(value, "kind", "files"))
+    return str(value.get("kind", "generated" if {"corruption", "sides"} & value.keys() else "files"))
+
+
+Negatives = Annotated[
+    Annotated[NegativesFromFiles, Tag("files")] | Annotated[GeneratedNegatives, Tag("generated")], Discriminator(_kind)
+]
+"""Any source of negatives, distinguished by its ``kind``, or by the other keys where there is none."""

@@ -8,10 +8,9 @@ from typing import Any
 from unittest.mock import patch
 
 from kgeval import Dataset, evaluate
-from kgeval.ranking.kernels.screening import screened_counting as screened
+from kgeval.ranking.kernels.screening import screened_kernel as screened
 from kgeval.ranking.kernels.screening.distances import Float32Distances
-from kgeval.ranking.kernels.screening.int8_products import Int8Products
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
+from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products, Int8Products
 
 SCREENS = (Float32Products, Bfloat16Products, Int8Products, Float32Distances)
 

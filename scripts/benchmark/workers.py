@@ -16,7 +16,7 @@ from kgeval.runs.shards.division import divide
 from kgeval.runs.shards.executors.ray_executor import RayExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardStore
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from scripts.benchmark.graph import synthetic
 
 ENTITIES, DIM, SHARDS = 100_000, 200, 16

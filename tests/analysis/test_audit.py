@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kgeval
 from kgeval import Dataset, Triples, Vocabulary
 from kgeval.analysis import audit
-from kgeval.analysis.audits.kinds import KINDS
+from kgeval.analysis.audits.finding import KINDS
 from kgeval.data import relation_overlaps
 from kgeval.data.leaks import find_leaks
 from kgeval.errors import DatasetError, InputError

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from kgeval import compare, evaluate
-from kgeval.analysis.comparison.formats.latex_table import escape
+from kgeval.analysis.comparison.formats import escape
 
 METRICS = ["mrr", "hits@1", "mr", "count"]
 

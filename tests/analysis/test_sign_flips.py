@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from kgeval.analysis.comparison.flip_kernel import UNITS, WIDTH, add_signed_sums
-from kgeval.analysis.comparison.holm import holm
-from kgeval.analysis.comparison.sign_flips import sign_flip_p_values, signed_sums
+from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values, signed_sums
 from kgeval.errors import MetricError
 from kgeval.threads import bound_threads
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import annotate
-from kgeval.analysis.slices import composition
+from kgeval.analysis.slices import patterns as composition
 from kgeval.analysis.slices.slice import slices
 from tests.analysis.ranked_rows import graph_of, graphs, ranked
 

@@ -106,7 +106,7 @@ def test_ties_are_expected_unless_somebody_says_otherwise(graph, tmp_path):
 
 def test_beside_a_baseline_a_model_keeps_its_own_ties(graph, tmp_path):
     from kgeval import Vocabulary, save_checkpoint
-    from kgeval.scorers.families.products.distmult import DistMult
+    from kgeval.scorers.families.bilinear import DistMult
 
     names = {"entities": graph.entities, "relations": Vocabulary(list(graph.relations), "relation")}
     save_checkpoint(DistMult(np.ones((9, 2)), np.ones((2, 2))), "same.safetensors", **names)

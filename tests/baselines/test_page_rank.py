@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import Baseline, evaluate
-from kgeval.baselines import page_rank_baseline
+from kgeval.baselines import page_rank as page_rank_baseline
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from tests.conftest import random_dataset

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgeval.checkpoints.readers.ampligraph.tensor_bundle import read_bundle
+from kgeval.checkpoints.readers.tensor_bundle import read_bundle
 from tests.checkpoints.layouts import libkges_own_class, save_bundle, torch
 
 TRAINING = {"optimizer_state_dict", "lr_scheduler_state_dict", "optimizer"}

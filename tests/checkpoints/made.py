@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from kgeval import Dataset, Triples, Vocabulary
-from kgeval.data.io.trec_names import query_names
+from kgeval.data.queries import query_names
 from tests.checkpoints.damage import BOMBS
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, load_checkpoint, load_dataset
-from kgeval.checkpoints.readers.finished.array_model import ArrayModel
+from kgeval.checkpoints.readers.arrays import ArrayModel
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train

@@ -22,7 +22,7 @@ def owner_of(array):
 
 @pytest.fixture
 def mapped(monkeypatch):
-    monkeypatch.setattr("kgeval.checkpoints.shared.safetensors_file.LARGE", 1)
+    monkeypatch.setattr("kgeval.checkpoints.shared.mapped_arrays.LARGE", 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -31,7 +31,7 @@ def test_a_mapped_model_ranks_as_one_that_was_read(tmp_path, graph, monkeypatch,
     path = tmp_path / "m.safetensors"
     save_checkpoint(family(model).build(arrays_of(model, dtype=dtype), OPTIONS[model]), path)
     read = load_checkpoint(path)
-    monkeypatch.setattr("kgeval.checkpoints.shared.safetensors_file.LARGE", 1)
+    monkeypatch.setattr("kgeval.checkpoints.shared.mapped_arrays.LARGE", 1)
     mapped = load_checkpoint(path)
     assert isinstance(owner_of(mapped.family.entity), mmap.mmap)
     assert not isinstance(owner_of(read.family.entity), mmap.mmap)

@@ -11,11 +11,11 @@ from pykeen.triples import TriplesFactory
 
 from kgeval import evaluate, load_checkpoint
 from kgeval.checkpoints.readers.pykeen.modules import NoFormula
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError
-from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.adapters.live_models import PyKEENScorer
 
 CASES = {
     "AutoSF": ("AutoSF", {"embedding_dim": 4}, None),

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from kgeval import Vocabulary, evaluate, load_checkpoint
-from kgeval.checkpoints.readers.pykeen.pykeen_reader import MODEL_FILE, NoFormula
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.checkpoints.readers.pykeen.reader import MODEL_FILE, NoFormula
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.errors import CheckpointError, InputError
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.reciprocal import Reciprocal
 from tests.checkpoints.conftest import same_tables, train
 
 CASES = {

@@ -13,9 +13,7 @@ import torch
 from kgeval import Dataset, Vocabulary, evaluate, framework_metrics, load_checkpoint, load_dataset, summarize
 from kgeval.checkpoints.native import save_checkpoint
 from kgeval.errors import CheckpointError, InputError
-from kgeval.scorers.families.products.complex import ComplEx
-from kgeval.scorers.families.products.tcomplex import TComplEx
-from kgeval.scorers.families.products.tntcomplex import TNTComplEx
+from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
 
 NAMES = ["entity", "relation", "time", "timeless"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
 from kgeval.errors import CheckpointError, InputError
-from kgeval.ranking.predictions.trec_files import write_trec
-from kgeval.scorers.families.products.tcomplex import TComplEx
+from kgeval.ranking.predictions.prediction_files import write_trec
+from kgeval.scorers.families.complex import TComplEx
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

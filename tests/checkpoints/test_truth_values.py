@@ -73,7 +73,7 @@ def test_a_maximal_norm_of_pbg(tmp_path):
 
 
 def test_ids_of_the_conve_code(tmp_path):
-    from kgeval.checkpoints.readers.conve_reader import _tokens
+    from kgeval.checkpoints.readers.conve import _tokens
 
     (tmp_path / "vocab_e1").write_bytes(pickle.dumps([{"a": 0, "b": True}], protocol=2))
     with pytest.raises(CheckpointError, match="no vocabulary of the ConvE code"):

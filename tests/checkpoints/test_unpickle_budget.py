@@ -12,8 +12,8 @@ import pytest
 
 from kgeval import load_checkpoint
 from kgeval.errors import CheckpointError, FileError
-from kgeval.files import budget
-from kgeval.files.budget import Budget
+from kgeval.files import opening as budget
+from kgeval.files.opening import Budget
 from kgeval.pickles import pickled
 from kgeval.pickles.bounds import refuse_instructions
 from kgeval.pickles.pickled import pickle_strings, read_pickle, read_torch
@@ -212,7 +212,7 @@ def test_a_small_machine_has_a_small_budget(tmp_path, monkeypatch):
 
 def test_keys_of_a_tensorflow_table_do_not_grow_without_end(tmp_path):
     """Each repeats the one before it and adds a byte: so a table of bytes would take its square."""
-    from kgeval.checkpoints.readers.ampligraph import tensor_bundle as bundle
+    from kgeval.checkpoints.readers import tensor_bundle as bundle
 
     entries = b"".join(_varint(index) + b"\1\0" + b"k" for index in range(20_000))
     block = entries + struct.pack("<I", 0)

@@ -10,7 +10,7 @@ import pytest
 import kgeval
 from kgeval import summarize
 from kgeval.tasks.classification import classify
-from kgeval.tasks.negatives import NegativesFromFiles
+from kgeval.tasks.labelled_split import NegativesFromFiles
 from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")

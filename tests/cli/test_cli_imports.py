@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from kgeval import load_dataset, save_checkpoint
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 
 HEAVY = (
     "torch",

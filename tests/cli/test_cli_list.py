@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from kgeval.errors import MetricError
+from kgeval.metrics.averages import AVERAGES
 from kgeval.metrics.metric import Undefined, metrics
+from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.metrics.tables.averages import AVERAGES
-from kgeval.metrics.tables.names import parse
 from kgeval.runs.config.run_config import RunConfig
 from tests.conftest import SHARED
 

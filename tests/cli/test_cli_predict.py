@@ -108,7 +108,7 @@ def test_every_query_of_a_split_is_written_to_a_file(done, model):
 
 
 def test_the_first_queries_of_many_are_printed(place, monkeypatch, done):
-    monkeypatch.setattr("kgeval.cli.prediction_pages.SHOWN", 2)
+    monkeypatch.setattr("kgeval.cli.commands.predict_command.SHOWN", 2)
     printed = done(*PREDICT, "-k", 2)
     assert printed.count("raw rank") == 2
 

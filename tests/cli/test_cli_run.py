@@ -222,7 +222,7 @@ def test_an_output_that_is_no_path_is_refused(refused, place):
 def smaller(place, several):
     """Two models, the second of which does not know the entity ant."""
     from kgeval import Vocabulary, save_checkpoint
-    from kgeval.scorers.families.products.distmult import DistMult
+    from kgeval.scorers.families.bilinear import DistMult
     from tests.cli.conftest import ENTITIES, RELATIONS
 
     model = DistMult(entity=np.ones((7, 2)), relation=np.ones((3, 2)))

@@ -1,9 +1,9 @@
-"""The house: each name once, no circle of imports, no room too full to see at a glance."""
+"""The house: files are chapters with one idea, rooms import downwards, and no imports go in a circle."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+import tokenize
 from pathlib import Path
 
 import grimp
@@ -11,28 +11,51 @@ import networkx as nx
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "kgeval"
-FILES = sorted(PACKAGE.rglob("*.py"))
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name not in ("__init__.py", "__main__.py"))
+
+LONGEST = 300
+"""lines of a chapter, with docstrings and blank lines"""
+
+SHORTEST = 20
+"""lines of code of a chapter, unless all that it has is declarations"""
 
 
-def repeated(names: dict[str, list[Path]]) -> dict[str, list[str]]:
-    return {name: [str(path.relative_to(PACKAGE)) for path in paths] for name, paths in names.items() if len(paths) > 1}
+def name(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
 
 
-def test_no_module_name_stands_twice():
-    modules = defaultdict(list)
-    for path in FILES:
-        if not path.name.startswith("__"):
-            modules[path.stem].append(path)
-    assert not repeated(modules)
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def test_no_class_name_stands_twice():
-    classes = defaultdict(list)
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                classes[node.name].append(path)
-    assert not repeated(classes)
+def code_lines(path: Path) -> int:
+    """Count the lines that are code: no blank ones, comments, docstrings or imports."""
+    with tokenize.open(path) as file:
+        lines = {
+            line
+            for token in tokenize.generate_tokens(file.readline)
+            if token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+            for line in range(token.start[0], token.end[0] + 1)
+        }
+    for node in ast.walk(tree(path)):
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if text or isinstance(node, ast.Import | ast.ImportFrom):
+            lines -= set(range(node.lineno, node.end_lineno + 1))
+    return len(lines)
+
+
+def declares(path: Path) -> bool:
+    """Whether a file has no functions or classes of its own: data, types, and calls that declare things."""
+    return not any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree(path).body)
+
+
+def test_a_file_is_no_longer_than_a_chapter():
+    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert not {file: length for file, length in lengths.items() if length > LONGEST}
+
+
+def test_a_file_is_no_shorter_than_a_chapter():
+    assert not {name(path): lines for path in FILES if (lines := code_lines(path)) < SHORTEST and not declares(path)}
 
 
 @pytest.mark.parametrize("for_types_only", [False, True])
@@ -45,14 +68,7 @@ def test_no_circle_of_imports(for_types_only):
 
 
 def test_every_file_says_its_idea_in_its_first_line():
-    for path in FILES:
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    for path in PACKAGE.rglob("*.py"):
+        docstring = ast.get_docstring(tree(path))
         assert docstring, path
         assert docstring.splitlines()[0].endswith((".", ":")), path
-
-
-def test_no_room_is_too_full():
-    """The package itself holds the rooms and, loose, only what all of them stand on."""
-    for room in {path.parent for path in FILES}:
-        entries = [path for path in room.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
-        assert len(entries) - 1 <= (28 if room == PACKAGE else 18), room

@@ -9,7 +9,7 @@ import pytest
 
 import kgeval
 from kgeval.errors import KgevalError
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 
 
 @pytest.fixture(scope="module")

@@ -183,7 +183,7 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
 
 
 def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
-    from kgeval.corruption import from_file as given
+    from kgeval.corruption import listed as given
 
     (h, r, t), path, reads = DATA.test.ids[0], tmp_path / "negatives.tsv", []
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")

@@ -11,7 +11,7 @@ from kgeval import CallableScorer, evaluate, explain, framework_metrics, load_da
 from kgeval.corruption import AllEntities, FileNegatives, OGBNegatives
 from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.errors import DatasetError
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.data import stored_layouts
 
 torch = pytest.importorskip("torch")

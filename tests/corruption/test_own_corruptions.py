@@ -214,7 +214,7 @@ def test_a_file_of_negatives_is_read_once_in_an_evaluation(tmp_path, nations, re
 
 def test_a_file_is_read_once_in_a_run_of_several_models(tmp_path, nations, reads):
     from kgeval.runs.runner import run
-    from kgeval.scorers.families.products.distmult import DistMult
+    from kgeval.scorers.families.bilinear import DistMult
 
     path, rng = tmp_path / "negatives.tsv", np.random.default_rng(0)
     path.write_text("".join(f"{nations.entities[0]}\t{label}\t{nations.entities[1]}\n" for label in nations.relations))

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from kgeval import CallableScorer, evaluate
 from kgeval.corruption import DegreeWeighted, PopularityWeighted, Uniform
-from kgeval.corruption.sampling.weighted_draw import draw_weighted
+from kgeval.corruption.draws import draw_weighted
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kgeval
 from kgeval import load_dataset
 from kgeval.errors import DatasetError, UsageError
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.brute_force import as_counts, brute_force
 
 LEARNED = {
@@ -87,7 +87,7 @@ def test_the_inference_graph_is_evaluated(tmp_path, write_folder):
 
 
 def test_pykeens_datasets_are_known_by_name(tmp_path):
-    from kgeval.data.layouts.pykeen_layout import names, read_named
+    from kgeval.data.layouts.pykeen import names, read_named
 
     assert {"ilpc2022small", "inductivefb15k237", "umls"} <= set(names())
     data, folder = read_named("ILPC2022Small", **pykeen(tmp_path)), load_dataset(ilpc(tmp_path / "own"))

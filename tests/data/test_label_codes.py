@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import Triples
-from kgeval.data.io.label_codes import encode
+from kgeval.data.numbering import encode
 
 LABELS = st.text(max_size=3) | st.sampled_from(["", "\0", "a", "a\0", "ü" * 30])
 

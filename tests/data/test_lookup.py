@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval.data.labelled_triples import LabelledTriples, reverse
-from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import Triples
+from kgeval.data.triples import TripleIndex, Triples
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4)), max_size=30)
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import load_dataset
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.errors import DatasetError
 
 ROWS = {

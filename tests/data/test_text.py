@@ -95,7 +95,7 @@ def test_a_text_is_not_compressed_to_a_hundredth(tmp_path, monkeypatch):
     path = tmp_path / "triples.txt.gz"
     path.write_bytes(gzip.compress(b"a b c\n" * 10_000))
     assert len(triples(path)) == 10_000
-    monkeypatch.setattr("kgeval.files.budget.LEAST", 10_000)
+    monkeypatch.setattr("kgeval.files.opening.LEAST", 10_000)
     os.utime(path, (1, 1))
     with pytest.raises(DatasetError, match="it unpacks to more than"):
         triples(path)

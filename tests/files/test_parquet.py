@@ -9,9 +9,9 @@ import pytest
 
 from kgeval import RankTable, load_dataset
 from kgeval.errors import DatasetError, FileError
-from kgeval.files import budget
-from kgeval.files import parquet_files as parquet
-from kgeval.files.parquet_files import read_parquet
+from kgeval.files import containers as parquet
+from kgeval.files import opening as budget
+from kgeval.files.containers import read_parquet
 from tests.checkpoints.memory import MEBIBYTE
 
 

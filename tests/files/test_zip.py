@@ -9,8 +9,8 @@ import pytest
 
 from kgeval import load_checkpoint
 from kgeval.errors import FileError
-from kgeval.files import zip_files
-from kgeval.files.zip_files import open_zip
+from kgeval.files import containers as zip_files
+from kgeval.files.containers import open_zip
 from kgeval.pickles.pickled import pickle_strings, read_torch
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import archive, program, value

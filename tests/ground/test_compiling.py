@@ -18,7 +18,7 @@ import numpy as np
 import kgeval
 from kgeval import Dataset, Triples, Vocabulary, evaluate
 from kgeval.corruption import Uniform
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 
 rng = np.random.default_rng(0)
 triples = np.unique(rng.integers(0, [14, 55, 14], (200, 3)), axis=0)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from kgeval import compare, evaluate, progress
-from kgeval.analysis.comparison import resampled_differences, sign_flips
+from kgeval.analysis.comparison import sign_flips
+from kgeval.analysis.comparison import unit_contributions as resampled_differences
 from kgeval.metrics.intervals import bootstrap
 from tests.conftest import random_dataset
 

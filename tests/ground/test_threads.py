@@ -109,7 +109,7 @@ AFTER_USE = """
 import multiprocessing, sys
 import numpy as np, torch
 from kgeval import Dataset, Triples, Vocabulary, evaluate
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 
 rng = np.random.default_rng(0)
 ids = np.stack([rng.integers(0, 20_000, 100), rng.integers(0, 3, 100), rng.integers(0, 20_000, 100)], axis=1)

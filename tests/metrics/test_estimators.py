@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.metrics.estimates.auxiliary_values import auxiliary_values
-from kgeval.metrics.estimates.phases import Phases
-from kgeval.metrics.estimates.stopping import next_size
-from kgeval.metrics.estimates.strata import Strata
-from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample
+from kgeval.metrics.estimates.sample_plan import Phases, Strata, next_size
+from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
 
 numbers = st.floats(0, 1, allow_subnormal=False)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, summarize
-from kgeval.metrics.numerics.group_means import OfGroups
+from kgeval.metrics.numerics.row_groups import OfGroups
 from kgeval.metrics.ranks.ties import tie_policies
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS

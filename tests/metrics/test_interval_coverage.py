@@ -12,8 +12,8 @@ import pytest
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.selection import RowSelection, TableView
+from kgeval.metrics.names import parse
+from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.provenance import UNKNOWN, Provenance
 
 CANDIDATES, RELATIONS, TRIPLES, DRAWS = 200, 1_000, 20_000, 1_200

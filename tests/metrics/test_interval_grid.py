@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from kgeval import Estimate
-from kgeval.metrics.estimates.sampling import STRATUM, Sampling
-from kgeval.metrics.estimates.strata import Strata
+from kgeval.metrics.estimates.estimate import STRATUM, Sampling
+from kgeval.metrics.estimates.sample_plan import Strata
 from kgeval.metrics.estimates.table_estimates import TableEstimates
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.selection import RowSelection, TableView
+from kgeval.metrics.names import parse
+from kgeval.metrics.selection import RowSelection, TableView
 from tests.metrics.test_interval_coverage import Made
 
 CANDIDATES = 5_000

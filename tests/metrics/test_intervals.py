@@ -16,8 +16,8 @@ from kgeval.errors import InputError, MetricError, TableError
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.mean_terms import mean_terms
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.selection import RowSelection, TableView
+from kgeval.metrics.names import parse
+from kgeval.metrics.selection import RowSelection, TableView
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS
 

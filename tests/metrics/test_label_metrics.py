@@ -15,13 +15,12 @@ from sklearn.frozen import FrozenEstimator
 
 from kgeval import summarize
 from kgeval.errors import MetricError
-from kgeval.metrics.labels.calibration import calibrator
 from kgeval.metrics.labels.curves import precision_recall, reliability, roc
+from kgeval.metrics.labels.fitted import Thresholds, calibrator
 from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.labels.thresholds import Thresholds
 from kgeval.metrics.metric import Undefined, metrics
-from kgeval.metrics.tables.names import parse_all
+from kgeval.metrics.names import parse_all
 
 METRICS = metrics("labels")
 

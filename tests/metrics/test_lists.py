@@ -18,7 +18,7 @@ from kgeval.errors import MetricError, TableError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists.gain import normalised_gains
 from kgeval.metrics.lists.ranked_lists import ranked, ranked_lists
-from kgeval.metrics.lists.reciprocal_rank import first_reciprocals
+from kgeval.metrics.lists.retrieval import first_reciprocals
 from kgeval.metrics.metric import Undefined
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS

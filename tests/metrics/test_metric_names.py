@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 
 from kgeval.errors import MetricError
+from kgeval.metrics.averages import AVERAGES, Average
 from kgeval.metrics.metric import metrics
-from kgeval.metrics.tables.averages import AVERAGES, Average
-from kgeval.metrics.tables.names import parse
+from kgeval.metrics.names import parse
 
 
 @pytest.mark.parametrize(

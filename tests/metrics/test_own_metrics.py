@@ -12,8 +12,8 @@ import pytest
 from kgeval import CallableScorer, Metric, Protocol, TiePolicy, compare, evaluate, framework_metrics, summarize
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.metrics.metric import metrics
+from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.metrics.tables.names import parse
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.metric_request import MetricRequest
 from tests.conftest import random_dataset

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -25,7 +26,6 @@ from kgeval.metrics.ranks.moments import (
 )
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.metrics.tables.names import parse
 from tests.metrics.example_ranks import CUTOFF, METRICS, OF_RANKS, ranks, some_ranks, tied_ranks
 
 STATISTICS = {

@@ -16,8 +16,8 @@ from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summar
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.errors import MetricError, TableError
 from kgeval.metrics.metric import metrics
+from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.tables.rank_summary import shared_columns
 from tests.conftest import random_dataset
 
 

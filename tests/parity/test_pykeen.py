@@ -7,7 +7,7 @@ import pytest
 
 import kgeval.pykeen
 from kgeval import evaluate, load_checkpoint
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.triples import TARGETS
 from kgeval.runs.training import frozen_gc
 

@@ -13,10 +13,10 @@ from pykeen.nn.modules import interaction_resolver
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.pykeen import KGEvalEvaluator, scorer_of
-from kgeval.scorers.adapters.live_model import PyKEENScorer
-from kgeval.scorers.block import ScoredFamily
+from kgeval.scorers.adapters.live_models import PyKEENScorer
+from kgeval.scorers.family_bases import ScoredFamily
+from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.scorer import VectorScorer, views_of
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
 from tests.plugin.conftest import assert_same_ranks, assert_same_values, trained
 
 SMALL = {

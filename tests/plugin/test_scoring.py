@@ -14,14 +14,14 @@ from pykeen.triples import TriplesFactory
 
 import kgeval.pykeen
 from kgeval import ScoreTable
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
 from kgeval.pykeen import scorer_of
-from kgeval.scorers.adapters.live_model import PyKEENScorer
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.pykeen.live_family import Squared
+from kgeval.pykeen.scoring import PerSideScorer
+from kgeval.scorers.adapters.live_models import PyKEENScorer
+from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
-from kgeval.scorers.wrappers.per_side import PerSideScorer
-from kgeval.scorers.wrappers.squared import Squared
 from tests.plugin import test_interactions
 from tests.plugin.conftest import assert_same_ranks
 

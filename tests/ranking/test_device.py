@@ -240,7 +240,7 @@ class Live:
 @pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}, {"protocol": "libkge"}], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_finished_scores_are_counted_where_they_are(dtype, settings, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_counting.SCORES", 2000)
+    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_scores.SCORES", 2000)
     expected = evaluate(Live(dtype), DATA, kernel="reference", **settings).to_pandas()
     assert (expected["tied"] > 0).any()
     monkeypatch.setattr("kgeval.ranking.engine.Engine.finished_scores", None)

@@ -12,7 +12,7 @@ from kgeval import load_checkpoint, load_dataset, predict
 from kgeval.data.rows import Rows
 from kgeval.errors import RunError, ScoreError
 from kgeval.ranking.kernels import kernel
-from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from tests.conftest import random_dataset
 from tests.ranking.test_device import Live
@@ -175,7 +175,7 @@ def test_numbers_without_a_bound_are_left_to_the_processor():
 @pytest.mark.parametrize("known", ["keep", "drop"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 def test_finished_scores_are_selected_where_they_are(dtype, known, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_selection.SCORES", 2000)
+    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_scores.SCORES", 2000)
     live = Live(dtype)
     live.table[:, :, 5], live.table[:, :, 9], live.table[:, ::2, 11] = -torch.inf, -0.0, torch.inf
     expected = {k: predict(live, DATA, k=k, known=known, kernel="reference").data for k in (1, 3, 119)}

@@ -35,7 +35,7 @@ def test_it_compiles_for_gpus_that_are_not_there(capability, kind, side):
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from kgeval.ranking.kernels.device.fused_comparison import _compare_tile
+    from kgeval.ranking.kernels.device.fused import _compare_tile
 
     names = _compare_tile.arg_names
     types = {"queries": "*fp32" if kind else "*fp16", "above": "*i32", "words": "*i32"}
@@ -59,7 +59,7 @@ def test_sums_of_pairs_compile_in_float64(kind):
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from kgeval.ranking.kernels.device.fused_pairs import DEPTH, PAIRS, _sum_pairs
+    from kgeval.ranking.kernels.device.fused import DEPTH, PAIRS, _sum_pairs
 
     types = {"queries": "*fp64", "entities": "*fp32", "owners": "*i64", "candidates": "*i64", "found": "*fp64"}
     constants = {"KIND": kind, "PAIRS": PAIRS, "DEPTH": DEPTH}

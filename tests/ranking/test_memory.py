@@ -18,7 +18,7 @@ from kgeval.checkpoints import Checkpoint
 from kgeval.corruption import AllEntities, DegreeWeighted, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
 from kgeval.errors import InputError
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.brute_force import as_counts, brute_force
 from tests.checkpoints.memory import at_most
 from tests.conftest import random_dataset

@@ -8,7 +8,7 @@ import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, summarize
 from kgeval.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 
 DATA = random_dataset(12)

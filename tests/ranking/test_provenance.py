@@ -17,7 +17,7 @@ from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted,
 from kgeval.corruption.export import write_negatives
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN, Provenance
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

@@ -15,8 +15,8 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rules import Rules
 from kgeval.ranking.tie_rules import clamp, exact, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
-from kgeval.scorers.families.distances.transe import TransE
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
+from kgeval.scorers.families.translations import TransE
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from kgeval import Dataset, RankTable, Triples, Vocabulary, compare, evaluate, load_ranks, predict, summarize
 from kgeval.errors import InputError, TableError
 from kgeval.scorers.adapters.array_scorers import ScoreTable
-from kgeval.scorers.families.products.complex import ComplEx
-from kgeval.scorers.families.products.tcomplex import TComplEx
-from kgeval.scorers.families.products.tntcomplex import TNTComplEx
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
+from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
+from kgeval.scorers.reciprocal import Reciprocal
 
 FILTERS = {
     "raw": {"filter": ()},

@@ -8,7 +8,7 @@ import pytest
 from kgeval import DualEncoder, evaluate, predict, summarize
 from kgeval.data.triples import SIDES
 from kgeval.errors import InputError
-from kgeval.ranking.predictions.trec_files import write_trec
+from kgeval.ranking.predictions.prediction_files import write_trec
 from tests.conftest import random_dataset
 
 DATA = random_dataset(11, entities=20, triples=300)

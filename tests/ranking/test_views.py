@@ -15,12 +15,12 @@ from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import ScoreError
+from kgeval.pykeen.live_family import Squared
+from kgeval.pykeen.scoring import PerSideScorer
 from kgeval.scorers.family import family
 from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
+from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, views_of
-from kgeval.scorers.wrappers.per_side import PerSideScorer
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.scorers.wrappers.squared import Squared
 from tests.brute_force import as_counts, brute_force
 from tests.checkpoints.test_families import by_definition
 from tests.conftest import random_dataset

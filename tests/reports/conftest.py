@@ -72,7 +72,7 @@ def ranks_of(data: Dataset, skill: float, *, seed: int = 0, model: str = "made u
 
 def seeded(data: Dataset, model: str, skills: list[float], *, first: int = 0):
     """Runs of one training with several seeds, from the first on, as their configurations tell."""
-    from kgeval.reports.evaluated_model import EvaluatedModel
+    from kgeval.reports.reading import EvaluatedModel
 
     trained = {"kind": "pykeen", "model": model, "model_kwargs": {"dim": 4}}
     return [
@@ -87,7 +87,7 @@ def seeded(data: Dataset, model: str, skills: list[float], *, first: int = 0):
 
 def predicting(data: Dataset, name: str, seed: int):
     """A model with the five best answers of each query of test."""
-    from kgeval.reports.evaluated_model import EvaluatedModel
+    from kgeval.reports.reading import EvaluatedModel
 
     def score(h, r, t):
         return (h * (31 + seed) + r * 7 + t * (13 - seed)) % 53
@@ -113,7 +113,7 @@ def browser():
 def pages(tmp_path_factory) -> dict[str, Path]:
     """Pages of one, three and six models, and one whose labels would run if they could."""
     pytest.importorskip("altair")
-    from kgeval.reports.reporting import report
+    from kgeval.reports.page import report
 
     folder = tmp_path_factory.mktemp("pages")
     data, hostile = family(), family(1, labels=HOSTILE)

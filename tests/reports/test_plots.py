@@ -12,8 +12,8 @@ import pytest
 import kgeval
 from kgeval.errors import InputError, RunError
 from kgeval.reports.charts.theme import DASHES, LIGHT, SHAPES
-from kgeval.reports.evaluated_model import EvaluatedModel
 from kgeval.reports.plots import PLOTS, save_picture
+from kgeval.reports.reading import EvaluatedModel
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")

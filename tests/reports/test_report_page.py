@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval import compare, plot_leaderboard
-from kgeval.reports.comparison_document import comparison_document
+from kgeval.reports.document import comparison_document
 from kgeval.reports.plots import save_picture
 from tests.reports.browser import open_page
 from tests.reports.conftest import HOSTILE, family, ranks_of

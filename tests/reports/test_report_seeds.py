@@ -13,14 +13,12 @@ import kgeval
 from kgeval import Estimate
 from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
-from kgeval.metrics.estimates.sampling import Sampling
+from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.reports.breakdown import slice_scores
-from kgeval.reports.evaluated_model import EvaluatedModel
-from kgeval.reports.reading import read_models
+from kgeval.reports.reading import EvaluatedModel, read_models
 from kgeval.reports.sections.making import making
-from kgeval.reports.sections.standings import standings
+from kgeval.reports.sections.standings import p_value, standings, verdicts
 from kgeval.reports.sections.trust import exactness
-from kgeval.reports.sections.verdict import p_value, verdicts
 from kgeval.reports.study import HEADLINES, study_of
 from tests.reports.conftest import family, ranks_of, seeded
 

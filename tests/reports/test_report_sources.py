@@ -51,7 +51,7 @@ def check_content(content):
 def _save(path, seed):
     import numpy as np
 
-    from kgeval.scorers.families.products.distmult import DistMult
+    from kgeval.scorers.families.bilinear import DistMult
 
     data, rng = kgeval.load_dataset("nations"), np.random.default_rng(seed)
     model = DistMult(entity=rng.normal(size=(14, 4)), relation=rng.normal(size=(55, 4)))

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kgeval import Vocabulary, save_checkpoint
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 
 ENTITIES = [f"e{index}" for index in range(9)]
 RELATIONS = ["eats", "likes"]

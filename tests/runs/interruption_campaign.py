@@ -19,7 +19,7 @@ from kgeval import Vocabulary, save_checkpoint
 from kgeval.cli import main
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.run_directory.contents import SHARDS, STAGE, is_run
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 
 ENTITIES, RELATIONS, SHARD_COUNT = 40, 3, 12
 PAUSE = 0.02

@@ -17,7 +17,7 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.outcome import ModelsFailed
 from kgeval.runs.resume import read_outcomes
 from kgeval.runs.runner import run
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.cli.conftest import invoke
 from tests.runs.conftest import ENTITIES, RELATIONS
 

@@ -32,7 +32,7 @@ from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.shards.ranked_shard import KEY
 from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.runs.stored_result import read_result
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 
 SHARDED = {"shards": 5}

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, Estimate, RankTable, answers, evaluate, summarize
-from kgeval.analysis.answer_sets.answers import answers_of_ranks
+from kgeval.doors.answers import answers_of_ranks
 from kgeval.errors import InputError
 from kgeval.ranking.predictions.prediction_table import PredictionTable
-from kgeval.reports.reporting import study_of_runs
+from kgeval.reports.page import study_of_runs
 from kgeval.reports.sections.triple_table import triple_table
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
-from kgeval.scorers.families.products.tcomplex import TComplEx
+from kgeval.scorers.families.complex import TComplEx
 from tests.runs.conftest import ENTITIES, RELATIONS
 
 DAYS = ["2014-01-01", "2014-01-02", "2014-01-03"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kgeval.errors import ConfigError, InputError
 from kgeval.files.variables import escaped
 from kgeval.files.yaml_text import read_yaml
-from kgeval.runs.config.environment_variables import ExpandingLoader
 from kgeval.runs.config.load import load_config
+from kgeval.runs.config.variables import ExpandingLoader
 from kgeval.runs.config.yaml_document import read_document
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard

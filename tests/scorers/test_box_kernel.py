@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval.scorers.numerics.box_kernel import distances_from_box
+from kgeval.scorers.numerics.kernels import distances_from_box
 from kgeval.scorers.numerics.ordered import dot_rows
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import Baseline, VectorScorer, evaluate, load_checkpoint, summarize
-from kgeval.scorers.families.products.distmult import DistMult
+from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 
 DATA = random_dataset(8)
@@ -79,7 +79,7 @@ def test_relations_that_are_all_alike_are_told_of():
 
 
 def test_a_row_for_each_of_many_is_counted_beyond_those_that_were_looked_at():
-    from kgeval.scorers.checks.degenerate import notes_on_equal_rows
+    from kgeval.scorers.checks import notes_on_equal_rows
 
     entity = np.arange(5000.0)[:, None] * np.ones(3)
     assert notes_on_equal_rows(DistMult(entity, RELATION[:, :3])) == []

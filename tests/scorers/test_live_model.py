@@ -7,9 +7,9 @@ import pytest
 
 from kgeval import evaluate
 from kgeval.corruption import Uniform
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
-from kgeval.scorers.adapters.live_model import PyKEENScorer
+from kgeval.scorers.adapters.live_models import PyKEENScorer
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from kgeval import (
     load_dataset,
     summarize,
 )
-from kgeval.data.layouts.pykeen_layout import from_factories
+from kgeval.data.layouts.pykeen import from_factories
 from kgeval.errors import CheckpointError, InputError
 from tests.conftest import random_dataset
 
@@ -174,7 +174,7 @@ def test_labels_that_do_not_fit_are_refused(labels, message):
 
 
 def test_labels_that_contradict_the_models_own_are_refused(tmp_path):
-    from kgeval.scorers.families.products.distmult import DistMult
+    from kgeval.scorers.families.bilinear import DistMult
 
     path = tmp_path / "m.safetensors"
     kgeval.save_checkpoint(DistMult(ENTITY, RELATION), path, entities=DATA.entities, relations=DATA.relations)
@@ -189,7 +189,7 @@ def test_labels_of_a_checkpoint_that_has_none():
     from pathlib import Path
 
     from kgeval.checkpoints import Checkpoint
-    from kgeval.scorers.families.products.distmult import DistMult
+    from kgeval.scorers.families.bilinear import DistMult
 
     order = np.roll(np.arange(30), 11)
     bare = Checkpoint(DistMult(ENTITY[order], RELATION), "test", (Path("model"),))

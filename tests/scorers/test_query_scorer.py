@@ -10,7 +10,7 @@ from torch import nn
 from kgeval import QueryScorer, evaluate
 from kgeval.corruption import Uniform
 from kgeval.errors import CheckpointError, InputError, ScoreError
-from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
+from kgeval.scorers.adapters.score_arrays import ShrinkingBatches
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

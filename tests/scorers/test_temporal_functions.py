@@ -8,7 +8,7 @@ import torch
 
 from kgeval import CallableScorer, Dataset, QueryScorer, evaluate, explain, predict, summarize
 from kgeval.errors import InputError, UsageError
-from kgeval.scorers.families.products.tcomplex import TComplEx
+from kgeval.scorers.families.complex import TComplEx
 
 RNG = np.random.default_rng(0)
 ROWS = [

@@ -20,7 +20,7 @@ from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.tasks.classification import Classification, classify
 from kgeval.tasks.confidences import Confidences
 from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.negatives import GeneratedNegatives, NegativesFromFiles
+from kgeval.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

@@ -22,7 +22,7 @@ from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.tasks.classification import classify
 from kgeval.tasks.confidences import Confidences
-from kgeval.tasks.negatives import NegativesFromFiles
+from kgeval.tasks.labelled_split import NegativesFromFiles
 from tests.conftest import random_dataset
 
 

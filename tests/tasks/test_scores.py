@@ -12,9 +12,8 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import family
-from kgeval.scorers.wrappers.reciprocal import Reciprocal
-from kgeval.tasks.classification import classify
-from kgeval.tasks.score_triples import score_triples
+from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.tasks.classification import classify, score_triples
 from tests.conftest import random_dataset
 
 DATA = random_dataset(3)
@@ -89,7 +88,7 @@ def test_a_live_model_scores_as_its_saved_checkpoint(tmp_path):
     import torch
     from pykeen.models import DistMult
 
-    from kgeval.data.layouts.pykeen_layout import to_factories
+    from kgeval.data.layouts.pykeen import to_factories
 
     model = DistMult(triples_factory=to_factories(DATA)["train"], embedding_dim=8, random_seed=0).double()
     theirs = model.predict_hrt(torch.from_numpy(DATA.test.ids)).detach().numpy().ravel()

@@ -15,9 +15,8 @@ from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.ranking.engine import Engine
-from kgeval.ranking.kernels.best_answers import BestAnswers
-from kgeval.ranking.predictions.answer_search import AnswerSearch
-from kgeval.ranking.predictions.log_sum_sweep import LogSumSweep
+from kgeval.ranking.kernels.collectors import BestAnswers
+from kgeval.ranking.predictions.sweep import AnswerSearch, LogSumSweep
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.aligned import Aligned

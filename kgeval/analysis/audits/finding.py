@@ -60,3 +60,58 @@ class Found(NamedTuple):
 
     tallies: list[Tally]
     findings: list[Finding]
+
+
+AKRAMI = "Akrami et al., 2020"
+DETTMERS = "Dettmers et al., 2018"
+TOUTANOVA = "Toutanova and Chen, 2015"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding."""
+
+    section: str
+    meaning: str
+    """a sentence, with a place for the ``threshold``"""
+    source: str = ""
+
+
+RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels"
+
+KINDS = {
+    "near-duplicate relations": Kind(
+        RELATIONS, "Two relations share at least {threshold} of each one's pairs (head, tail).", AKRAMI
+    ),
+    "reverse-duplicate relations": Kind(
+        RELATIONS, "At least {threshold} of each one's pairs stand turned round in the other relation.", AKRAMI
+    ),
+    "symmetric relations": Kind(RELATIONS, "At least {threshold} of the relation's pairs stand both ways.", AKRAMI),
+    "Cartesian relations": Kind(
+        RELATIONS, "At least {threshold} of all its heads times all its tails are triples: types alone tell.", AKRAMI
+    ),
+    "inverse rules": Kind(
+        RELATIONS, "In train, at least {threshold} of one relation's pairs stand turned round in the other.", DETTMERS
+    ),
+    "repeated": Kind(TRIPLES, "Train has the triple itself."),
+    "reverse": Kind(
+        TRIPLES, "Train has it turned round, under a reverse duplicate or the same symmetric relation.", AKRAMI
+    ),
+    "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
+    "inverse": Kind(TRIPLES, "Train has it turned round, under the partner of an inverse rule.", DETTMERS),
+    "leaked": Kind(TRIPLES, "Any of the four above: to look it up in train is enough.", TOUTANOVA),
+    "Cartesian": Kind(TRIPLES, "Its relation is Cartesian.", AKRAMI),
+    "in valid too": Kind(TRIPLES, "Valid has the triple itself: a model that was chosen by valid has seen it."),
+    "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
+    "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
+    "triples at hubs": Kind(DEGREES, "They have one of the 1% of entities with the most triples, in all splits."),
+    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: a metric of them is mostly noise."),
+    "entities that appear once": Kind(DEGREES, "One place in one triple of all splits: nothing else tells of them."),
+    "entity label twins": Kind(
+        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one entity under several ids."
+    ),
+    "relation label twins": Kind(
+        LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one relation under several ids."
+    ),
+}
+"""in the order in which they are shown"""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from kgeval.analysis.audits.finding import Finding, Found, Tally
-from kgeval.arrays import IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.queries import starts_of_runs
 from kgeval.data.relation_overlaps import Overlaps, PairedFacts
+from kgeval.data.triples import TripleIndex, Triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +94,102 @@ def _listed(kind: str, dataset: Dataset, overlaps: Overlaps, split: str | None =
         for first, second, count, total in zip(*columns, strict=True)
     ]
     return sorted(findings, key=lambda finding: -finding.count)
+
+
+KIND = "Cartesian relations"
+
+
+@dataclass(frozen=True, eq=False)
+class CartesianRelations:
+    """Relations r with |P_r| / (|S_r| · |O_r|) of at least a threshold and more than one train triple.
+
+    P_r are its pairs over all splits, S_r its distinct heads and O_r its distinct tails (Akrami et al., 2020).
+    """
+
+    ids: IntArray
+    """int64[Cartesian relation], ascending"""
+    pairs: IntArray
+    """int64[relation], |P_r|"""
+    possible: IntArray
+    """int64[relation], |S_r| · |O_r|"""
+
+    @classmethod
+    def of(cls, dataset: Dataset, pairs: IntArray, threshold: float) -> CartesianRelations:
+        """Count the heads and tails of each relation, of which the pairs are counted already."""
+        heads, tails = (_distinct(dataset, column) for column in (0, 2))
+        possible = heads * tails
+        trained = np.bincount(dataset.train.relations, minlength=len(pairs))
+        ids = np.flatnonzero((pairs / np.maximum(possible, 1) >= threshold) & (trained > 1))
+        return cls(ids, pairs, possible)
+
+
+def cartesian_found(dataset: Dataset, cartesian: CartesianRelations) -> Found:
+    """List the Cartesian relations, the largest first."""
+    findings = [
+        Finding(KIND, dataset.relations[row], None, None, int(cartesian.pairs[row]), int(cartesian.possible[row]))
+        for row in cartesian.ids.tolist()
+    ]
+    tally = Tally(KIND, len(findings), len(dataset.relations))
+    return Found([tally], sorted(findings, key=lambda finding: -finding.count))
+
+
+def _distinct(dataset: Dataset, column: int) -> IntArray:
+    """Count the different entities in a column of each relation's triples in all splits; int64[relation]."""
+    entities = len(dataset.entities)
+    parts = (part.relations * entities + part.ids[:, column] for part in dataset.splits.values())
+    keys = np.concatenate([np.empty(0, np.int64), *parts])
+    keys.sort()
+    return np.bincount(keys[starts_of_runs(keys)] // max(entities, 1), minlength=len(dataset.relations))
+
+
+WAYS = ("repeated", "reverse", "duplicate", "inverse")
+"""from the plainest to the least plain; where a triple is given away in several ways, the first one names it"""
+
+
+def leaks_of(related: RelatedRelations, triples: Triples) -> dict[str, BoolArray]:
+    """Find the triples that train gives away, by way; bool[triple] each, and none of what was not searched for.
+
+    ``repeated``: train has the triple itself. ``reverse``: it has (t, r′, h), where r′ is a reverse duplicate of r, or
+    r itself and symmetric. ``duplicate``: (h, r′, t), where r′ is a near-duplicate of r. ``inverse``: (t, r′, h), where
+    r and r′ are partners of an inverse rule. A triple may be given away in several ways.
+    """
+    train = related.train
+    if train is None:
+        return {}
+    leaks = {"repeated": train.holds(triples)}
+    for way, partners in (("reverse", related.reverses), ("duplicate", related.duplicates), ("inverse", related.rules)):
+        if partners is not None:
+            leaks[way] = train.partnered(triples, partners, turned=way != "duplicate")
+    return leaks
+
+
+def flags_of(dataset: Dataset, split: str, related: RelatedRelations, cartesian: IntArray) -> dict[str, BoolArray]:
+    """Flag the triples of a split by kind; bool[triple] each."""
+    triples = dataset.split(split)
+    leaks = leaks_of(related, triples)
+    known, used = (np.zeros(len(part), np.bool_) for part in (dataset.entities, dataset.relations))
+    known[dataset.train.heads] = known[dataset.train.tails] = used[dataset.train.relations] = True
+    flags = dict(leaks)
+    if {*leaks} == {*WAYS}:
+        flags["leaked"] = np.any([*leaks.values()], axis=0)
+    if related.train is not None:
+        flags["Cartesian"] = np.isin(triples.relations, cartesian)
+    if split == "test" and len(dataset.valid):
+        flags["in valid too"] = TripleIndex.of(dataset.valid).contains(triples)
+    flags["unseen entity"] = ~(known[triples.heads] & known[triples.tails])
+    flags["unseen relation"] = ~used[triples.relations]
+    return flags
+
+
+def leaked_found(dataset: Dataset, split: str, flags: Mapping[str, BoolArray]) -> Found:
+    """Count the flagged triples of a split, and list them by relation, the largest first, each with an example."""
+    triples, relations = dataset.split(split), len(dataset.relations)
+    totals, findings = np.bincount(triples.relations, minlength=relations), []
+    for kind, flagged in flags.items():
+        rows = np.flatnonzero(flagged)
+        found, first, counts = np.unique(triples.relations[rows], return_index=True, return_counts=True)
+        for relation, row, count in zip(found.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
+            example, total = dataset.triple(*triples.ids[row].tolist()), int(totals[relation])
+            findings.append(Finding(kind, dataset.relations[relation], None, split, count, total, example))
+    tallies = [Tally(kind, int(flagged.sum()), len(triples), split) for kind, flagged in flags.items()]
+    return Found(tallies, sorted(findings, key=lambda finding: -finding.count))

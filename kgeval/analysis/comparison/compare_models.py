@@ -8,27 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.comparability import (
+from kgeval.analysis.comparison.comparable import (
     TRIPLES,
+    SameRows,
     allowed_fields,
     differing_fields,
     notes_on_samples,
     notes_on_unknowns,
+    same_rows,
 )
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.pair_tests import paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
-from kgeval.analysis.comparison.same_rows import SameRows, same_rows
 from kgeval.arrays import IntArray
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.intervals.units import Unit
+from kgeval.metrics.groups import group_rows
+from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import Chance, MetricOptions
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import DEFAULT, RankSummary, column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.tables.groups import group_rows
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.rank_summary import DEFAULT, RankSummary, column_names, rank_summary
-from kgeval.metrics.tables.selection import TableView, refuse_other_tables
+from kgeval.metrics.selection import TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
 
 

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.comparison_notes import notes_on_tests
-from kgeval.analysis.comparison.formats.csv_table import as_csv
-from kgeval.analysis.comparison.formats.latex_table import as_latex
-from kgeval.analysis.comparison.formats.markdown_table import as_markdown
-from kgeval.analysis.comparison.formats.paper_table import PaperTable, paper_table
+from kgeval.analysis.comparison.formats import PaperTable, as_csv, as_latex, as_markdown, paper_table
 from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, leaderboard_of, number_of
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
@@ -19,10 +16,9 @@ from kgeval.analysis.comparison.paired_difference import (
 )
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.tables.model_notes import notes_with_models
-from kgeval.metrics.tables.names import parse
-from kgeval.metrics.tables.rank_summary import RankSummary
-from kgeval.metrics.tables.rendering import as_html, as_text, cell, number
+from kgeval.metrics.names import parse
+from kgeval.metrics.rank_summary import RankSummary
+from kgeval.metrics.rendering import as_html, as_text, cell, notes_with_models, number
 
 if TYPE_CHECKING:
     import pandas as pd

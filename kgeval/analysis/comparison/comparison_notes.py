@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
-from kgeval.metrics.intervals.units import PLURAL
+from kgeval.metrics.intervals.interval import PLURAL
 
 
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:

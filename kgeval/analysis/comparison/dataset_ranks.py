@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.holm import holm
+from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.tables.rendering import as_html, as_text, number, p_text
+from kgeval.metrics.rendering import as_html, as_text, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kgeval.metrics.intervals.interval import Interval
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.rank_summary import RankSummary, shared_columns
+from kgeval.metrics.rendering import cell
 from kgeval.metrics.summary import Group
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.rank_summary import RankSummary, shared_columns
-from kgeval.metrics.tables.rendering import cell
 
 
 class ModelRow(NamedTuple):

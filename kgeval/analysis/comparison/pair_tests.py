@@ -10,21 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.holm import holm
+from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
-from kgeval.analysis.comparison.resampled_differences import bootstrap_values, resampled
-from kgeval.analysis.comparison.same_rows import SameRows
-from kgeval.analysis.comparison.sign_flips import sign_flip_p_values
-from kgeval.analysis.comparison.unit_contributions import Contributions, SharedSelection, unit_of_lists
+from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values
+from kgeval.analysis.comparison.unit_contributions import (
+    Contributions,
+    SharedSelection,
+    bootstrap_values,
+    resampled,
+    unit_of_lists,
+)
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.triples import TARGETS
-from kgeval.metrics.intervals.interval import FEWEST_UNITS, ZERO, Intervals, NoInterval, is_rounding
+from kgeval.metrics.intervals.interval import FEWEST_UNITS, PLURAL, ZERO, Intervals, NoInterval, Unit, is_rounding
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
-from kgeval.metrics.intervals.units import PLURAL, Unit
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.selection import TableView
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.selection import TableView
 from kgeval.progress import long_loop
 
 NO_MEANS = "it is no function of means over rows"

@@ -1,18 +1,28 @@
-"""Unit contributions: what each unit adds to the terms of a metric, for several models on the same rows."""
+"""Unit contributions: what each unit adds to the terms of a metric, for several models on the same rows.
+
+The interval is that of a paired bootstrap: both models have the same units in a draw. The p-value is that of sign
+flips, which swap the ranks of both models in random units.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.random import Generator, Philox
 
-from kgeval.analysis.comparison.same_rows import SameRows
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.analysis.comparison.comparable import SameRows
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.intervals.bootstrap import drawn_values, percentiles
+from kgeval.metrics.intervals.interval import Interval, Intervals, Unit, Units, is_rounding
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
-from kgeval.metrics.intervals.units import Unit, Units
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.selection import RowSelection, TableView
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.progress import long_loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +84,98 @@ def unit_of_lists(unit: Unit) -> Unit:
 
 def _numbered(unit: Unit, keys: IntArray) -> tuple[Units, IntArray]:
     return Units.numbered(unit, keys), np.flatnonzero(np.bincount(keys))
+
+
+MOST_FLIPS = 999
+"""in each of which the metric is computed twice"""
+
+FLIPS = 1
+"""the stream of a draw's random numbers that is not the bootstrap's"""
+
+ROUNDING = 1e-12
+"""how far apart, beside the largest, equal differences may be"""
+
+
+def bootstrap_values(name: MetricName, selection: SharedSelection, options: DifferenceOptions) -> Float64Array:
+    """Compute a metric of one model in each draw of the units, which are the same for all models; float64[draw].
+
+    Raises
+    ------
+    NoInterval
+        if it is undefined in one
+    """
+    units, _ = selection.units_of_ranks
+    intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
+    return drawn_values(name, selection.rows, units, intervals=intervals)
+
+
+def with_interval(difference: PairedDifference, drawn: Float64Array) -> PairedDifference:
+    """Add the percentile interval of the differences in each draw (float64[draw])."""
+    error = float(drawn.std(ddof=1))
+    if is_rounding(error, difference.difference or 0):
+        return replace(difference, reason="it is the same in all draws, which tells nothing of others")
+    low, high = percentiles(drawn, difference.level)
+    method = f"bootstrap, percentile, {len(drawn)} draws"
+    interval = Interval(low, high, difference.level, difference.unit, difference.units, method, standard_error=error)
+    return replace(difference, interval=interval, detectable=detectable_difference(error, level=difference.level))
+
+
+def swapped_p_value(name: MetricName, own: SharedSelection, others: SharedSelection, *, draws: int, seed: int) -> float:
+    """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models.
+
+    Raises
+    ------
+    Undefined
+        where the metric is, in a draw
+    """
+    units, _ = own.units_of_ranks
+    both = _joined(*(one.rows.ranks(name.ties, name.average) for one in (own, others)))
+    observed = _difference(name, both, np.zeros(units.count, np.bool_), units)
+    differences = np.empty(draws)
+    with long_loop(f"sign flips of {name}", draws, unit="draws") as report:
+        for draw in range(draws):
+            generator = Generator(Philox(key=np.array([seed % 2**64, draw], np.uint64), counter=[0, 0, 0, FLIPS]))
+            differences[draw] = _difference(name, both, generator.integers(0, 2, units.count).astype(np.bool_), units)
+            report(1)
+    least = abs(observed) - ROUNDING * float(np.abs(differences).max())
+    return float((1 + (np.abs(differences) >= least).sum()) / (1 + draws))
+
+
+def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units) -> float:
+    """The difference of two models, the rows of the second standing behind those of the first, with some swapped."""
+    rows = np.arange(len(units.ids))
+    behind = len(rows) * swapped[units.ids]
+    return float(name(both.at(rows + behind)) - name(both.at(rows + (len(rows) - behind))))
+
+
+def _joined(first: Ranks, second: Ranks) -> Ranks:
+    """Put the ranks of two models behind each other."""
+
+    def end_to_end(one: Float64Array | None, other: Float64Array | None) -> Float64Array | None:
+        return None if one is None or other is None else np.concatenate([one, other])
+
+    return Ranks(
+        np.concatenate([first.greater, second.greater]),
+        np.concatenate([first.tied, second.tied]),
+        np.concatenate([first.candidates, second.candidates]),
+        first.ties,
+        end_to_end(first.weights, second.weights),
+        end_to_end(first.draws, second.draws),
+    )
+
+
+def resampled(
+    name: MetricName,
+    own: SharedSelection,
+    others: SharedSelection,
+    difference: PairedDifference,
+    drawn: Float64Array,
+    options: DifferenceOptions,
+) -> PairedDifference:
+    """Add interval and p-value to a difference, whose values in the draws of a bootstrap are known; float64[draw]."""
+    draws = min(options.draws, MOST_FLIPS)
+    try:
+        p = swapped_p_value(name, own, others, draws=draws, seed=options.seed)
+    except Undefined as reason:
+        return replace(difference, reason=f"it is undefined in a draw: {reason}")
+    return replace(with_interval(difference, drawn), p=p, draws=draws)

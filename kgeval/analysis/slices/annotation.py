@@ -12,8 +12,7 @@ from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, find_
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
-from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import Triples
+from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN

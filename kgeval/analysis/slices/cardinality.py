@@ -8,8 +8,7 @@ from kgeval.analysis.slices.occurrences import count_heads, count_tails
 from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.lookup import TripleIndex
-from kgeval.data.triples import Triples
+from kgeval.data.triples import TripleIndex, Triples
 
 CLASSES = ("1-1", "1-N", "N-1", "N-N")
 """one or many heads for a tail, then one or many tails for a head"""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgeval.cli.shared_options import JSON, NAMES, QUIET
+
+if TYPE_CHECKING:
+    from kgeval.analysis.audits.audit import Audit
 
 
 @click.command("audit")
@@ -32,7 +36,6 @@ def command(
     Example: kgeval audit wn18rr --out audit.json
     """
     from kgeval.analysis.audits.audit import audit
-    from kgeval.cli.audit_page import show_audit
     from kgeval.cli.display import show_notes, show_place, watching
     from kgeval.cli.streams import say_json
     from kgeval.data.loading import load_dataset
@@ -56,3 +59,15 @@ def command(
     show_notes([*graph.notes, *found.notes])
     if out is not None:
         show_place(out)
+
+
+def show_audit(audit: Audit) -> None:
+    """Print how much there is of each kind, and of what there is, what it means and the worst of it."""
+    from kgeval.cli.display import show_head, show_prose, show_table
+    from kgeval.cli.streams import say
+
+    show_head(audit.head)
+    for columns, rows in audit.sections():
+        show_table(columns, rows)
+        say("")
+    show_prose(["", ""], [[kind, text] for kind, text in audit.explanations().items()])

@@ -45,7 +45,7 @@ def command(checkpoint: str, dataset: str | None, out: Path | None, force: bool,
     Example: kgeval classify model.npz --dataset data/codex-s --option model=ComplEx --valid-negatives
     data/codex-s/valid_negatives.txt --test-negatives data/codex-s/test_negatives.txt
     """
-    from kgeval.cli.single_run import run_and_show
+    from kgeval.cli.configuration import run_and_show
 
     task = {"kind": "classification", **_negatives(options), **present(options, "calibration", "unseen")}
     config = configuration("classify", checkpoint, dataset, options, task=task, **present(options, "metrics"))

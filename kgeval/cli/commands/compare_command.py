@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.display import show_notes, show_table
 from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, given, import_options, policies
+from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
+    from kgeval.analysis.comparison.dataset_ranks import DatasetRanks
 
 
 @click.command("compare")
@@ -77,7 +81,6 @@ def command(
 def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
-    from kgeval.cli.comparison_page import show_differences
     from kgeval.cli.display import show_comparison, show_notes
     from kgeval.cli.streams import say, say_json
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
@@ -108,7 +111,7 @@ def _written(comparison: Comparison, form: str) -> str:
     if form == "csv":
         return comparison.to_csv().rstrip("\n")
     if form == "html":
-        from kgeval.reports.comparison_document import comparison_document
+        from kgeval.reports.document import comparison_document
 
         return comparison_document(comparison).rstrip("\n")
     text = comparison.to_latex(wanted_digits()) if form == "latex" else comparison.to_markdown(wanted_digits())
@@ -126,7 +129,6 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
     if form not in ("text", "json"):
         raise ConfigError(f"--format {form}: ranks across datasets are written as text or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
-    from kgeval.cli.comparison_page import show_ranks
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import read_compared, values_by_dataset
 
@@ -140,3 +142,22 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
     else:
         show_ranks(found)
+
+
+def show_differences(comparison: Comparison) -> None:
+    """Print, under each metric, a row for each pair of models and group of rows; the metric named first decides."""
+    (_, *columns), rows = comparison.differences_table()
+    for metric in dict.fromkeys(metric for metric, *_ in rows):
+        say(f"\n{metric}{'' if metric == comparison.decisive else ' (secondary)'}:\n")
+        of_metric = [row for name, *row in rows if name == metric]
+        show_table(columns, of_metric, keys=columns.index("other") + 1)
+
+
+def show_ranks(ranks: Mapping[str, DatasetRanks]) -> None:
+    """Print, under each metric, a row for each model."""
+    for number, (metric, of_models) in enumerate(ranks.items()):
+        if number:
+            say("")
+        columns, rows = of_models.table()
+        show_table([f"{metric}{' (secondary)' if number else ''}", *columns[1:]], rows)
+        show_notes(of_models.notes)

@@ -88,7 +88,7 @@ def _convert_model(
 
 def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: bool) -> tuple[str, dict[str, Any]]:
     from kgeval.cli.display import watching
-    from kgeval.data.layouts.converted_layout import save_dataset
+    from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
 
     with watching("loading dataset"):

@@ -94,7 +94,7 @@ def command(
     In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all. A run
     directory is its model on its dataset, evaluated as before but for what the options change.
     """
-    from kgeval.cli.single_run import run_and_show
+    from kgeval.cli.configuration import run_and_show
     from kgeval.runs.metric_bounds import OVER, UNDER, Judged, limits_of, misses, refuse_missed
 
     blocks = _evaluation(options) if options["task"] is None else _task(options)

@@ -60,8 +60,8 @@ def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
 def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:
     from kgeval.baselines.baseline import Baseline
     from kgeval.cli.display import watching
+    from kgeval.doors.explain import explain
     from kgeval.errors import ConfigError
-    from kgeval.protocols.explain import explain
     from kgeval.runs.config.models import TrainingConfig
 
     source = config.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 @JSON
 def command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
-    from kgeval.cli.inspect_page import show_page
     from kgeval.cli.streams import say_json
     from kgeval.errors import ConfigError
 
@@ -65,8 +65,7 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; what is neither is refused with what is in it."""
-    from kgeval.checkpoints.recognise import recognise
-    from kgeval.checkpoints.unknown_checkpoint import holds_models
+    from kgeval.checkpoints.recognise import holds_models, recognise
     from kgeval.data.layout import layouts
     from kgeval.errors import DatasetError
     from kgeval.run_directory.folders import holds_runs
@@ -179,3 +178,66 @@ def _sizes(dataset: Dataset) -> dict[str, Any]:
         "relations": len(dataset.relations),
         "triples": {split: len(triples) for split, triples in dataset.splits.items()},
     }
+
+
+OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics")
+"""keys for machines, and those that are shown as a table"""
+
+PARTS = {
+    "dataset": ("name", "entities", "relations", "triples"),
+    "model": ("model", "live", "options", "format", "entities", "relations"),
+}
+"""the keys of blocks that are shown only in part"""
+
+
+def show_page(description: Mapping[str, Any]) -> None:
+    """Print a description: a line for each key, and the metrics as a table."""
+    from kgeval.cli.display import show_prose, show_table
+    from kgeval.cli.streams import say
+
+    texts = {key: _line(key, value) for key, value in description.items() if key not in OMITTED}
+    tables = [_by_part(description.get("metrics", {})), _by_model(description.get("models", {}))]
+    show_prose(["", ""], [[key, text] for key, text in texts.items() if text and key != "models"])
+    for columns, rows in tables:
+        if rows:
+            say("")
+            show_table(columns, rows)
+
+
+def _line(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    if not isinstance(value, Mapping):
+        return str(value)
+    names = PARTS.get(key, tuple(value))
+    return ", ".join(f"{name} {_inside(value[name])}" for name in names if value.get(name) not in (None, {}, []))
+
+
+def _inside(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "(" + ", ".join(f"{name} {_inside(item)}" for name, item in value.items()) + ")"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Make a table of the metrics of a run: a row per metric, a column per side or predictor."""
+    from kgeval.metrics.rendering import number
+
+    names = dict.fromkeys(name for values in metrics.values() for name in values)
+    rows = [[name, *(number(values[name]) if name in values else "" for values in metrics.values())] for name in names]
+    return ["", *metrics], rows
+
+
+def _by_model(models: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Make a table of the metrics of several runs: a row per model, with the metrics of both sides or of the model."""
+    from kgeval.metrics.rendering import number
+
+    by_model: dict[str, Mapping[str, Any]] = {
+        name: next(iter(content["metrics"].values()), {}) for name, content in models.items()
+    }
+    columns = list(dict.fromkeys(metric for values in by_model.values() for metric in values))
+    rows = [
+        [name, *(number(values[metric]) if metric in values else "" for metric in columns)]
+        for name, values in by_model.items()
+    ]
+    return ["model", *columns], rows

@@ -67,9 +67,9 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
 
 
 def _metrics() -> Listing:
+    from kgeval.metrics.averages import WEIGHINGS
     from kgeval.metrics.metric import metrics
     from kgeval.metrics.ranks.ties import tie_policies
-    from kgeval.metrics.tables.averages import WEIGHINGS
 
     cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
     better = {True: "higher", False: "lower", None: "—"}
@@ -154,7 +154,7 @@ def _slices() -> Listing:
 
 def _datasets() -> Listing:
     from kgeval.data.layout import layouts
-    from kgeval.data.layouts.pykeen_layout import names
+    from kgeval.data.layouts.pykeen import names
 
     folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]
     return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]

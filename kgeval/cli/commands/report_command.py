@@ -10,7 +10,7 @@ import click
 from kgeval.cli.shared_options import ALLOW, JSON, QUIET, UNIT
 
 if TYPE_CHECKING:
-    from kgeval.metrics.intervals.units import Unit
+    from kgeval.metrics.intervals.interval import Unit
 
 DATASET = click.option("--dataset", help="The graph that was ranked, if a run does not tell it, or it has moved.")
 TIES = click.option("--ties", help="The tie policy.  [default: that of the runs]")
@@ -44,7 +44,7 @@ def command(
     which needs no network, and nothing is scored.
     """
     from kgeval.cli.named_runs import named_runs, refuse_file, show_file
-    from kgeval.reports.reporting import report
+    from kgeval.reports.page import report
 
     refuse_file(out, force=force)
     report(named_runs(runs), dataset=dataset, unit=unit, ties=ties, allow=allow).save(out)

@@ -97,8 +97,8 @@ def _summarize_one(
     from kgeval.data.human_names import Names, read_names
     from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.named_groups import named
     from kgeval.runs.outcome import beside
+    from kgeval.runs.sliced_ranks import named
     from kgeval.runs.stored_result import read_result
 
     result = read_result(run, metrics, options)
@@ -150,7 +150,7 @@ def _summarize_several(
 
 def _ties(outcome: Outcome) -> dict[str, Any]:
     """The tie policy by which a model is in a table, if it has ranks."""
-    from kgeval.metrics.tables.rank_summary import RankSummary
+    from kgeval.metrics.rank_summary import RankSummary
 
     return {"ties": outcome.summary.options.ties} if isinstance(outcome.summary, RankSummary) else {}
 

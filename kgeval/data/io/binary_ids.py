@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.data.dataset import check_ids
-from kgeval.data.io.time_columns import NO_INTERVALS
+from kgeval.data.io.triple_files import NO_INTERVALS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
 from kgeval.files import opening as files
-from kgeval.files.budget import free_memory
+from kgeval.files.opening import free_memory
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, no_file
 

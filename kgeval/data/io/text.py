@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from kgeval.errors import DatasetError, FileError, counted, reason
-from kgeval.files.budget import Budget
-from kgeval.files.opening import checked, refuse_special
+from kgeval.files.opening import Budget, checked, refuse_special
 from kgeval.paths import exists_safely, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
 MAX_COMPRESSION = 50
-"""how many times its size a compressed text may have, but for small ones (``kgeval.files.budget.LEAST``)"""
+"""how many times its size a compressed text may have, but for small ones (``kgeval.files.opening.LEAST``)"""
 
 READ = 4
 """how many bytes of memory each byte of a text takes"""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,157 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.data.io.headers import TRIPLE, columns, is_header
 from kgeval.data.io.id_files import UNIT_SEPARATOR
 from kgeval.data.io.text import line_of, read_columns, rows
-from kgeval.data.io.time_columns import DATE, NO_INTERVALS, TIME
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
+from kgeval.files.containers import read_parquet
 from kgeval.files.opening import refuse_special
-from kgeval.files.parquet_files import read_parquet
 from kgeval.paths import exists_safely, no_file
+
+TRIPLE = ("head", "relation", "tail")
+
+ALIASES = {
+    **dict.fromkeys(("h", "head", "subject", "source", "from", "head_id", "subject_id", "source_id"), "head"),
+    **dict.fromkeys(
+        ("r", "rel", "relation", "predicate", "edge", "relation_id", "predicate_id", "edge_id"), "relation"
+    ),
+    **dict.fromkeys(("t", "tail", "object", "target", "to", "tail_id", "object_id", "target_id"), "tail"),
+}
+"""What the columns of a triple are called, in lower case."""
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether the first row of a file names columns rather than a triple.
+
+    It does if it names all three columns, or two of them in whole words: then the third is missing or misspelt. A
+    letter alone may well be an entity.
+
+    >>> is_header(["t", "h", "r"]), is_header(["head", "rel_type", "tail"]), is_header(["h", "likes", "t"])
+    (True, True, False)
+    """
+    names = [_folded(cell) for cell in cells]
+    columns = {ALIASES[name] for name in names if name in ALIASES}
+    in_words = {ALIASES[name] for name in names if name in ALIASES and len(name) > 1}
+    return len(columns) == 3 or len(in_words) == 2
+
+
+def common_header(tables: Collection[pa.Table]) -> list[str]:
+    """Return the first row that all splits of a graph have in common, if its labels occur nowhere else; else nothing.
+
+    Such a row names columns, whatever it calls them: no triple stands first in every split and is all that its entities
+    and its relation have.
+
+    >>> train = pa.table({"head": ["S", "a", "b"], "relation": ["P", "r", "r"], "tail": ["O", "b", "a"]})
+    >>> common_header([train, train.slice(0, 2)]), common_header([train.slice(1), train.slice(1, 1)])
+    (['S', 'P', 'O'], [])
+    """
+    first, *others = ([table[column][0].as_py() for column in TRIPLE] for table in tables)
+    if not others or any(row != first for row in others):
+        return []
+    rests = [table.slice(1) for table in tables]
+    entities = [rest[column] for rest in rests for column in ("head", "tail")]
+    relations = [rest["relation"] for rest in rests]
+    unique = all(
+        not pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py()
+        for labels, columns in ((first[::2], entities), (first[1:2], relations))
+        for column in columns
+    )
+    return first if unique and all(rest.num_rows for rest in rests) else []
+
+
+def columns(path: str | Path, names: Sequence[str]) -> list[str]:
+    """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
+
+    Raises
+    ------
+    DatasetError
+        if head, relation or tail is not there, or a name is there twice
+
+    Examples
+    --------
+    >>> columns(Path("triples.csv"), ["Object", "h", "rel", "Weight"])
+    ['tail', 'head', 'relation', 'weight']
+    """
+    folded = [_folded(name) for name in names]
+    columns = [ALIASES.get(name, name) for name in folded]
+    found = f"found the columns {', '.join(map(repr, names))}" if names else "found no columns"
+    for name, count in Counter(columns).items():
+        if count > 1:
+            same = " and ".join(repr(own) for own, column in zip(names, columns, strict=True) if column == name)
+            raise DatasetError(f"{path}: {count} columns are the {name} ({same}); {found}. Keep one of them.")
+    if missing := [name for name in TRIPLE if name not in columns]:
+        aliases = {name: [alias for alias, column in ALIASES.items() if column == name] for name in TRIPLE}
+        known = "; ".join(f"{name}: {', '.join(names)}" for name, names in aliases.items())
+        raise DatasetError(
+            f"{path}: no column is the {' or the '.join(missing)}; {found}. Name them (in any order, in either case) "
+            f"by one of {known}."
+        )
+    return columns
+
+
+def _folded(name: str) -> str:
+    return name.strip().strip('"').lower()
+
+
+TIME = ("time", "date", "timestamp")
+"""What a column of times is called, the first being kgeval's own name."""
+
+BEGIN, END = (
+    {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
+    for stems in (("begin", "start", "since", "valid_from"), ("end", "until", "valid_to", "valid_until"))
+)
+"""What columns of the two ends of an interval are called."""
+
+NO_INTERVALS = (
+    "Facts that hold over an interval of time, from a begin to an end, are not read: give each fact one time, or leave "
+    "both columns out for a graph without times."
+)
+
+DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
+"""What tells a fourth column of times without a header: dates that sort as text."""
+
+
+def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
+    """Take the column of times of a file of triples as text, if it has one.
+
+    Raises
+    ------
+    DatasetError
+        if two columns are the time or the ends of an interval, or one has empty cells or what is no time
+    """
+    ends = [name for name in table.column_names if name in BEGIN | END]
+    if BEGIN & {*ends} and END & {*ends}:
+        raise DatasetError(f"{path}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
+    names = [name for name in TIME if name in table.column_names]
+    if not names:
+        return None
+    if len(names) > 1:
+        raise DatasetError(f"{path}: {len(names)} columns are the time ({' and '.join(names)}). Keep one of them.")
+    column = table[names[0]]
+    values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_floating(values) or pa.types.is_boolean(values):
+        raise DatasetError(
+            f"{path}: the column {names[0]} holds {column.type}: times are dates, text or whole numbers."
+        )
+    text = column.cast(pa.string())
+    empty = pc.or_kleene(pc.is_null(text), pc.equal(text, "")).to_numpy()
+    if empty.any():
+        raise DatasetError(f"{path}, row {int(empty.argmax()) + 1}: the {names[0]} is empty: every fact has a time.")
+    return text
+
+
+def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
+    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort.
+
+    >>> list(times_in_order({"train": pa.chunked_array([["10", "9"]]), "test": pa.chunked_array([["11"]])}))
+    ['9', '10', '11']
+    """
+    labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
+    whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
+    order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
+    return Vocabulary(labels.take(order), "time")
+
 
 NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
 """Types that Arrow would spell in its own way: text and whole numbers are labels, these are not."""

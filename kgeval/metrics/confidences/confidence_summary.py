@@ -14,9 +14,9 @@ from kgeval.metrics.labels.label_summary import LabelSummary, label_groups
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
+from kgeval.metrics.names import parse_all
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.summary import MODEL, Group
-from kgeval.metrics.tables.names import parse_all
 from kgeval.provenance import LabelProvenance
 
 ERRORS = ("rmse", "mse", "mae")

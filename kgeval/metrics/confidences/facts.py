@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.lists.from_ranks import answer_lists
-from kgeval.metrics.lists.ranked_lists import Places, RankedLists
+from kgeval.metrics.lists.ranked_lists import Places, RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 

@@ -8,20 +8,17 @@ from functools import cached_property
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.estimates.auxiliary_values import auxiliary_values
-from kgeval.metrics.estimates.estimate import no_estimator
-from kgeval.metrics.estimates.sampling import STRATUM, TYPED, Sampling
-from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample
+from kgeval.metrics.estimates.estimate import STRATUM, TYPED, Sampling, no_estimator
+from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, refuse_few
+from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, Units, refuse_few
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
-from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.numerics.numbered import numbered
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.numerics.row_groups import numbered
 from kgeval.metrics.ranks.classic import COUNT
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.selection import RowSelection, TableView
+from kgeval.metrics.selection import RowSelection, TableView
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,17 +16,17 @@ from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
     NoInterval,
+    Units,
     clipped_to,
     is_rounding,
     refuse_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms
-from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.lists.ranked_lists import RankedLists
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.selection import RowSelection
+from kgeval.metrics.selection import RowSelection
 from kgeval.progress import long_loop
 
 

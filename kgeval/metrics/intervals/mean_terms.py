@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.intervals.units import Unit, Units, units_of
+from kgeval.metrics.intervals.interval import Unit, Units, units_of
 from kgeval.metrics.lists.ranked_lists import PerList
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.ranks.functions_of_means import FunctionOfMeans
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.ranks.adjusted import ZScore
+from kgeval.metrics.ranks.classic import FunctionOfMeans
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.ranks.zscores import ZScore
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.selection import RowSelection
+from kgeval.metrics.selection import RowSelection
 
 STEP = 1e-30
 """of complex-step derivatives, f'(x) = Im f(x + ih) / h, which lose no digits (Squire and Trapp, 1998)"""

@@ -14,19 +14,20 @@ from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
     NoInterval,
+    Unit,
     clipped_to,
     is_rounding,
     read_intervals,
     refuse_few,
+    units_of,
 )
 from kgeval.metrics.intervals.linearised import t_quantile
 from kgeval.metrics.intervals.mean_terms import mean_terms
-from kgeval.metrics.intervals.units import Unit, units_of
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
-from kgeval.metrics.tables.names import MetricName, parse
-from kgeval.metrics.tables.rank_summary import rank_summary
-from kgeval.metrics.tables.selection import RankColumns, RowSelection, TableView, refuse_other_tables
+from kgeval.metrics.names import MetricName, parse
+from kgeval.metrics.rank_summary import rank_summary
+from kgeval.metrics.selection import RankColumns, RowSelection, TableView, refuse_other_tables
 from kgeval.provenance import ALIKE
 
 

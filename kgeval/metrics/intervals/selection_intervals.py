@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgeval.metrics.intervals.bootstrap import bootstrapped
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, attempt
+from kgeval.metrics.intervals.interval import (
+    BOUNDED,
+    PLURAL,
+    UNITS,
+    Interval,
+    Intervals,
+    NoInterval,
+    Units,
+    attempt,
+    units_of,
+)
 from kgeval.metrics.intervals.linearised import unit_scatter
 from kgeval.metrics.intervals.mean_terms import mean_terms
-from kgeval.metrics.intervals.units import Units, units_of
 from kgeval.metrics.metric import Needs, Undefined
-from kgeval.metrics.numerics.group_means import OfGroups
-from kgeval.metrics.tables.names import MetricName
-from kgeval.metrics.tables.selection import RowSelection
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.numerics.row_groups import OfGroups
+from kgeval.metrics.selection import RowSelection
+
+if TYPE_CHECKING:
+    from kgeval.metrics.summary import Group
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +39,8 @@ class SelectionIntervals:
     Examples
     --------
     >>> from kgeval import evaluate
-    >>> from kgeval.metrics.tables.names import parse
-    >>> from kgeval.metrics.tables.selection import TableView
+    >>> from kgeval.metrics.names import parse
+    >>> from kgeval.metrics.selection import TableView
     >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
     >>> rows = RowSelection(TableView(table), slice(None))
     >>> print(SelectionIntervals(rows, Intervals()).of(parse("mrr"), 0.3781))
@@ -93,3 +106,22 @@ class SelectionIntervals:
 def _refuse_counts(name: MetricName) -> None:
     if not name.metric.averaged:
         raise NoInterval("it counts, and estimates nothing")
+
+
+def interval_notes(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield what a reader of the intervals should know; that a count has none is no news."""
+    names = list(dict.fromkeys(name for group in groups for name in group.values if name.metric.averaged))
+    without: dict[str, list[str]] = {}
+    for name in names:
+        if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
+            where = f" in {len(reasons)} of {len(groups)} groups, the first" if len(groups) > 1 else ""
+            without.setdefault(f"{where}: {reasons[0]}", []).append(str(name))
+    for reason, metrics in without.items():
+        yield f"no interval of {', '.join(metrics)}{reason}."
+    made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
+    for unit in UNITS:
+        carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
+        if carried:
+            which = ", ".join(str(name) for name in names if name in carried)
+            where = "in some groups " if len(groups) > 1 else ""
+            yield f"{where}few {PLURAL[unit]} carry {which}: the interval allows for rare values that were not drawn."

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.metrics.labels.calibration import Calibration, calibrator
+from kgeval.metrics.labels.fitted import Calibration, Thresholds, calibrator
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.labels.thresholds import Thresholds
 from kgeval.metrics.metric import Undefined
 
 
@@ -85,7 +84,7 @@ def predict_labels(
     valid, test
         the triples; nothing is fitted on those of test
     calibration
-        how scores become probabilities; see ``kgeval.metrics.labels.calibration``
+        how scores become probabilities; see ``kgeval.metrics.labels.fitted``
     threshold
         one threshold for all relations, instead of the best ones on validation
 

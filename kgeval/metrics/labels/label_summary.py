@@ -8,15 +8,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from kgeval.metrics.labels.calibration import Calibration
 from kgeval.metrics.labels.curves import precision_recall, reliability, roc
+from kgeval.metrics.labels.fitted import Calibration, Thresholds
 from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.labels.thresholds import Thresholds
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import Kind, MetricName, parse_all
+from kgeval.metrics.rendering import number
 from kgeval.metrics.summary import MODEL, Group, Summary
-from kgeval.metrics.tables.names import Kind, MetricName, parse_all
-from kgeval.metrics.tables.rendering import number
 from kgeval.provenance import LabelProvenance
 
 CLASSIFICATION = (

@@ -1,4 +1,4 @@
-"""The classic metrics of ranks: count, mean rank, mean reciprocal rank, hits at k.
+"""Means of ranks: mean rank, mean reciprocal rank, hits at k, and the other means that PyKEEN reports.
 
 A rank is 1 + the candidates above the answer; a tie makes it an interval a … b (``kgeval.metrics.ranks.ranks``), over
 which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
@@ -13,6 +13,10 @@ which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a +
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,9 +24,43 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.numerics.array_inputs import as_number_row, cutoff
-from kgeval.metrics.ranks.functions_of_means import mean_metric
-from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK
+from kgeval.metrics.ranks.moments import (
+    GEOMETRIC_MEAN,
+    HITS_AT_K,
+    INVERSE_GEOMETRIC_MEAN,
+    MEAN_RANK,
+    MEAN_RECIPROCAL_RANK,
+    Mean,
+)
 from kgeval.metrics.ranks.ranks import Ranks
+
+
+@dataclass(frozen=True)
+class FunctionOfMeans:
+    """f(mean of x, mean of y, …), x and y being values of each answer."""
+
+    combine: Callable[..., Any]
+    """f, of as many means as there are terms: numbers, or arrays of them"""
+    terms: tuple[Callable[[Ranks, int], Float64Array], ...]
+    """(ranks, k) -> float64[row]"""
+    refuse: Callable[[Ranks, int], None] = lambda _, __: None
+    """raises where the metric is undefined; the terms are then NaN or infinite, or refused too"""
+
+    def __call__(self, ranks: Ranks, k: int) -> float:
+        """Compute it."""
+        self.refuse(ranks, k)
+        return float(self.combine(*(ranks.mean(term(ranks, k)) for term in self.terms)))
+
+    def of_groups(self, ranks: Ranks, starts: IntArray, k: int) -> Float64Array:
+        """Compute it for many groups of answers; float64[group], not finite where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = [ranks.means(term(ranks, k), starts) for term in self.terms]
+            return np.asarray(self.combine(*means), np.float64)
+
+
+def mean_metric(mean: Mean) -> FunctionOfMeans:
+    """Return the metric that is the mean itself."""
+    return FunctionOfMeans(lambda value: value, (mean.values,))
 
 
 class _Count:
@@ -139,3 +177,65 @@ def _checked(ranks: npt.ArrayLike) -> Float64Array:
             f"ranks[{int(np.argmax(values < 1))}] is {values[np.argmax(values < 1)]:g}: the first rank is 1."
         )
     return values
+
+
+def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
+    """Make the inverse of the mean of a function of each rank.
+
+    >>> from kgeval.metrics.ranks.ranks import Ranks
+    >>> ranks = Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5]))
+    >>> IMR(ranks), HMR(ranks)
+    (0.5, 1.5)
+    """
+    return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
+
+
+GMR = Metric(
+    name="gmr",
+    title="geometric mean rank",
+    formula="(Π r)^(1/n)",
+    source="Hoyt et al., 2022",
+    lowest=1,
+    highest=np.inf,
+    increasing=False,
+    compute=GEOMETRIC_MEAN.value,
+    synonyms=("geometric_mean_rank",),
+)
+
+IGMR = Metric(
+    name="igmr",
+    title="inverse geometric mean rank",
+    formula="(Π r)^(−1/n)",
+    source="Hoyt et al., 2022",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=INVERSE_GEOMETRIC_MEAN.value,
+    synonyms=("inverse_geometric_mean_rank",),
+)
+
+IMR = Metric(
+    name="imr",
+    title="inverse mean rank",
+    formula="n / Σ r",
+    source="Hoyt et al., 2022",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=inverse(lambda rank: rank),
+    synonyms=("iamr", "inverse_arithmetic_mean_rank"),
+    undefined="no ranks; expected ties",
+)
+
+HMR = Metric(
+    name="hmr",
+    title="harmonic mean rank",
+    formula="n / Σ (1/r)",
+    source="Hoyt et al., 2022",
+    lowest=1,
+    highest=np.inf,
+    increasing=False,
+    compute=inverse(lambda rank: 1 / rank),
+    synonyms=("harmonic_mean_rank",),
+    undefined="no ranks; expected ties",
+)

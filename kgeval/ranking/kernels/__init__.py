@@ -9,8 +9,7 @@ from functools import cache
 from typing import Literal
 
 from kgeval.ranking.kernels.kernel import Kernel
-from kgeval.ranking.kernels.precision import Precision
-from kgeval.ranking.plan import BLOCK
+from kgeval.ranking.plan import BLOCK, Precision
 
 KernelName = Literal["auto", "bfloat16", "int8", "float32", "compiled", "reference"]
 

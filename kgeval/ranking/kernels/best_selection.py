@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
+from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 
 LARGEST_CLASS = 64
 """columns whose maximum stands for them where a row's best are found: more make the bound weaker"""

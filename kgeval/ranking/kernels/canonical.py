@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.compiling import njit
-from kgeval.scorers.numerics.ordered_sum_kernel import sum_in_lanes
+from kgeval.scorers.numerics.kernels import sum_in_lanes
 from kgeval.scorers.numerics.similarity import Similarity
 
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l2")

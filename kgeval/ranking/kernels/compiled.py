@@ -12,10 +12,9 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.accumulator import CountAccumulator
-from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 

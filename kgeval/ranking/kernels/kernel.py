@@ -6,8 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.accumulator import CountAccumulator
-from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
 

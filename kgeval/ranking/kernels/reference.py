@@ -8,8 +8,16 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.accumulator import GREATER, RAW_GREATER, RAW_TIED, TIED, CountAccumulator
-from kgeval.ranking.kernels.best_answers import ALL, KNOWN, BestAnswers
+from kgeval.ranking.kernels.collectors import (
+    ALL,
+    GREATER,
+    KNOWN,
+    RAW_GREATER,
+    RAW_TIED,
+    TIED,
+    BestAnswers,
+    CountAccumulator,
+)
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 

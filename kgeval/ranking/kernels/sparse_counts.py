@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.accumulator import GREATER, RAW_GREATER, RAW_TIED, TIED, CountAccumulator
+from kgeval.ranking.kernels.collectors import GREATER, RAW_GREATER, RAW_TIED, TIED, CountAccumulator
 from kgeval.scorers.sparse_scorer import SparseScores
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.ranking.kernels.precision import FloatPrecision
+from kgeval.ranking.plan import FloatPrecision
 from kgeval.scorers.numerics.similarity import Similarity
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
-    from kgeval.ranking.kernels.planes import Planes
-    from kgeval.ranking.kernels.rounding import Rounded
+    from kgeval.ranking.kernels.rounding import Planes, Rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class QueryVectors:
     @cached_property
     def int8(self) -> Planes:
         """The vectors in two planes of eight bits."""
-        from kgeval.ranking.kernels.planes import round_to_planes
+        from kgeval.ranking.kernels.rounding import round_to_planes
 
         return round_to_planes(self.vectors, np.arange(len(self.vectors)))
 

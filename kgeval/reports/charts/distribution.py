@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from kgeval.reports.charts.records import records
-from kgeval.reports.charts.theme import LIGHT, Palette, themed
-from kgeval.reports.libraries import library
+from kgeval.reports.charts.theme import LIGHT, Palette, records, themed
+from kgeval.reports.document import library
 
 if TYPE_CHECKING:
     import altair as alt

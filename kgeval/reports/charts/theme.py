@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kgeval.reports.document import library
+
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
+
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
@@ -135,3 +139,15 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
         .configure_header(labelColor=palette.ink, title=None, labelFontSize=12)
     )
     return styled
+
+
+def records(frame: pd.DataFrame) -> alt.Data:
+    """Give a chart its rows.
+
+    >>> import pandas as pd
+    >>> records(pd.DataFrame({"x": [0.5, None]})).to_dict()
+    {'values': [{'x': 0.5}, {'x': None}]}
+    """
+    plain = frame.astype(object).where(frame.notna(), None)
+    data: alt.Data = library("altair").Data(values=plain.to_dict("records"))
+    return data

@@ -12,7 +12,7 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.theme import PAGE
-from kgeval.reports.isolation import isolated
+from kgeval.reports.document import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 

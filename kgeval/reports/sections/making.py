@@ -10,8 +10,8 @@ from typing import Any
 
 from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.evaluated_model import EvaluatedModel
-from kgeval.reports.isolation import isolated
+from kgeval.reports.document import isolated
+from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 from kgeval.run_directory.contents import CONFIG

@@ -6,12 +6,11 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.slices.slice import slices
-from kgeval.metrics.intervals.units import PLURAL
+from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.reports.breakdown import relation_scores, slice_scores
-from kgeval.reports.charts.relations import relations_chart
-from kgeval.reports.charts.slices import slice_panel
+from kgeval.reports.charts.breakdown import relations_chart, slice_panel
 from kgeval.reports.charts.theme import PAGE, themed
-from kgeval.reports.isolation import isolated
+from kgeval.reports.document import isolated
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 

@@ -13,8 +13,8 @@ from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.evaluated_model import EvaluatedModel
-from kgeval.reports.isolation import isolated
+from kgeval.reports.document import isolated
+from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 

@@ -17,7 +17,7 @@ from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
-from kgeval.runs.config.written_variables import Place
+from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.settings.messages import Location, Problem, as_texts, problems_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kgeval.data.layouts.pykeen_layout import writable_home
+from kgeval.data.layouts.pykeen import writable_home
 from kgeval.errors import ConfigError, did_you_mean
 
 

@@ -13,18 +13,18 @@ from kgeval.corruption.registry import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
-from kgeval.data.layouts.pykeen_layout import read_named
+from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.loading import PYKEEN, load_dataset
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.metrics.names import Kind
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.metrics.tables.names import Kind
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
-from kgeval.reports.libraries import EXTRA, has_libraries
+from kgeval.reports.document import EXTRA, has_libraries
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.types import (

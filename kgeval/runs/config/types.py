@@ -14,8 +14,8 @@ from kgeval.analysis.slices.slice import slices
 from kgeval.data.io.text import first_line
 from kgeval.errors import InputError, NoPathError, did_you_mean
 from kgeval.metrics.metric_options import checked_exponents
+from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.metrics.tables.names import parse
 from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.rank_table import SCHEMA, TIME
 from kgeval.settings.messages import short_repr

@@ -15,8 +15,7 @@ from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.contents import CONFIG, RESULTS, is_run
-from kgeval.runs.config.environment_variables import ExpandingLoader
-from kgeval.runs.config.written_variables import Place, Variables, plain
+from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")

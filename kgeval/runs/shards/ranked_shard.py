@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from kgeval.arrays import IntArray
 from kgeval.data.triples import Side
 from kgeval.errors import TableError, first_few, reason
-from kgeval.files.parquet_files import read_parquet
+from kgeval.files.containers import read_parquet
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.model_ranking import ModelRanking

@@ -11,8 +11,8 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
+from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
-from kgeval.scorers.adapters.triple_arrays import TripleArrays
 from kgeval.scorers.numerics.similarity import Similarity, refuse_other_similarities
 from kgeval.scorers.scorer import VectorScorer
 from kgeval.threads import slices

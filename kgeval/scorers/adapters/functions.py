@@ -15,7 +15,7 @@ import numpy as np
 
 from kgeval.arrays import detached
 from kgeval.errors import InputError, ScoreError, reason
-from kgeval.scorers.adapters.shrinking_batches import is_out_of_memory
+from kgeval.scorers.adapters.score_arrays import is_out_of_memory
 
 ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of

@@ -13,8 +13,7 @@ from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError, did_you_mean
 from kgeval.scorers.adapters.functions import TIMES, FunctionCaller, ScoreFunction, needs_times, takes_times
-from kgeval.scorers.adapters.score_arrays import as_array
-from kgeval.scorers.adapters.shrinking_batches import ShrinkingBatches
+from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_array
 from kgeval.scorers.scorer import refuse_other_queries
 
 BATCH_QUERIES = 32

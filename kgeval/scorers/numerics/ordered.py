@@ -1,13 +1,16 @@
-"""Sums and products in one fixed order, elementwise, so that a row's result is bit-identical in every batch size.
+"""Float64 arithmetic whose bits depend on nothing but the row: sums and products in one order, activations.
 
 A matrix product (BLAS) gives other last bits to the same row in a batch of 1 and of 256.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, FloatArray
 from kgeval.scorers.numerics.similarity import ordered_sum
 from kgeval.threads import parallel_for
 
@@ -37,7 +40,7 @@ def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     array([[21.,  2.]])
     """
     # Numba is loaded when something is multiplied, not before.
-    from kgeval.scorers.numerics.matmul_kernel import multiply_rows
+    from kgeval.scorers.numerics.kernels import multiply_rows
 
     rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
     out = np.empty((len(rows), factor.shape[1]))
@@ -87,3 +90,37 @@ def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
     array([[ 0.75, -0.25]])
     """
     return np.asarray(vectors / np.maximum(norms_column(vectors, norm), 1.0))
+
+
+Activation = Literal["identity", "relu", "sigmoid", "tanh"]
+
+ACTIVATIONS: dict[Activation, Callable[[Float64Array], Float64Array]] = {
+    "identity": lambda values: values,
+    "relu": lambda values: np.maximum(values, 0.0),
+    "sigmoid": lambda values: 0.5 * np.tanh(0.5 * values) + 0.5,
+    "tanh": np.tanh,
+}
+"""each by its name, in any spelling of PyTorch's without capitals"""
+
+
+def multiply(left: Float64Array, right: Float64Array, *, conjugate: bool = False) -> Float64Array:
+    """Multiply complex vectors elementwise, ``right`` conjugated on request; float64[..., 2 × dim].
+
+    >>> multiply(np.array([1.0, 2.0]), np.array([3.0, 4.0]))  # (1 + 2i)(3 + 4i) = −5 + 10i
+    array([-5., 10.])
+    """
+    (left_re, left_im), (right_re, right_im) = np.split(left, 2, axis=-1), np.split(right, 2, axis=-1)
+    if conjugate:
+        right_im = -right_im
+    real = left_re * right_re - left_im * right_im
+    imaginary = left_re * right_im + left_im * right_re
+    return np.concatenate([real, imaginary], axis=-1)
+
+
+def from_interleaved(array: FloatArray) -> FloatArray:
+    """Turn [re, im, re, im, …] rows into halves.
+
+    >>> from_interleaved(np.array([[1, 10, 2, 20]]))
+    array([[ 1,  2, 10, 20]])
+    """
+    return np.concatenate([array[:, 0::2], array[:, 1::2]], axis=1)

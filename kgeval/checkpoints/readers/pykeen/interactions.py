@@ -7,28 +7,19 @@ from collections.abc import Callable
 import numpy as np
 
 from kgeval.arrays import FloatArray
+from kgeval.checkpoints.readers.pykeen.distances import DISTANCES, norm_of, side_by_side
 from kgeval.checkpoints.readers.pykeen.modules import NoFormula, PyKEENModel
-from kgeval.checkpoints.readers.pykeen.pykeen_distances import DISTANCES, norm_of, side_by_side
-from kgeval.checkpoints.readers.pykeen.pykeen_networks import NETWORKS, affine
-from kgeval.checkpoints.shared.shapes import check_shape
+from kgeval.checkpoints.readers.pykeen.networks import NETWORKS, affine
+from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.errors import CheckpointError
-from kgeval.scorers.families.distances.boxe import BoxE
-from kgeval.scorers.families.distances.mure import MuRE
-from kgeval.scorers.families.distances.transf import TransF
-from kgeval.scorers.families.products.autosf import AutoSF
-from kgeval.scorers.families.products.clamped_distmult import ClampedDistMult
-from kgeval.scorers.families.products.complex import ComplEx
-from kgeval.scorers.families.products.cp import CP
-from kgeval.scorers.families.products.distma import DistMA
-from kgeval.scorers.families.products.distmult import DistMult
-from kgeval.scorers.families.products.hole import HolE
-from kgeval.scorers.families.products.multilinear_tucker import MultiLinearTucker
-from kgeval.scorers.families.products.quate import QuatE
-from kgeval.scorers.families.products.rescal import RESCAL
-from kgeval.scorers.families.products.simple import SimplE
-from kgeval.scorers.families.products.tucker import TuckER
+from kgeval.scorers.families.bilinear import CP, RESCAL, AutoSF, ClampedDistMult, DistMA, DistMult, HolE, SimplE
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.hypercomplex import QuatE
+from kgeval.scorers.families.regions import BoxE
+from kgeval.scorers.families.translations import MuRE, TransF
+from kgeval.scorers.families.tucker import MultiLinearTucker, TuckER
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.complex_halves import from_interleaved
+from kgeval.scorers.numerics.ordered import from_interleaved
 
 
 def family_of(parts: PyKEENModel, name: str) -> Family:

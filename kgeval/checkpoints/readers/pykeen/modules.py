@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.shared.shapes import check_shape
+from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError
 from kgeval.pickles.unpickle import StubObject
@@ -76,7 +76,7 @@ class Module:
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.shapes.check_shape` does.
+        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does.
 
         Raises
         ------

@@ -15,8 +15,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.accumulator import CountAccumulator
-from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import slices

@@ -17,20 +17,17 @@ import torch
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.errors import RunError
-from kgeval.ranking.kernels.accumulator import CountAccumulator
-from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
 from kgeval.ranking.kernels.device.device_selection import BlockSelection
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import describe, triton_runs
 from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
-from kgeval.ranking.kernels.device.tensor_counting import count_tensor
-from kgeval.ranking.kernels.device.tensor_selection import select_tensor
-from kgeval.ranking.kernels.precision import Precision
+from kgeval.ranking.kernels.device.tensor_scores import count_tensor, select_tensor
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import BLOCK
+from kgeval.ranking.plan import BLOCK, Precision
 from kgeval.scorers.numerics.similarity import PRODUCTS
 from kgeval.threads import slices
 
@@ -272,6 +269,6 @@ def comparison_of(device: Any) -> tuple[Callable[..., ScreenResult], float]:
     """Return the comparison for a device, and its bytes per pair: the fused one where Triton runs."""
     if not triton_runs(device):
         return compare, BYTES_PER_PAIR
-    from kgeval.ranking.kernels.device.fused_comparison import FUSED_BYTES_PER_PAIR, compare_fused
+    from kgeval.ranking.kernels.device.fused import FUSED_BYTES_PER_PAIR, compare_fused
 
     return compare_fused, FUSED_BYTES_PER_PAIR

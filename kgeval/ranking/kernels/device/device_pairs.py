@@ -59,7 +59,7 @@ def score_pairs(
 
 
 def _fused_similarities(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
-    from kgeval.ranking.kernels.device.fused_pairs import sum_pairs
+    from kgeval.ranking.kernels.device.fused import sum_pairs
 
     sums = sum_pairs(similarity, queries, entities, owners, candidates)
     if similarity == "l2":

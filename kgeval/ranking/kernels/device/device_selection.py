@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
+from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.device.band import CandidateSide, answer_side, candidate_side, unscaling
 from kgeval.ranking.kernels.device.device_counting import CANONICAL_NUMBERS
 from kgeval.ranking.kernels.device.device_pairs import Bounds, score_pairs

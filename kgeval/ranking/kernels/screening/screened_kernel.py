@@ -8,6 +8,7 @@ kernel, bit for bit, at the speed of a matrix product in low precision.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,22 +16,46 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.accumulator import CountAccumulator
-from kgeval.ranking.kernels.best_answers import BestAnswers
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
-from kgeval.ranking.kernels.precision import Precision
-from kgeval.ranking.kernels.screening import int8_products
-from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, count_rows
+from kgeval.ranking.kernels.screening import products as int8_products
+from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Chunk, count_rows, count_screened
 from kgeval.ranking.kernels.screening.distances import Float32Distances
-from kgeval.ranking.kernels.screening.int8_products import Int8Products
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
-from kgeval.ranking.kernels.screening.refinement import pairs_of
-from kgeval.ranking.kernels.screening.screened_counting import ScreenedCounting
+from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products, Int8Products
+from kgeval.ranking.kernels.screening.refinement import Pairs, pairs_of
 from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
 from kgeval.ranking.kernels.screening.screens import LARGEST, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.ranking.plan import BLOCK
-from kgeval.threads import parallel_for
+from kgeval.ranking.plan import BLOCK, Precision
+from kgeval.threads import parallel_for, slices
+
+
+class ScreenedCounting:
+    """Counts a chunk into an accumulator."""
+
+    def __init__(
+        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
+    ) -> None:
+        self._screen, self._counts = screen, accumulator.counts
+        limits = screen.limits(accumulator.thresholds, accumulator.task.queries.owners)
+        self._chunk = Chunk(first, screen.order, *limits)
+        self._pairs: Pairs = pairs_of(queries, entities)
+        self._answers: Any = answer_arrays(accumulator)
+        self.effort = np.zeros((len(queries.vectors), 2), np.int64)
+        """int64[query, 2], how many comparisons took a score in the precision of the entities, and a canonical one"""
+
+    def count(self, part: slice, block: int) -> float:
+        """Count for some queries, a block at a time; return the seconds of the quickest block."""
+        buffer = self._screen.buffer(min(block, part.stop - part.start))
+        quickest = np.inf
+        for place in slices(part.stop - part.start, block):
+            start = time.perf_counter()
+            rows = slice(part.start + place.start, part.start + place.stop)
+            statistics = self._screen.statistics(rows, buffer)
+            count_screened(rows.start, statistics, self._chunk, self._pairs, self._answers, self._counts, self.effort)
+            quickest = min(quickest, time.perf_counter() - start)
+        return quickest
+
 
 BLOCKS = 4
 """blocks that a thread takes at a time, with one buffer"""

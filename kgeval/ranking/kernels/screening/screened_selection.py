@@ -15,8 +15,8 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.best_answers import BestAnswers
 from kgeval.ranking.kernels.best_selection import best_arrays, bound_of_best, known_within, merge
+from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, split
 from kgeval.ranking.kernels.screening.refinement import Pairs, exact, pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, Screen

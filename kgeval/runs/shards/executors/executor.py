@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, get_args
+from itertools import groupby
+from operator import attrgetter
+from typing import Annotated, Literal, get_args
 
 from kgeval.discovery import subclasses
 from kgeval.ranking.model_ranking import ModelRanking
@@ -40,3 +42,24 @@ def executors() -> Mapping[str, type[Executor]]:
 
 ExecutorConfig = Annotated[Executor, ByKind(Executor, executors)]
 """Any executor: the type of the configuration's ``executor`` block."""
+
+
+class LocalExecutor(Executor):
+    """Ranks in this process, one shard after the other, each with all threads."""
+
+    kind: Literal["local"] = "local"
+    """in this process"""
+
+    def rank(
+        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
+    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+        """Rank one shard after the other."""
+        for _, of_side in groupby(shards, key=attrgetter("side")):
+            for shard in of_side:
+                yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))
+            ranking.facts.forget()
+
+    @property
+    def is_local(self) -> bool:
+        """It is."""
+        return True

@@ -9,8 +9,8 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
+from kgeval.scorers.family_bases import RelationalFamily
 from kgeval.scorers.numerics.similarity import Similarity
-from kgeval.scorers.relational import RelationalFamily
 
 
 @dataclass(frozen=True, eq=False)

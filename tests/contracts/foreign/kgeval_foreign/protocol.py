@@ -1,6 +1,6 @@
 """A protocol: raw, and every tie counts against the answer."""
 
-from kgeval.protocols.filters import NOTHING
+from kgeval.protocols.framework_metric import NOTHING
 from kgeval.protocols.protocol import Protocol
 
 CAUTIOUS = Protocol(

@@ -1,0 +1,139 @@
+"""Rare and doubled: entities that much of a graph hangs on, and labels that differ only by their form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.analysis.audits.finding import Finding, Found, Tally
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import starts_of_runs
+from kgeval.data.vocabulary import Vocabulary
+
+HUBS = 0.01
+"""the share of the entities that are hubs: of those that appear, rounded up"""
+
+FEW = 10
+"""the number of test triples from which on a relation has enough of them"""
+
+SHOWN = 10
+"""how many hubs are findings of their own"""
+
+
+def degrees_found(dataset: Dataset) -> Found:
+    """Find the triples at hubs and the greatest of these, entities that appear once, and rarely tested relations."""
+    degrees, rare = _degrees(dataset), _rarely_tested(dataset)
+    hubs = np.argsort(-degrees, kind="stable")[: math.ceil(HUBS * np.count_nonzero(degrees))]
+    triples = sum(len(part) for part in dataset.splits.values())
+    listed = [
+        Finding("triples at hubs", dataset.entities[hub], None, None, _triples_of(np.array([hub]), dataset), triples)
+        for hub in hubs[:SHOWN].tolist()
+    ]
+    tallies = [
+        Tally("triples at hubs", _triples_of(hubs, dataset), triples),
+        Tally("entities that appear once", int((degrees == 1).sum()), len(degrees)),
+    ]
+    if len(dataset.test):
+        tallies.append(Tally("relations with few test triples", len(rare), len(dataset.relations)))
+    return Found(tallies, [*listed, *rare])
+
+
+def _degrees(dataset: Dataset) -> IntArray:
+    """Count the places that each entity has in the triples of all splits: two of them in a loop; int64[entity]."""
+    size = len(dataset.entities)
+    degrees = np.zeros(size, np.int64)
+    for part in dataset.splits.values():
+        degrees += np.bincount(part.heads, minlength=size) + np.bincount(part.tails, minlength=size)
+    return degrees
+
+
+def _triples_of(entities: IntArray, dataset: Dataset) -> int:
+    """Count the triples of all splits that have one of some entities."""
+    there = np.zeros(len(dataset.entities), np.bool_)
+    there[entities] = True
+    return sum(int((there[part.heads] | there[part.tails]).sum()) for part in dataset.splits.values())
+
+
+def _rarely_tested(dataset: Dataset) -> list[Finding]:
+    """List the relations with fewer than ten test triples, the fewest first; none where there is no test split."""
+    if not len(dataset.test):
+        return []
+    tested = np.bincount(dataset.test.relations, minlength=len(dataset.relations))
+    order = np.argsort(tested, kind="stable")
+    return [
+        Finding(
+            "relations with few test triples", dataset.relations[row], None, "test", int(tested[row]), len(dataset.test)
+        )
+        for row in order[tested[order] < FEW].tolist()
+    ]
+
+
+WAYS_APART = ("Unicode form", "white space", "case")
+"""in the order in which they are set aside"""
+
+WHITE_SPACE = r"[\s\p{Z}\x{0B}\x{85}]+"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTwins:
+    r"""Groups of labels that are the same text once Unicode form, white space and case are set aside.
+
+    Examples
+    --------
+    >>> twins = LabelTwins.of(Vocabulary(["Zo\u00eb", "Rome", "Milan", "rome ", "Zoe\u0308"]))
+    >>> twins.ids, twins.starts, [WAYS_APART[way] for way in twins.ways]
+    (array([0, 4, 1, 3]), array([0, 2]), ['Unicode form', 'case'])
+    """
+
+    ids: IntArray
+    """int64[twin], group by group"""
+    starts: IntArray
+    """int64[group], where each group starts"""
+    ways: IntArray
+    """int64[group], the last of ``WAYS_APART`` that had to be set aside"""
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> LabelTwins:
+        """Set aside one way to differ after the other, and sort by what is left."""
+        codes = [_numbered(labels) for labels in _without_ways_apart(vocabulary.labels)]
+        last = codes[-1]
+        ids = np.flatnonzero(np.bincount(last)[last] > 1)
+        ids = ids[np.argsort(last[ids], kind="stable")]
+        starts = starts_of_runs(last[ids])
+        if not len(ids):
+            return cls(ids, starts, starts)
+        # A group is united from the first way on after which all of it is one text.
+        united = [np.maximum.reduceat(code[ids], starts) == np.minimum.reduceat(code[ids], starts) for code in codes]
+        return cls(ids, starts, np.argmax(united, axis=0))
+
+
+def twins_found(vocabulary: Vocabulary) -> Found:
+    """Count the labels that have a twin, and list each group of them by its first two, the largest first."""
+    kind, twins = f"{vocabulary.kind} label twins", LabelTwins.of(vocabulary)
+    sizes = np.diff(np.append(twins.starts, len(twins.ids)))
+    findings = []
+    for start, size, way in zip(twins.starts.tolist(), sizes.tolist(), twins.ways.tolist(), strict=True):
+        first, second = (vocabulary[index] for index in twins.ids[start : start + 2])
+        findings.append(Finding(kind, first, second, None, size, len(vocabulary), WAYS_APART[way]))
+    tallies = [Tally(kind, len(twins.ids), len(vocabulary))]
+    return Found(tallies, sorted(findings, key=lambda finding: -finding.count))
+
+
+def _without_ways_apart(labels: pa.Array) -> Iterator[pa.Array]:
+    """Yield the labels in one Unicode form, then with plain white space too, then in lower case too."""
+    labels = pc.utf8_normalize(labels, form="NFC")
+    yield labels
+    labels = pc.utf8_trim_whitespace(pc.replace_substring_regex(labels, WHITE_SPACE, " "))
+    yield labels
+    yield pc.utf8_normalize(pc.utf8_lower(labels), form="NFC")
+
+
+def _numbered(labels: pa.Array) -> IntArray:
+    """Number texts by their first occurrence; int64[label]."""
+    return np.asarray(pc.dictionary_encode(labels).indices).astype(np.int64)

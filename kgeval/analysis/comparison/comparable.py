@@ -1,0 +1,254 @@
+"""Comparability: what rank tables must share, so that their metrics compare, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.queries import starts_of_runs
+from kgeval.data.triples import TARGETS
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.provenance import ALIKE, UNKNOWN, Provenance
+from kgeval.ranking.rank_table import TIME, RankTable
+from kgeval.storage.parquet_tables import LABELS
+
+LARGEST_KEY = 2**62
+"""which a product of two numbers of values must stay under, or be renumbered"""
+
+
+@dataclass(frozen=True, eq=False)
+class SameRows:
+    """The rows that tables share, by head, relation, tail, time and side, in the order of these labels."""
+
+    rows: Mapping[str, IntArray]
+    """int64[row], into the table of each model"""
+    others: Mapping[str, int]
+    """how many rows of each model's table are not shared"""
+    triples: IntArray
+    """int64[row], the number of the row's triple; like all these numbers, a function of the labels alone"""
+    sides: IntArray
+    """int64[row], the place of the row's side in ``TARGETS``"""
+    relations: IntArray
+    anchors: IntArray
+    partners: IntArray
+    """int64[row], what a query names beside its anchor: its relation, or the tail where the relation is predicted"""
+    times: IntArray
+    """all 0 where facts have no times"""
+
+    def __len__(self) -> int:
+        return len(self.triples)
+
+    @property
+    def of_all(self) -> bool:
+        """Whether the tables share all of their rows."""
+        return not any(self.others.values())
+
+    def keys(self, unit: Unit) -> IntArray:
+        """Number the unit of each row; int64[row]."""
+        return self.relations if unit == "relation" else self._queries if unit == "query" else self.triples
+
+    @cached_property
+    def _queries(self) -> IntArray:
+        """Number the queries densely, in the order of their labels."""
+        (keys,) = _fold([self.sides], [self.partners], [self.anchors], [self.times])
+        return np.unique(keys, return_inverse=True)[1]
+
+    def mask(self, model: str) -> BoolArray:
+        """Which rows of a model's table are shared; bool[row]."""
+        kept = np.zeros(len(self) + self.others[model], np.bool_)
+        kept[self.rows[model]] = True
+        return kept
+
+
+def same_rows(tables: Mapping[str, RankTable]) -> SameRows:
+    """Find the rows that all tables share; a row that a table has several times is shared as often as all have it."""
+    several = list(tables.values())
+    heads, relations, tails = (_numbers(several, name) for name in ("head", "relation", "tail"))
+    sides = [np.select([table.column("side") == side for side in TARGETS], range(len(TARGETS))) for table in several]
+    times = _times(several)
+    triples = _fold(heads, relations, tails, times)
+    rows = _shared(_fold(triples, sides))
+    of_first = rows[0]
+    triple, side = triples[0][of_first], sides[0][of_first]
+    head, relation, tail = (numbers[0][of_first] for numbers in (heads, relations, tails))
+    starts = np.r_[np.zeros(min(len(triple), 1), np.int64), triple[1:] != triple[:-1]]
+    return SameRows(
+        rows=dict(zip(tables, rows, strict=True)),
+        others={model: len(table) - len(of_first) for model, table in tables.items()},
+        triples=np.cumsum(starts, dtype=np.int64),
+        sides=side,
+        relations=relation,
+        anchors=np.where(side == TARGETS.index("head"), tail, head),
+        partners=np.where(side == TARGETS.index("relation"), tail, relation),
+        times=times[0][of_first],
+    )
+
+
+def _shared(keys: Sequence[IntArray]) -> list[IntArray]:
+    """Find the rows of each table whose keys all tables have, in the order of the keys; int64[row] for each table."""
+    orders = [np.argsort(key, kind="stable") for key in keys]
+    ordered = [key[order] for key, order in zip(keys, orders, strict=True)]
+    repeats = [_repetitions(key) for key in ordered]
+    if any(repeat.any() for repeat in repeats):
+        ordered = _fold(ordered, repeats)
+    if all(np.array_equal(key, ordered[0]) for key in ordered[1:]):
+        return orders
+    shared = reduce(lambda left, right: np.intersect1d(left, right, assume_unique=True), ordered)
+    return [order[np.searchsorted(key, shared)] for key, order in zip(ordered, orders, strict=True)]
+
+
+def _repetitions(ordered: IntArray) -> IntArray:
+    """How often the key of each row stands before it; int64[row]."""
+    starts = starts_of_runs(ordered)
+    return np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+
+
+def _times(tables: Sequence[RankTable]) -> list[IntArray]:
+    """Number the times of the rows, alike in all tables; all 0 where a table has none, and rows are of any time."""
+    if any(table.times is None for table in tables):
+        return [np.zeros(len(table), np.int64) for table in tables]
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    labels = np.concatenate([table.column(TIME).astype(str) for table in tables])
+    return np.split(np.unique(labels, return_inverse=True)[1], ends)
+
+
+def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
+    """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
+    columns = [table.data.column(f"{name}_label") for table in tables]
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    if any(column.null_count for column in columns):
+        return np.split(numbered(np.concatenate([table.column(name) for table in tables]))[1], ends)
+    encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
+    chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
+    unified = chunks.unify_dictionaries()
+    labels = unified.chunk(0).dictionary if unified.num_chunks else pa.array([], pa.string())
+    places = np.empty(len(labels), np.int64)
+    places[pc.sort_indices(labels).to_numpy()] = np.arange(len(labels))
+    codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
+    return np.split(codes, ends)
+
+
+def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
+    """Make one number of several of each row, in the order of the first, then the second, …, alike in all tables."""
+    folded = [key.astype(np.int64) for key in columns[0]]
+    for column in columns[1:]:
+        size, most = (1 + max((int(key.max(initial=0)) for key in keys), default=0) for keys in (column, folded))
+        if size * most > LARGEST_KEY:
+            ends = np.cumsum([len(key) for key in folded])[:-1]
+            folded = np.split(np.unique(np.concatenate(folded), return_inverse=True)[1], ends)
+        folded = [key * size + further for key, further in zip(folded, column, strict=True)]
+    return folded
+
+
+TRIPLES = "triples"
+"""what else ranks must share: the triples and sides that were ranked"""
+
+
+def differing_fields(
+    tables: Mapping[str, RankTable], same: SameRows, provenances: Mapping[str, Provenance], allow: Collection[str]
+) -> dict[str, str]:
+    """Say in what the ranks of models differ that is allowed.
+
+    Raises
+    ------
+    MetricError
+        if they differ in anything else
+    """
+    differences = _differences(provenances)
+    if not differences.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
+        differences = {**_other_ranks(tables, same), **differences}
+    if refused := [field for field in differences if field not in allow]:
+        listed = "\n".join(f"{field}: {differences[field]}" for field in refused)
+        raise MetricError(
+            f"these ranks do not compare.\n{listed}\nRank them alike, or allow it by allow={refused} "
+            f"(--allow {','.join(refused)})."
+        )
+    return differences
+
+
+def allowed_fields(allow: object) -> list[str]:
+    """Read in what ranks may differ.
+
+    Raises
+    ------
+    MetricError
+        if they cannot differ in it
+    """
+    named = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
+    for name in named:
+        if name not in (*ALIKE, TRIPLES):
+            raise MetricError(f"allow: ranks do not differ in {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
+    return [str(name) for name in named]
+
+
+def _differences(provenances: Mapping[str, Provenance]) -> dict[str, str]:
+    """Say in which fields ranks differ, and which models have which value; an unknown value differs from none."""
+    found = {}
+    for field in ALIKE:
+        whose: dict[str, list[str]] = {}
+        for model, provenance in provenances.items():
+            value = _value(provenance, field)
+            same = (other for other in whose if field == "dataset" and _bare(other) == _bare(value))
+            if value != UNKNOWN:
+                whose.setdefault(next(same, value), []).append(model)
+        if len(whose) > 1:
+            found[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
+    return found
+
+
+def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, str]:
+    """Say which models ranked other triples and sides or, if their candidates are unknown, other numbers of them."""
+    (first, table), *others = tables.items()
+    if not same.of_all:
+        counts = ", ".join(f"{count:,} of {len(tables[model]):,} in {model}" for model, count in same.others.items())
+        samples = "".join(f"; {note}" for note in notes_on_samples(tables))
+        return {
+            TRIPLES: f"the models do not rank the same triples and sides; rows that are not in all: {counts}{samples}"
+        }
+    if any(table.candidates == UNKNOWN for table in tables.values()):
+        expected = table.column("candidates")[same.rows[first]]
+        unlike = [
+            model
+            for model, other in others
+            if not np.array_equal(other.column("candidates")[same.rows[model]], expected)
+        ]
+        if unlike:
+            return {"candidates": f"{', '.join(unlike)} and {first} have other numbers of them"}
+    return {}
+
+
+def _value(provenance: Provenance, field: str) -> str:
+    value = getattr(provenance, field)
+    if field != "filter":
+        return str(value)
+    return UNKNOWN if value is None else ", ".join(value) or "none"
+
+
+def _bare(dataset: str) -> str:
+    """A dataset's name without case and punctuation: PyKEEN has FB15k237, and takes it by fb15k-237."""
+    return "".join(filter(str.isalnum, dataset)).lower()
+
+
+def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
+    """Say which ranks are samples."""
+    for model, table in tables.items():
+        if table.sampling is not None:
+            yield f"{model} is {table.sampling}"
+
+
+def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
+    """Say which fields of the provenances are unknown, and of which models."""
+    models: dict[str, list[str]] = {}
+    for model, provenance in provenances.items():
+        if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
+            models.setdefault(unknown, []).append(model)
+    for fields, names in models.items():
+        yield f"the ranks of {', '.join(names)} do not tell their {fields}: they may be of others."

@@ -1,1 +1,0 @@
-"""Comparisons as tables for papers and for other programs, one format a file."""

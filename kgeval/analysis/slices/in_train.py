@@ -1,0 +1,186 @@
+"""Slices by what train says of a row: how often it names its parts, whether it has them, whether it gives it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kgeval.analysis.audits.related import WAYS, RelatedRelations, leaks_of
+from kgeval.analysis.slices.occurrences import count_answers, count_queries, degrees
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.leaks import INVERSE_SHARE
+from kgeval.data.triples import TripleIndex
+from kgeval.errors import DatasetError
+
+QUANTILES = (0.25, 0.5, 0.75, 1)
+"""where counts above 0 are divided: into quarters of the split"""
+
+
+def quantile_bins(counts: IntArray, of_split: IntArray) -> Categories:
+    """Divide counts at the quartiles of the counts above 0 of the whole split; 0 is a bin of its own.
+
+    Where many counts are equal, fewer than four bins are left.
+
+    >>> quantile_bins(np.array([0, 1, 7]), np.array([0, 1, 1, 2, 3, 5, 8, 9, 9]))
+    Categories(codes=array([0, 1, 3]), names=('0', '1', '2–3', '4–8', '9'))
+    """
+    positive = of_split[of_split > 0]
+    if not len(positive):
+        return limited_bins(counts, [0])
+    limits = np.unique(np.quantile(positive, QUANTILES, method="inverted_cdf")).astype(int).tolist()
+    return limited_bins(counts, [0, *limits], least=int(positive.min()))
+
+
+def limited_bins(counts: IntArray, limits: Sequence[int], *, least: int = 1) -> Categories:
+    """Divide counts at limits, each of which is the last of its bin; the first limit is 0, and no count is beyond all.
+
+    >>> limited_bins(np.array([0, 4, 10]), [0, 1, 10]).names
+    ('0', '1', '2–10')
+    """
+    firsts = [0, least, *(limit + 1 for limit in limits[1:])]
+    names = [str(last) if first == last else f"{first}–{last}" for first, last in zip(firsts, limits, strict=False)]
+    return Categories(np.searchsorted(limits, counts), tuple(names))
+
+
+BINS = "in bins at the quartiles of all rows of the evaluated split that have any; 0 apart"
+
+
+def _answer_degree(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
+    return degrees(dataset.train, len(dataset.entities))[rows.answers]
+
+
+def _anchor_degree(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
+    return degrees(dataset.train, len(dataset.entities))[rows.anchors]
+
+
+def _relation_frequency(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
+    return np.bincount(dataset.train.relations, minlength=len(dataset.relations))[rows.relations]
+
+
+def _in_quarters(
+    name: str,
+    title: str,
+    counted: str,
+    count: Callable[[EvaluatedRows, Dataset], IntArray],
+    *,
+    of_triples: bool = False,
+) -> Slice:
+    return Slice(
+        name=name,
+        title=title,
+        rule=f"{counted}, {BINS}",
+        source="kgeval",
+        assign=lambda rows, dataset: quantile_bins(count(rows, dataset), count(rows.of_whole_split(), dataset)),
+        of_triples=of_triples,
+    )
+
+
+ANSWER_DEGREE = _in_quarters(
+    "answer-degree",
+    "the degree of the answer",
+    "how many train triples name the answer, on either side",
+    _answer_degree,
+)
+
+ANCHOR_DEGREE = _in_quarters(
+    "anchor-degree",
+    "the degree of the anchor",
+    "how many train triples name the anchor, on either side",
+    _anchor_degree,
+)
+
+ANSWER_POPULARITY = _in_quarters(
+    "answer-popularity",
+    "how popular the answer is in its relation and side",
+    "how many train triples have the answer on that side of that relation",
+    lambda rows, dataset: count_answers(rows, dataset.train),
+)
+
+RELATION_FREQUENCY = _in_quarters(
+    "relation-frequency",
+    "how frequent the relation is",
+    "how many train triples the relation has",
+    _relation_frequency,
+    of_triples=True,
+)
+
+
+NAMES = ("answer, anchor, pair", "answer, anchor", "answer", "anchor, pair", "anchor", "none")
+"""what train names; the pair of anchor and relation is there only if the anchor is"""
+
+
+def _assign_seen(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    there = degrees(dataset.train, len(dataset.entities)) > 0
+    pair = count_queries(rows, dataset.train) > 0
+    codes = 3 * ~there[rows.answers] + np.where(pair, 0, np.where(there[rows.anchors], 1, 2))
+    return Categories(codes, NAMES)
+
+
+SEEN = Slice(
+    name="seen",
+    title="what train names: the answer, the anchor, the anchor with the relation",
+    rule="those of the three that train names: the answer and the anchor in any triple, and the pair (h, r) or (r, t) "
+    "that is the query; none where train names none of them",
+    source="kgeval",
+    assign=_assign_seen,
+)
+
+
+def _assign_seen_time(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    return Categories.of_flag(np.isin(np.asarray(rows.triples.contexts), np.asarray(dataset.train.contexts)))
+
+
+SEEN_TIME = Slice(
+    name="seen-time",
+    title="whether train has facts of the row's time",
+    rule="of temporal graphs: yes if a train triple has the time of the row, no if the model extrapolates to it",
+    source="kgeval",
+    assign=_assign_seen_time,
+    needs_times=True,
+    of_triples=True,
+)
+
+
+LIMITS = (0, 1, 10, 100, 1000)
+"""the last number of each bin but one, in which all greater ones are"""
+
+
+def _assign_train_answers(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    others = count_queries(rows, dataset.train) - TripleIndex.of(dataset.train).contains(rows.triples)
+    codes, names = limited_bins(others, LIMITS)
+    return Categories(codes, (*names, f"over {LIMITS[-1]}"))
+
+
+KNOWN_ANSWERS = Slice(
+    name="known-answers",
+    title="how many other answers of the query train has",
+    rule="the entities beside the answer that complete (h, r, ?) or (?, r, t) to a train triple: 0, 1, 2–10, 11–100, "
+    "101–1000, over 1000",
+    source="kgeval",
+    assign=_assign_train_answers,
+)
+
+
+def _assign_leak(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+    related = RelatedRelations.of(dataset, INVERSE_SHARE)
+    if related.unknown:
+        raise DatasetError(f"slice 'leak': {related.unknown} Leave it out.")
+    leaks = leaks_of(related, rows.triples)
+    ways = np.stack([leaks[way] for way in WAYS])
+    # Of several ways the plainest names the leak, which argmax finds first.
+    return Categories(np.where(ways.any(axis=0), 1 + ways.argmax(axis=0), 0), ("none", *WAYS))
+
+
+LEAK = Slice(
+    name="leak",
+    title="train gives the triple away, and how: the rows of none are clean",
+    rule="the first that holds: repeated, train has (h, r, t); reverse, it has (t, r', h), where r' is a reverse "
+    "duplicate of r, or r itself and symmetric; duplicate, it has (h, r', t), where r' is a near-duplicate of r; "
+    "inverse, it has (t, r', h), where r and r' are partners of an inverse rule; as kgeval audit finds them at 80%",
+    source="Akrami et al., 2020; Dettmers et al., 2018",
+    assign=_assign_leak,
+    of_triples=True,
+)

@@ -1,0 +1,138 @@
+"""Baselines of labelled triples: rules that score triples, beside every model of a classification."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kgeval.arrays import Float64Array
+from kgeval.baselines.baseline import Baseline, Task, baselines
+from kgeval.data.dataset import Dataset
+from kgeval.data.labelled_triples import LabelledTriples, reverse
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
+from kgeval.errors import DatasetError
+
+TripleRule = Callable[[Triples], Float64Array]
+"""triples -> their scores, float64[triple]"""
+
+
+class LabelBaseline(Baseline):
+    """A baseline that scores triples, not the answers of queries."""
+
+    threshold: ClassVar[float | None] = None
+    """the score from which on it calls a triple true; by default each relation's best of validation"""
+
+    @abstractmethod
+    def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
+        """Return the rule, which may look at train and at the labelled triples of validation."""
+
+
+def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
+    """List the baselines of a task on labelled triples.
+
+    >>> [it.baseline for it in label_baselines("classification")]
+    ['relation majority', 'tail frequency']
+    """
+    found = [kind() for kind in baselines().values() if issubclass(kind, LabelBaseline) and task in kind.tasks]
+    return tuple(found)
+
+
+class RelationMajority(LabelBaseline):
+    """All triples of a relation have one score: the share of true ones in validation, true from one half on."""
+
+    title: ClassVar[str] = "the relation's share of true triples"
+    rule: ClassVar[str] = "share of true triples of the relation in validation; true from 1/2 on"
+    source: ClassVar[str] = "Safavi and Koutra, 2020"
+    tasks: ClassVar[tuple[Task, ...]] = ("classification",)
+    threshold: ClassVar[float | None] = 0.5
+
+    baseline: Literal["relation majority"] = "relation majority"
+    """the majority of the relation's validation triples"""
+
+    def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
+        """Take the share of true triples of each relation; of all of them, where a relation has none."""
+        relations = valid.triples.relations
+        size = len(dataset.relations)
+        totals = np.bincount(relations, minlength=size)
+        true = np.bincount(relations, valid.labels, minlength=size)
+        everywhere = float(valid.labels.mean())
+        shares = np.divide(true, totals, out=np.full(size, everywhere), where=totals > 0)
+        return lambda triples: shares[triples.relations]
+
+
+class TailFrequency(LabelBaseline):
+    """The count of ``popularity`` for the tail, whichever side a triple is scored on."""
+
+    title: ClassVar[str] = "how often train has relation and tail"
+    rule: ClassVar[str] = "count of train triples with this relation and tail"
+    source: ClassVar[str] = "Safavi and Koutra, 2020"
+    tasks: ClassVar[tuple[Task, ...]] = ("classification",)
+
+    baseline: Literal["tail frequency"] = "tail frequency"
+    """counts of tails by relation"""
+
+    def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
+        """Count the heads of each relation and tail."""
+        seen = Queries.of(dataset.split("train"), "head")
+        size = len(dataset.entities)
+        keys = seen.relations * size + seen.anchors  # ascending: queries come in (relation, anchor) order
+        counts = np.diff(seen.offsets)
+
+        def count(triples: Triples) -> Float64Array:
+            wanted = triples.relations * size + triples.tails
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            return np.where(keys[place] == wanted, counts[place], 0).astype(np.float64)
+
+        return count
+
+
+class SameOrReversed(LabelBaseline):
+    """The largest confidence of the same or the reversed train triple, else the mean of the relation in train."""
+
+    title: ClassVar[str] = "the same or the reversed fact of train"
+    rule: ClassVar[str] = "largest confidence of (h, r, t) and (t, r, h) in train, else the relation's mean"
+    source: ClassVar[str] = "kgeval"
+    tasks: ClassVar[tuple[Task, ...]] = ("confidences",)
+
+    baseline: Literal["same or reversed"] = "same or reversed"
+    """confidences of train, either way round"""
+
+    def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
+        """Collect the confidences of train.
+
+        Raises
+        ------
+        DatasetError
+            if the graph is not weighted
+        """
+        train = confidences_of_train(dataset)
+        size = len(dataset.relations)
+        totals = np.bincount(train.triples.relations, minlength=size)
+        sums = np.bincount(train.triples.relations, train.labels, minlength=size)
+        means = np.divide(sums, totals, out=np.full(size, float(train.labels.mean())), where=totals > 0)
+        both = LabelledTriples(
+            Triples(np.concatenate([train.triples.ids, reverse(train.triples).ids])), np.tile(train.labels, 2)
+        ).largest()
+
+        def look_up(triples: Triples) -> Float64Array:
+            found = both.of(triples)
+            return np.where(np.isnan(found), means[triples.relations], found)
+
+        return look_up
+
+
+def confidences_of_train(dataset: Dataset) -> LabelledTriples:
+    """Return the train triples of a weighted graph.
+
+    Raises
+    ------
+    DatasetError
+        if the graph is not weighted
+    """
+    if "train" not in dataset.confidences:
+        raise DatasetError(f"dataset {dataset.name} has no confidences: its files have no fourth column.")
+    return dataset.confidences["train"]

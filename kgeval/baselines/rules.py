@@ -1,0 +1,187 @@
+"""Rules that rank: by chance, by popularity, by type, and by symmetric and inverse relations."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from kgeval.arrays import Float64Array
+from kgeval.baselines.baseline import Baseline
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.known import KnownAnswers
+from kgeval.data.labelled_triples import reverse
+from kgeval.data.queries import Queries
+from kgeval.data.relation_overlaps import PairedFacts
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.type_constraints import observed_types
+from kgeval.errors import DatasetError
+from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
+
+
+class RandomBaseline(Baseline):
+    """All candidates tie: under ``expected``, each metric is that of a random order, without a seed.
+
+    Examples
+    --------
+    The expected reciprocal rank among N candidates is (1 + 1/2 + … + 1/N) / N.
+
+    >>> from kgeval import evaluate, load_dataset, summarize
+    >>> table = evaluate(Baseline("random"), load_dataset("nations"))
+    >>> sizes = table.column("candidates")
+    >>> bool((table.column("tied") == sizes - 1).all())
+    True
+    >>> found = summarize(table, ["mrr"], ties="expected")["mrr"]
+    >>> round(found, 12) == round(float(np.mean([sum(1 / np.arange(1, n + 1)) / n for n in sizes])), 12)
+    True
+    """
+
+    title: ClassVar[str] = "nothing"
+    rule: ClassVar[str] = "0 for every entity"
+    source: ClassVar[str] = "Hoyt et al., 2022"
+    learns_from: ClassVar[tuple[Split, ...]] = ()
+
+    baseline: Literal["random"] = "random"
+    """a random order of the candidates"""
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        """Learn nothing."""
+
+        def listed(queries: Queries) -> SparseScores:
+            return SparseScores(Rows.of([[]]), np.empty(0), of_query=np.zeros(len(queries), np.int64))
+
+        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+
+
+class PopularityBaseline(Baseline):
+    """The entities that the relation takes most often on the predicted side come first.
+
+    Examples
+    --------
+    >>> from kgeval import Dataset, Triples, Vocabulary
+    >>> train, test = Triples.of([(0, 0, 1), (2, 0, 1), (1, 0, 2)]), Triples.of([(1, 0, 1)])
+    >>> names = {"entities": Vocabulary(["a", "b", "c"]), "relations": Vocabulary(["likes"], "relation")}
+    >>> fitted = Baseline("popularity").fit(Dataset.build("d", {"train": train, "test": test}, **names))
+    >>> fitted.scores(Queries.of(test, "tail"), np.arange(3))
+    array([[0., 2., 1.]])
+    """
+
+    title: ClassVar[str] = "how often train has it"
+    rule: ClassVar[str] = "count of the answer in this relation and side of train"
+    source: ClassVar[str] = "Safavi and Koutra, 2020"
+
+    baseline: Literal["popularity"] = "popularity"
+    """counts of answers, by relation and side"""
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        """Count the train triples of each relation, side and entity."""
+        counts = {side: _counts(dataset, side) for side in SIDES}
+
+        def listed(queries: Queries) -> SparseScores:
+            return SparseScores(*counts[queries.side], of_query=queries.relations)
+
+        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+
+
+def _counts(dataset: Dataset, side: Side) -> tuple[Rows, Float64Array]:
+    """Count the entities of each relation on one side: a row a relation."""
+    size = len(dataset.entities)
+    _, relations, answers = dataset.train.queries_of_side(side)
+    keys, counts = np.unique(relations * size + answers, return_counts=True)
+    rows = Rows.sized(np.bincount(keys // size, minlength=len(dataset.relations)), keys % size)
+    return rows, counts.astype(np.float64)
+
+
+class TypesBaseline(Baseline):
+    """The entities that the relation ever takes on the predicted side come first, all alike."""
+
+    title: ClassVar[str] = "whether train has it"
+    rule: ClassVar[str] = "1 for entities in this relation and side of train, else 0"
+    source: ClassVar[str] = "Krompaß et al., 2015"
+
+    baseline: Literal["types"] = "types"
+    """entities of the relation's type, as train shows it"""
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        """Collect the entities of each relation and side."""
+        types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
+
+        def listed(queries: Queries) -> SparseScores:
+            rows = types[queries.side]
+            return SparseScores(rows, np.ones(len(rows.ids)), of_query=queries.relations)
+
+        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+
+
+def scorer_of_implied(implied: Triples, dataset: Dataset) -> SparseScorer:
+    """Make a scorer that lists, for each query, the answers that complete it to an implied triple."""
+    answers = {side: KnownAnswers.of([implied], side) for side in SIDES}
+
+    def listed(queries: Queries) -> SparseScores:
+        rows = answers[queries.side].rows(queries)
+        return SparseScores(rows, np.ones(len(rows.ids)), of_query=np.arange(len(queries)))
+
+    return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+
+
+class SymmetricBaseline(Baseline):
+    """An answer comes first if train has the triple turned round, (t, r, h), whatever its relation is like."""
+
+    title: ClassVar[str] = "the triple turned round in train"
+    rule: ClassVar[str] = "1 if (t, r, h) is in train, else 0"
+    source: ClassVar[str] = "Akrami et al., 2020"
+
+    baseline: Literal["symmetric"] = "symmetric"
+    """every relation is taken to be symmetric"""
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        """Turn all train triples round."""
+        return scorer_of_implied(reverse(dataset.train), dataset)
+
+
+class InverseBaseline(Baseline):
+    """An answer comes first if train has the pair turned round, (t, r2, h), under a partner r2 of the relation.
+
+    r1 and r2 are partners if the reverse of at least ``threshold`` of the train pairs of either is among those of the
+    other. A relation may be its own partner, as symmetric ones are. Dettmers et al. take .99, less the share of
+    validation and test in the dataset.
+
+    Examples
+    --------
+    >>> from kgeval import Dataset, evaluate
+    >>> train = [("Ada", "parent", "Bob"), ("Bob", "child", "Ada"), ("Eva", "parent", "Dan"), ("Zoe", "likes", "Dan")]
+    >>> data = Dataset.from_labels(train=train, test=[("Dan", "child", "Eva")])
+    >>> table = evaluate(Baseline("inverse"), data, sides="tail")
+    >>> table.column("greater"), table.column("tied"), table.column("candidates")
+    (array([0]), array([0]), array([5]))
+    """
+
+    title: ClassVar[str] = "the pair turned round in train, under a partner relation"
+    rule: ClassVar[str] = "1 if (t, r2, h) is in train for a partner r2, else 0"
+    source: ClassVar[str] = "Dettmers et al., 2018, section 5"
+
+    baseline: Literal["inverse"] = "inverse"
+    """rules r1(h, t) ⇒ r2(t, h), found in train"""
+    threshold: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """the share of one relation's pairs that the other has turned round, from which on they are partners"""
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        """Find the partners, and the triples that their train triples imply.
+
+        Raises
+        ------
+        DatasetError
+            if there are too many pairs of relations to compare
+        """
+        train = dataset.train
+        facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
+        overlaps = None if facts is None else facts.turned(least=self.threshold)
+        if overlaps is None:
+            raise DatasetError(
+                f"dataset {dataset.name} has too many pairs of relations to find inverse ones among them."
+            )
+        partners = overlaps.partners(train.relations)
+        heads, _, tails = train.ids[partners.owners].T
+        return scorer_of_implied(Triples(np.stack([tails, partners.ids, heads], axis=1)), dataset)

@@ -1,0 +1,221 @@
+"""AmpliGraph's models: version 2's SavedModel with a pickle of labels, and version 1's one pickle.
+
+AmpliGraph compares scores in thousandths; here they are compared as they are.
+
+Its own evaluation, which is not that of AmpliGraph 2, is the protocol ``ampligraph1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.tensor_bundle import keras_settings, read_bundle
+from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.locate import (
+    CheckpointLabels,
+    contains_file,
+    find_checkpoint_file,
+    find_checkpoint_folder,
+    find_labels,
+)
+from kgeval.checkpoints.shared.tensors import names_in
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_pickle
+from kgeval.scorers.families.bilinear import DistMult
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.rotations import RotatE
+from kgeval.scorers.families.translations import TransE
+from kgeval.scorers.family import Family
+
+KERAS = "keras_metadata.pb"
+VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+@dataclass(frozen=True)
+class AmpliGraphModel:
+    """What a model family is made of."""
+
+    entity: FloatArray
+    relation: FloatArray
+    settings: dict[str, Any]
+
+    @property
+    def k(self) -> int:
+        """How many dimensions the model has, complex ones where it is complex."""
+        k = self.settings.get("k")
+        if not isinstance(k, int) or isinstance(k, bool) or k <= 0:
+            raise CheckpointError(f"{KERAS}: k is {k!r}; expected a positive number.")
+        return k
+
+
+def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
+    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files.
+
+    Raises
+    ------
+    CheckpointError
+        if a file is missing or damaged, or if kgeval has no family for the model
+    """
+    folder = _folder(path)
+    if folder is None:
+        raise CheckpointError(f"{str(path)!r}: holds no model that AmpliGraph 2 saved.")
+    settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
+    name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
+    try:
+        entity = check_shape("entities", tensors[VARIABLE.format(0)], None, None)
+        relation = check_shape("relations", tensors[VARIABLE.format(1)], None, entity.shape[1])
+    except KeyError as error:
+        raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
+    except CheckpointError as error:
+        raise CheckpointError(f"{folder / 'variables'}: {error}") from error
+    family = MODELS[name](AmpliGraphModel(entity, relation, settings))
+    options.record_origins(family, "AmpliGraph")
+    pickles = sorted(folder.glob("*_metadata.ampkl"))
+    found = find_labels(folder, options)
+    if found.entities is None and pickles:
+        found = _pickled_labels(pickles[0])
+    return Checkpoint(
+        family,
+        "ampligraph",
+        (folder / KERAS, *sorted((folder / "variables").iterdir()), *found.files),
+        found.entities,
+        found.relations,
+        options.origins,
+        name=name,
+        numbering="files",
+    )
+
+
+def _rotate(parts: AmpliGraphModel) -> Family:
+    """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
+    size = parts.settings.get("max_rel_size")
+    if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
+        raise CheckpointError(f"{KERAS}: max_rel_size is {size!r}, so that phases have no unit.")
+    extent = np.sqrt(6 / (2 * parts.k * size))
+    return RotatE(parts.entity, np.asarray(parts.relation[:, : parts.k], np.float64) / (extent / np.pi), 1)
+
+
+MODELS: dict[str, Callable[[AmpliGraphModel], Family]] = {
+    "TransE": lambda parts: TransE(parts.entity, parts.relation, 1),
+    "DistMult": lambda parts: DistMult(parts.entity, parts.relation),
+    "ComplEx": lambda parts: ComplEx(parts.entity, parts.relation),
+    # In the frequency domain: 2/k times ComplEx.
+    "HolE": lambda parts: ComplEx(parts.entity, np.asarray(parts.relation, np.float64) * (2 / parts.k)),
+    "RotatE": _rotate,
+}
+
+
+def _pickled_labels(file: Path) -> CheckpointLabels:
+    """Read the labels that are in the pickle itself."""
+    content = read_pickle(file)
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
+    entities, relations = (_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations"))
+    return CheckpointLabels(entities, relations, (file,))
+
+
+def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
+    if not isinstance(named, dict):
+        raise CheckpointError(
+            f"{file}: its {kind} are not in it, but in a database of AmpliGraph's. Write entities.tsv and "
+            "relations.tsv (id<TAB>label) from it, and name their folder with the option labels."
+        )
+    try:
+        ordered = [named[row] for row in range(len(named))]
+    except KeyError as error:
+        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(named) - 1}.") from error
+    if not all(isinstance(label, str) for label in ordered):
+        raise CheckpointError(f"{file}: its {kind} are not all text.")
+    return Vocabulary(ordered, "entity" if kind == "entities" else "relation")
+
+
+def _folder(path: Path) -> Path | None:
+    return find_checkpoint_folder(path, lambda folder: (folder / KERAS).is_file() and (folder / "variables").is_dir())
+
+
+AMPLIGRAPH2 = Reader(
+    name="ampligraph",
+    summary="a folder that AmpliGraph 2 saved (saved_model.pb, keras_metadata.pb, variables, *_metadata.ampkl)",
+    recognises=lambda path: _folder(path) is not None,
+    read=read_ampligraph2,
+    known_by=(frozenset({KERAS, "variables"}),),
+)
+
+
+NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "model_params"})
+
+LABELS = (str, int)
+"""types of labels: those of a graph whose triples were an array of numbers are numbers"""
+
+NORM = 1
+"""the p of TransE's distance where its hyperparameters do not say it"""
+
+MODELS1: dict[str, Callable[[Any, Any, Any], Family]] = {
+    "TransE": TransE,
+    "DistMult": lambda entity, relation, _: DistMult(entity, relation),
+    "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
+    # In the frequency domain: 2/k times ComplEx.
+    "HolE": lambda entity, relation, _: ComplEx(entity, np.asarray(relation, np.float64) * (4 / relation.shape[1])),
+}
+
+
+def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
+    """Read a model; its name, the norm of a TransE and the labels are in the file.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged, or if kgeval has no family for the model
+    """
+    file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
+    content = read_pickle(file)
+    if not isinstance(content, dict) or not content.keys() >= NAMES:
+        raise CheckpointError(f"{file}: holds no model of AmpliGraph 1: it has no {' or '.join(sorted(NAMES))}.")
+    name = options.require("model", content["class_name"], file.name, list(MODELS1))
+    norm = options.require("norm", _norm(content["hyperparams"]), file.name, [1, 2]) if name == "TransE" else None
+    try:
+        entity, relation = content["model_params"]
+        entity = check_shape("entities", entity, None, None)
+        relation = check_shape("relations", relation, None, entity.shape[1])
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"{file}: its model_params are not the tables of entities and of relations.") from error
+    family = MODELS1[name](entity, relation, norm)
+    entities = _vocabulary1(file, content["ent_to_idx"], "entity")
+    relations = _vocabulary1(file, content["rel_to_idx"], "relation")
+    return Checkpoint(family, "ampligraph-1", (file,), entities, relations, options.origins, name=name)
+
+
+def _norm(settings: Any) -> Any:
+    further = settings.get("embedding_model_params") if isinstance(settings, dict) else None
+    return further.get("norm", NORM) if isinstance(further, dict) else NORM
+
+
+def _vocabulary1(file: Path, ids: Any, kind: str) -> Vocabulary:
+    typed = isinstance(ids, dict) and all(type(row) is int and type(label) in LABELS for label, row in ids.items())
+    if not typed or sorted(ids.values()) != list(range(len(ids))):
+        raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on of labels.")
+    return Vocabulary(map(str, sorted(ids, key=ids.__getitem__)), kind)
+
+
+def _fits(file: Path) -> bool:
+    return file.suffix in {".pkl", ".pickle"} and names_in(file) >= NAMES
+
+
+AMPLIGRAPH1 = Reader(
+    name="ampligraph-1",
+    summary="a model that AmpliGraph 1 saved (.pkl); its own evaluation is the protocol ampligraph1",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read_ampligraph1,
+)

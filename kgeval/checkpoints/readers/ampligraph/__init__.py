@@ -1,1 +1,0 @@
-"""AmpliGraph 2: the folder that it saves, with TensorFlow's table of tensors."""

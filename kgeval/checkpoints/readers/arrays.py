@@ -1,0 +1,230 @@
+"""Stored arrays: finished scores, and the vectors of dual encoders, one row for the query of each triple."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import FloatArray, IntArray
+from kgeval.checkpoints.checkpoint import ModelWithoutFormula
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.prediction_file import needed_dataset
+from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
+from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table, is_table, mapped_array, table_file
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.text import read_columns
+from kgeval.data.io.triple_files import read_triples
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, InputError, UsageError
+from kgeval.scorers.adapters.array_scorers import ScoreTable, TripleArrays
+from kgeval.scorers.adapters.dual_encoder import DualEncoder
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ArrayModel(ModelWithoutFormula):
+    """A scorer of arrays that were made for the queries of some triples."""
+
+    model: TripleArrays  # type: ignore[assignment]
+
+    @property
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """The vectors of an encoder; finished scores may be infinite, and are checked where they are used."""
+        if not isinstance(self.model, DualEncoder):
+            return {}
+        return {"entity": self.model.vectors} | {side: self.model.array_of(side) for side in self.model.sides}
+
+    def describe(self) -> dict[str, Any]:
+        """Tell what it is: what ``kgeval inspect`` shows."""
+        shapes = {side: list(self.model.array_of(side).shape) for side in self.model.sides}
+        return {**super().describe(), "origins": dict(self.origins), "rows": shapes}
+
+
+ENTITIES, QUERIES = "entities.txt", "queries.tsv"
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTriples:
+    """The triples, in ids of the model's entities and of the dataset's relations, and the labels of these."""
+
+    triples: Triples
+    entities: Vocabulary | None
+    """None where nothing labels the model's entities"""
+    relations: Vocabulary
+    files: tuple[Path, ...]
+    """those that were read"""
+    source: str
+    """where the triples come from"""
+
+    def refuse_other_rows(self, file: Path, rows: int) -> None:
+        """Refuse an array that does not have one row for each triple.
+
+        Raises
+        ------
+        CheckpointError
+            with both numbers
+        """
+        if rows != len(self.triples):
+            raise CheckpointError(
+                f"{file}: {rows} rows, and {self.source} has {len(self.triples)} triples. Name the split with the "
+                f"option split=, or put the triples of the rows beside it in {QUERIES} (head<TAB>relation<TAB>tail)."
+            )
+
+
+def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
+    """Find the triples of a folder's arrays, and the labels of its entities.
+
+    The entities are labelled in ``entities.txt``, a label a line, or as checkpoints are, in the folder or in that of
+    the option ``labels``; without labels their ids are
+    taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
+    names, by default test, in its order.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset is not known, or a file is malformed
+    """
+    dataset = needed_dataset(folder, options, "its arrays do not name the queries")
+    entities, label_files = _entities(folder, options)
+    split = options.resolve("split", None, "")
+    queries = folder / QUERIES
+    if queries.is_file() and split is not None:
+        raise UsageError(f"{folder}: {QUERIES} says what the rows are. Leave the option split out.")
+    try:
+        if queries.is_file():
+            columns, source, files = _columns_of_file(queries, dataset), QUERIES, (*label_files, queries)
+        else:
+            name = str(split or "test")
+            columns, source, files = _columns_of_split(dataset, name), f"split {name} of {dataset.name}", label_files
+    except InputError as error:
+        raise CheckpointError(str(error)) from error
+    heads, relations, tails = columns
+    if entities is not None:
+        heads, tails = _own_ids(entities, dataset, heads), _own_ids(entities, dataset, tails)
+    return EncodedTriples(
+        Triples(np.stack([heads, relations, tails], axis=1)), entities, dataset.relations, files, source
+    )
+
+
+def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
+    place, named = place_of_labels(folder, options)
+    file = place / ENTITIES
+    if not file.is_file():
+        found = labels_in(place, named=named)
+        return found.entities, found.files
+    try:
+        labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
+        return Vocabulary(labels), (file,)
+    except InputError as error:
+        raise CheckpointError(f"{file}: {error}".replace(f"{file}: {file}", str(file))) from error
+
+
+def _columns_of_split(dataset: Dataset, name: str) -> tuple[IntArray, IntArray, IntArray]:
+    triples = dataset.split(name)
+    return triples.heads, triples.relations, triples.tails
+
+
+def _columns_of_file(file: Path, dataset: Dataset) -> tuple[IntArray, IntArray, IntArray]:
+    """Take the triples of a file in the ids of the dataset."""
+    table = read_triples(file)
+    heads, tails = (_known_ids(file, dataset.entities, table[name]) for name in ("head", "tail"))
+    return heads, _known_ids(file, dataset.relations, table["relation"]), tails
+
+
+def _known_ids(file: Path, labels: Vocabulary, column: pa.ChunkedArray) -> IntArray:
+    ids = labels.ids(column)
+    if (ids < 0).any():
+        row = int(np.argmax(ids < 0))
+        raise CheckpointError(
+            f"{file}, triple {row + 1}: unknown {labels.kind} {column[row].as_py()[:60]!r}. Is it the right dataset?"
+        )
+    return ids
+
+
+def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:
+    """Find ids of the dataset in the model's own; what it does not know gets ids of its own, which nothing asks for."""
+    own = labels.ids(dataset.entities.labels)[ids]
+    return np.where(own < 0, len(labels) + ids, own)
+
+
+SCORES = {"tail": "tail_scores", "head": "head_scores"}
+
+
+def read_score_array(path: Path, options: Options) -> ArrayModel:
+    """Read ``tail_scores.npy`` and ``head_scores.npy``, float[triple, entity] each; one is enough.
+
+    Each may be a ``.safetensors`` with one tensor.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset is not known, or an array is damaged or has another shape
+    """
+    path = folder_of_tables(path, *SCORES.values())
+    found = encoded_triples(path, options)
+    files = {side: file for side, name in SCORES.items() if (file := table_file(path, name))}
+    scores = {side: mapped_array(file) for side, file in files.items()}
+    for side, file in files.items():
+        found.refuse_other_rows(file, len(scores[side]))
+    try:
+        model = ScoreTable(found.triples, relations=found.relations, **scores)
+    except InputError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    read_files = (*files.values(), *found.files)
+    return ArrayModel(model, "scores", read_files, found.entities, found.relations, options.origins)
+
+
+SCORE_ARRAYS = Reader(
+    name="scores",
+    summary="a folder of finished scores (tail_scores, head_scores: .npy or .safetensors; a row a triple)",
+    recognises=lambda path: is_table(path, *SCORES.values()),
+    read=read_score_array,
+)
+
+
+ENTITY = "entity"
+
+QUERY = {"tail": "query", "head": "head_query"}
+
+
+def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
+    """Read ``entity.npy`` (float[entity, dim]), ``query.npy`` (float[triple, dim], of tails) and ``head_query.npy``.
+
+    Each may be a ``.safetensors`` with one tensor.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset or the similarity is not known, or an array is damaged or has another shape
+    """
+    path = folder_of_tables(path, ENTITY, *QUERY.values())
+    similarity = options.require("similarity", None, str(path), get_args(Similarity))
+    found = encoded_triples(path, options)
+    entity = table_file(path, ENTITY)
+    if entity is None:
+        raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
+    files = {side: file for side, name in QUERY.items() if (file := table_file(path, name))}
+    vectors, queries = mapped_array(entity), {side: mapped_array(file) for side, file in files.items()}
+    for side, file in files.items():
+        found.refuse_other_rows(file, len(queries[side]))
+    try:
+        model = DualEncoder(found.triples, vectors, similarity=similarity, relations=found.relations, **queries)
+    except InputError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    read_files = (entity, *files.values(), *found.files)
+    return ArrayModel(model, "dual-encoder", read_files, found.entities, found.relations, options.origins)
+
+
+DUAL_ENCODERS = Reader(
+    name="dual-encoder",
+    summary="a folder of a text encoder's vectors (entity, query, head_query: .npy or .safetensors; entities.txt)",
+    recognises=lambda path: path.is_dir() and has_table(path, ENTITY) and has_table(path, *QUERY.values()),
+    read=read_dual_encoder,
+)

@@ -1,0 +1,165 @@
+"""Models of the ConvE code: ``saved_models/<data>_<model>….model``, and its two vocabularies.
+
+The vocabularies (``vocab_e1``, ``vocab_rel``) are plain pickles of lower-cased labels. Rows 0 and 1 are the code's own
+tokens, which compete with no answer here; a relation ``r`` and its inverse ``r_reverse`` have a row each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, side_by_side
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_pickle
+from kgeval.scorers.families.bilinear import DistMult
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.convolutions import ConvE
+from kgeval.scorers.family import Family
+from kgeval.scorers.reciprocal import Reciprocal
+
+REVERSE = "_reverse"
+KERNELS = (32, 1, 3, 3)
+"""the code's convolution: channels, input channels, height and width"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model and its vocabularies, which lie beside it or in the folder of the option ``labels``.
+
+    Raises
+    ------
+    CheckpointError
+        if a file is missing or damaged
+    """
+    file = find_checkpoint_file(path, [_fits], "model of the ConvE code")
+    tensors = Tensors.read(file)
+    place = Path(str(options.resolve("labels", None, "") or folder_of(path)))
+    entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
+    entities, relations = _tokens(entity_file), _tokens(relation_file)
+    forward = [name for name in relations if name + REVERSE in relations]
+    sizes = len(entities), len(relations)
+    rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
+    stored = next((name for name, tensor in DISTINGUISHING_TENSOR.items() if tensor in tensors), None)
+    name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
+    model = Reciprocal(MODELS[name](tensors, sizes, rows, options))
+    options.record_origins(model.family, "ConvE", height="embedding_shape1")
+    tensors.refuse_unused(name, COUNTERS)
+    dataset = options.dataset
+    return Checkpoint(
+        model,
+        "conve",
+        (file, entity_file, relation_file),
+        _with_dataset_spelling(list(entities), None if dataset is None else dataset.entities, "entity"),
+        _with_dataset_spelling(forward, None if dataset is None else dataset.relations, "relation"),
+        options.origins,
+    )
+
+
+def _tokens(file: Path) -> dict[str, int]:
+    """Read the ids of the tokens; they are 0 … n − 1 in the order of the ids."""
+    if not file.is_file():
+        raise CheckpointError(
+            f"{file}: missing. The ConvE code keeps it in $HOME/.data/<data>/; copy it beside the model, or name its "
+            "folder with the option labels."
+        )
+    content = read_pickle(file)
+    tokens = content[0] if isinstance(content, list) and content else None
+    ids = list(tokens.values()) if isinstance(tokens, dict) else [None]
+    if not all(type(row) is int for row in ids) or {*ids} != {*range(len(ids))}:
+        raise CheckpointError(f"{file}: no vocabulary of the ConvE code.")
+    return {str(name): row for name, row in sorted(content[0].items(), key=lambda item: item[1])}
+
+
+def _with_dataset_spelling(lowered: list[str], labels: Vocabulary | None, kind: str) -> Vocabulary:
+    """Spell lower-cased labels as the dataset does, where that is clear."""
+    spellings: dict[str, set[str]] = {}
+    for label in labels or ():
+        spellings.setdefault(label.lower(), set()).add(label)
+    known = {name: next(iter(found)) for name, found in spellings.items() if len(found) == 1}
+    return Vocabulary([known.get(name, name) for name in lowered], kind)
+
+
+Sizes = tuple[int, int]
+"""how many entities and relations the vocabularies have"""
+
+
+def _table(tensors: Tensors, name: str, rows: int) -> Any:
+    return tensors.take(name, rows, None)
+
+
+def _conve(tensors: Tensors, sizes: Sizes, rows: list[int], options: Options) -> Family:
+    entity, relation = _table(tensors, "emb_e.weight", sizes[0]), _table(tensors, "emb_rel.weight", sizes[1])
+    width, channels = entity.shape[1], KERNELS[0]
+    dense = tensors.take("fc.weight", width, None)
+    network = Network(
+        kernel=tensors.take("conv1.weight", *KERNELS),
+        kernel_bias=tensors.find("conv1.bias", channels),  # only where it was asked for
+        dense=dense,
+        dense_bias=tensors.take("fc.bias", width),
+        before=fold_batch_norm(tensors.under("bn0."), 1),
+        within=fold_batch_norm(tensors.under("bn1."), channels),
+        after=fold_batch_norm(tensors.under("bn2."), width),
+    )
+    height = _height(tensors, width, dense.shape[1], options)
+    bias = tensors.take("b", sizes[0])
+    return ConvE(entity, relation[rows], **network.arrays(), tail_bias=bias, height=height)
+
+
+def _height(tensors: Tensors, width: int, features: int, options: Options) -> int:
+    """Find the height of the image, which the code does not save, from the features that the convolution leaves."""
+    fitting = [
+        height
+        for height in range(1, width + 1)
+        if width % height == 0 and KERNELS[0] * (2 * height - 2) * (width // height - 2) == features
+    ]
+    if not fitting:
+        raise CheckpointError(f"{tensors.path}: no image of {width} numbers leaves {features} features.")
+    only = fitting[0] if len(fitting) == 1 else None
+    return int(options.require("embedding_shape1", only, tensors.path.name, fitting))
+
+
+def _complex(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
+    entity, relation = (
+        side_by_side(tensors.path, *(_table(tensors, f"emb_{kind}_{part}.weight", size) for part in ("real", "img")))
+        for kind, size in zip(("e", "rel"), sizes, strict=True)
+    )
+    return ComplEx(entity, relation[rows])
+
+
+def _distmult(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
+    return DistMult(_table(tensors, "emb_e.weight", sizes[0]), _table(tensors, "emb_rel.weight", sizes[1])[rows])
+
+
+MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {
+    "ConvE": _conve,
+    "ComplEx": _complex,
+    "DistMult": _distmult,
+}
+
+DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
+"""the tensor that tells a model from those after it"""
+
+
+TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
+"""the tables that a model has"""
+
+
+def _fits(file: Path) -> bool:
+    found = names_in(file) if file.suffix in {".model", ".pt", ".pth"} else frozenset()
+    return any(names <= found for names in TABLES)
+
+
+READER = Reader(
+    name="conve",
+    summary="a model of the ConvE code (.model) with vocab_e1 and vocab_rel beside it",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+    known_by=TABLES,
+)

@@ -1,1 +1,0 @@
-"""kbc and tkbc: a static and a temporal code of facebookresearch, whose files are alike."""

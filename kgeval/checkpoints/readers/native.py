@@ -1,0 +1,193 @@
+"""Named arrays: kgeval's own safetensors files, and any ``.safetensors`` or ``.npz`` with entity and relation in it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
+from typing import Any, cast, get_args
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shared.locate import find_labels, read_labels
+from kgeval.checkpoints.shared.mapped_arrays import OF_QUERIES, has_table, read_safetensors
+from kgeval.checkpoints.shared.tensors import model_of_arrays
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.files.containers import open_zip
+from kgeval.files.opening import JSON, Budget, checked
+from kgeval.scorers.scorer import Numbering
+
+SUFFIXES = {".npz", ".safetensors"}
+
+MOST_DEFLATED = 1032
+"""how many bytes one byte of a zip archive can stand for"""
+
+UNPACKED = 100
+"""how many times its size an archive of arrays may have in all"""
+
+
+@dataclass(frozen=True)
+class NativeFile:
+    """What a file of arrays holds."""
+
+    arrays: dict[str, FloatArray]
+    labels: dict[str, Vocabulary]
+    model: str | None
+    options: dict[str, Any]
+    reciprocal: bool | None
+    name: str | None = None
+    """what a framework called the model"""
+    numbering: Numbering = "unknown"
+    layouts: tuple[str, ...] = ()
+    lower_is_better: bool = False
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read arrays, and their labels from the file itself or from ``entities.tsv`` and ``relations.tsv`` beside it.
+
+    The option ``labels`` names another folder of label files, as for other formats.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged, or if it does not name its model and the option ``model`` is missing
+    """
+    file = _file(path)
+    stored = _read_safetensors(file) if file.suffix == ".safetensors" else _read_npz(file)
+    if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
+        held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
+        raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
+    labels, label_files = _labels(file, stored, options)
+    model = model_of_arrays(
+        file, stored.arrays, options, model=stored.model, stored=stored.options, reciprocal=stored.reciprocal
+    )
+    return Checkpoint(
+        model=model,
+        format="native",
+        files=(file, *label_files),
+        entities=labels.get("entity"),
+        relations=labels.get("relation"),
+        origins=options.origins,
+        name=stored.name,
+        numbering=stored.numbering,
+        layouts=stored.layouts,
+        lower_is_better=stored.lower_is_better,
+        times=labels.get("time"),
+    )
+
+
+def _file(path: Path) -> Path:
+    if path.is_file():
+        return path
+    files = sorted(entry for entry in path.iterdir() if entry.suffix in SUFFIXES)
+    if len(files) != 1:
+        names = ", ".join(file.name for file in files) or "none"
+        raise CheckpointError(f"{str(path)!r}: expected one .npz or .safetensors file in it, found {names}.")
+    return files[0]
+
+
+def _labels(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
+    if (folder := options.resolve("labels", None, "")) is not None:
+        found = find_labels(file.parent, Options({"labels": folder}))
+        named = {"entity": found.entities, "relation": found.relations, "time": found.times}
+        return {kind: labels for kind, labels in named.items() if labels is not None} | stored.labels, found.files
+    beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
+    files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
+    return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
+
+
+def _read_npz(file: Path) -> NativeFile:
+    try:
+        checked(file)
+        with open_zip(file) as archive:
+            _refuse_bombs(archive, file)
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except FileError:
+        raise
+    except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
+        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
+    return NativeFile(arrays, {}, None, {}, None)
+
+
+def _read_safetensors(file: Path) -> NativeFile:
+    tensors, metadata = read_safetensors(file)
+    try:
+        options = _parse_json(metadata.get("options", "{}"), dict)
+        reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
+        numbering = _numbering(metadata.get("numbering", "unknown"))
+        layouts = tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list)))
+        lower_is_better = _parse_json(metadata.get("lower_is_better", "false"), bool)
+        budget = Budget(file, times=JSON)
+        labels = {
+            kind: _embedded_labels(tensors.pop(name), kind, budget) for name, kind in LABELS.items() if name in tensors
+        }
+    except CheckpointError:
+        raise
+    except Exception as error:  # its metadata can say anything
+        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
+    version = metadata.get("version", VERSION)
+    if metadata.get("format") == FORMAT and version != VERSION:
+        raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
+    model, name = metadata.get("model"), metadata.get("name")
+    return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, layouts, lower_is_better)
+
+
+def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -> Vocabulary:
+    budget.take(JSON * encoded.nbytes)
+    labels = _parse_json(encoded.tobytes(), list)
+    if not all(isinstance(label, str) for label in labels):
+        raise ValueError(f"its {kind} labels are not all text")
+    return Vocabulary(labels, kind)
+
+
+def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
+    value = json.loads(text)
+    if not isinstance(value, kind):
+        raise ValueError(f"{str(value)[:40]!r} is no {getattr(kind, '__name__', 'truth value')}")  # noqa: TRY004
+    return value
+
+
+def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
+    """Refuse arrays that announce another size than they can have, or share their bytes, before any is allocated."""
+    size, budget = file.stat().st_size, Budget(file, times=UNPACKED)
+    if len(set(archive.namelist())) < len(archive.namelist()):
+        raise ValueError("two arrays have the same name")
+    if sum(info.compress_size for info in archive.infolist()) > size:
+        raise ValueError("its arrays announce more bytes than it has")
+    for info in archive.infolist():
+        budget.take(info.file_size)
+        if info.compress_size > size or info.file_size > MOST_DEFLATED * info.compress_size:
+            raise ValueError(f"{info.filename} announces {info.file_size} bytes, which the file cannot hold")
+        with archive.open(info) as member:
+            version = np.lib.format.read_magic(member)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = header(member)
+            if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
+                raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
+
+
+def _numbering(text: str) -> Numbering:
+    if text not in get_args(Numbering):
+        raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
+    return cast("Numbering", text)
+
+
+READER = Reader(
+    name="native",
+    summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
+    recognises=lambda path: (
+        path.suffix in SUFFIXES
+        if path.is_file()
+        else any(entry.suffix in SUFFIXES for entry in path.iterdir()) and not has_table(path, *OF_QUERIES)
+    ),
+    read=read,
+)

@@ -1,1 +1,0 @@
-"""The native format: a .safetensors or .npz file of named arrays."""

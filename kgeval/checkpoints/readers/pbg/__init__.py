@@ -1,1 +1,0 @@
-"""PyTorch-BigGraph checkpoints."""

@@ -1,0 +1,108 @@
+"""PyTorch Geometric's models (``torch_geometric.nn.kge``): a ``state_dict``, by itself or wrapped, or a whole module.
+
+The library saves nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult,
+nor TransE's ``p_norm``, which are asked for; a pickled module has both. Nothing of a module is executed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
+from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, side_by_side, unwrap_state_dict
+from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_any
+from kgeval.pickles.unpickle import StubObject
+from kgeval.scorers.adapters.live_models import CLASSES, FORMULAS, TABLES
+
+NAMES = frozenset({"node_emb.weight", "rel_emb.weight"})
+"""the tensors that all of its models have"""
+
+MODULES = "torch_geometric.nn.kge."
+"""what the classes of a pickled module begin with"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model; which of TransE and DistMult it is, and TransE's p_norm, must be said where no module says it.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged, or if an option is missing
+    """
+    file = find_checkpoint_file(path, [_fits], "model of PyTorch Geometric")
+    content = read_any(file)
+    module = _module_in(content)
+    tensors = (
+        Tensors(file, _state_of(file, module))
+        if module
+        else Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
+    )
+    labels = find_labels(folder_of(path), options)
+    models = [CLASSES[module.origin]] if module else _models_with(tensors)
+    name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
+    norm = None
+    if name == "TransE":
+        norm = options.require("p_norm", module and module.state.get("p_norm"), file.name, [1, 2])
+    entity, relation = (_table(tensors, parts) for parts in TABLES[name])
+    family = FORMULAS[name](entity, relation, norm)
+    options.record_origins(family, "PyTorch Geometric", norm="p_norm")
+    tensors.refuse_unused(name)
+    labelled = (labels.entities, labels.relations, options.origins)
+    return Checkpoint(family, "pyg", (file, *labels.files), *labelled, name=name)
+
+
+def _module_in(content: Any) -> StubObject | None:
+    """Find a pickled module, by itself or under one of the usual names."""
+    wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, dict) else []
+    modules = [part for part in (content, *wrapped) if isinstance(part, StubObject) and part.origin in CLASSES]
+    return modules[0] if modules else None
+
+
+def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]:
+    """List the tensors of a module, as its ``state_dict`` names them."""
+    parts = module.state.get("_modules")
+    layers = parts.items() if isinstance(parts, dict) else ()
+    states = {name: part.state for name, part in layers if isinstance(part, StubObject)}
+    if any(state.get("max_norm") is not None for state in states.values()):
+        raise CheckpointError(f"{file}: its vectors pass a max_norm when they are used.")
+    found = {name: state.get("_parameters") for name, state in states.items()}
+    return {
+        f"{name}.{key}": array
+        for name, arrays in found.items()
+        if isinstance(arrays, dict)
+        for key, array in arrays.items()
+    }
+
+
+def _models_with(tensors: Tensors) -> list[str]:
+    """List the models that have these tables."""
+    imaginary = ("node_emb_im.weight" in tensors, "rel_emb_im.weight" in tensors)
+    return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
+
+
+def _table(tensors: Tensors, parts: tuple[str, ...]) -> FloatArray:
+    return side_by_side(tensors.path, *(tensors.matrix(f"{part}.weight") for part in parts))
+
+
+def _fits(file: Path) -> bool:
+    found = names_in(file) if file.suffix in PICKLED else frozenset()
+    return any({name.removeprefix(prefix) for name in found} >= NAMES for prefix in ("", "model.")) or any(
+        name.startswith(MODULES) for name in found
+    )
+
+
+READER = Reader(
+    name="pyg",
+    summary="a state_dict or module of PyTorch Geometric's TransE, DistMult, ComplEx or RotatE (.pt)",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+    known_by=(NAMES,),
+)

@@ -1,0 +1,258 @@
+"""PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
+
+The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
+executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare,
+as ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
+labels: the interaction is asked for, and its norm, normaliser and the like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options, truth_value
+from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.readers.pykeen.baselines import BASELINES, PyKEENBaseline, baseline_of
+from kgeval.checkpoints.readers.pykeen.interactions import family_of
+from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, read_ids, read_labels
+from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, reason
+from kgeval.files.opening import read_json
+from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.unpickle import StubObject
+from kgeval.scorers.family import Family
+from kgeval.scorers.numerics.ordered import ACTIVATIONS
+from kgeval.scorers.reciprocal import Reciprocal
+
+__all__ = ["READER", "NoFormula", "read"]
+
+MODEL_FILE = "trained_model.pkl"
+
+STATE = ("entity_representations.", "entity_embeddings._embeddings.")
+"""how names of tensors begin in a state dictionary, today and before 1.8"""
+
+KEEN_CONFIG = "configuration.json"
+
+FIRST_TABLES = {f"{kind}_embeddings.weight": f"{kind}_embeddings._embeddings.weight" for kind in ("entity", "relation")}
+"""the tables of versions 0.0 (KEEN), and what they were called before 1.8"""
+
+NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
+
+ACTIVATION = list(ACTIVATIONS)
+
+REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},
+    "CP": {},
+    "ComplEx": {},
+    "ConvKB": {},
+    "CrossE": {"activation": ACTIVATION},
+    "DistMult": {},
+    "ERMLP": {"activation": ACTIVATION},
+    "ERMLPE": {},
+    "HolE": {},
+    "KG2E": {"similarity": ["kl", "el"]},
+    "MuRE": {"p": NORM, "power_norm": SWITCH},
+    "NTN": {"activation": ACTIVATION},
+    "PairRE": {"p": NORM, "entity_normalizer": NORMALIZER},
+    "ProjE": {"inner_activation": ACTIVATION, "outer_activation": ["identity"]},
+    "QuatE": {"relation_normalizer": NORMALIZER},
+    "RESCAL": {},
+    "RotatE": {"p": NORM},
+    "SimplE": {},
+    "TorusE": {"p": NORM},
+    "TransE": {"p": NORM},
+    "TuckER": {},
+}
+"""the interactions that a state dictionary can be read as, and what must be said of them"""
+
+NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
+"""what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""
+
+IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
+"""the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
+
+FoundLabels = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, and its labels from ``training_triples`` beside it if they are there.
+
+    Raises
+    ------
+    CheckpointError
+        if the file is damaged or refused, or if kgeval has no family for the model's interaction
+    """
+    file = find_checkpoint_file(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
+    pickled = read_torch(file)
+    if isinstance(pickled, dict):
+        return _read_state(file, pickled, options)
+    if not isinstance(pickled, StubObject) or not pickled.origin.startswith("pykeen.models."):
+        raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
+    try:
+        model = Module.of(pickled)
+        _refuse_sigmoids(model)
+        found = _labels(file, options)
+        if (name := model.class_name) in BASELINES:
+            files = (file, *found[2])
+            labelled = (*found[:2], options.origins)
+            return PyKEENBaseline(baseline_of(model), "pykeen", files, *labelled, name=name, numbering="dataset")
+        inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
+        interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
+        family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
+        whole: Family | Reciprocal = Reciprocal(family) if inverse else family
+    except NoFormula as error:
+        raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    except Exception as error:  # what was unpickled can be anything
+        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    name = name if interaction == "Clamped" else interaction
+    for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
+        options.resolve(key, value, file.name)
+    return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name, numbering="dataset")
+
+
+def _refuse_sigmoids(model: Module) -> None:
+    if model.state.get("predict_with_sigmoid"):
+        raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), whose saturation makes ties.")
+
+
+def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
+    """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
+    state = unwrap_state_dict(content)
+    tensors = Tensors(file, {FIRST_TABLES.get(name, name): array for name, array in state.items()}).of_model(STATE)
+    if not any(name.startswith(STATE) for name in tensors):
+        raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
+    try:
+        entities, relations = (
+            _vocabulary_of(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
+        )
+    except (AttributeError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    files: tuple[Path, ...] = ()
+    if entities is None and relations is None:
+        entities, relations, files = _labels(file, options)
+    stored = _settings_of_keen(file)
+    where = KEEN_CONFIG if stored else file.name
+    name = options.require("model", stored.get("model"), where, list(REQUIRED_OPTIONS))
+    model = model_of_state(tensors, name, options, stored=stored, where=where)
+    try:
+        family = family_of(PyKEENModel.of(model, inverse=False), name)
+        inverse = _is_reciprocal(file, family.num_relations, relations, options)
+        family = family_of(PyKEENModel.of(model, inverse=inverse), name)
+    except CheckpointError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    tensors.refuse_unused(name, *IGNORED_TENSORS)
+    whole: Family | Reciprocal = Reciprocal(family) if inverse else family
+    labelled = (entities, relations, options.origins)
+    return Checkpoint(whole, "pykeen", (file, *files), *labelled, name=name, numbering="dataset")
+
+
+def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
+    """Make the tree of modules of a state dictionary, with the attributes that its interaction needs.
+
+    Parameters
+    ----------
+    tensors
+        under the names that PyKEEN gives them
+    name
+        the interaction, one of ``REQUIRED_OPTIONS``
+    options, stored, where
+        what the user says of the attributes, what files say of them, and which
+    """
+    try:
+        model = Module.from_state_dict(tensors)
+    except (AttributeError, TypeError, KeyError) as error:
+        raise CheckpointError(f"{tensors.path}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(tensors.path, {})))
+    for key, choices in REQUIRED_OPTIONS[name].items():
+        _set_attribute(model, key, options.require(key, stored.get(key), where, choices))
+    return model
+
+
+def _settings_of_keen(file: Path) -> dict[str, Any]:
+    """Read the model and the norm of its distance from the configuration that KEEN writes beside it."""
+    path = file.with_name(KEEN_CONFIG)
+    if not path.is_file():
+        return {}
+    try:
+        config = read_json(path)
+        name, norm = config.get("kg_embedding_model_name"), config.get("scoring_function")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+    return {} if name is None else {"model": name, "p": norm}
+
+
+def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
+    """Tell inverse relations from how many relations there are by the labels or the dataset, or else by the option."""
+    stored, where = None, file.name
+    if relations is not None:
+        stored = count == 2 * len(relations)
+    elif options.dataset is not None:
+        known, where = len(options.dataset.relations), f"the number of relations of dataset {options.dataset.name}"
+        stored = {known: False, 2 * known: True}.get(count)
+    return bool(options.require("reciprocal", stored, where, [True, False]))
+
+
+def _set_attribute(model: Module, key: str, value: Any) -> None:
+    """Set an attribute that the state dictionary does not hold: a normaliser of vectors, or one of the interaction."""
+    kind = key.removesuffix("_normalizer")
+    if kind == key:
+        model.state["_modules"]["interaction"].state[key] = value
+    elif value != "none" and (vectors := model.child(f"{kind}_representations.0")) is not None:
+        vectors.state["normalizer"] = NORMALIZERS[kind]
+
+
+def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
+    if ids is None:
+        return None
+    typed = all(isinstance(label, str) and type(row) is int for label, row in ids.items())
+    if not typed or sorted(ids.values()) != list(range(len(ids))):
+        raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
+    return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
+
+
+def _labels(file: Path, options: Options) -> FoundLabels:
+    """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
+    named = options.resolve("labels", None, "")
+    folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]
+    for folder in folders:
+        files = [folder / f"{kind}_to_id.tsv.gz" for kind in ("entity", "relation")]
+        if all(path.is_file() for path in files):
+            entities, relations = (read_labels(path, path.name.split("_")[0], quoted=True) for path in files)
+            return entities, relations, tuple(files)
+        files = [folder / f"{kind}_to_id.json" for kind in ("entity", "relation")]
+        if all(path.is_file() for path in files):
+            return read_ids(files[0], "entity"), read_ids(files[1], "relation"), tuple(files)
+    if named is not None:
+        raise CheckpointError(
+            f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (in KEEN: .json)."
+        )
+    return None, None, ()
+
+
+def _fits(file: Path) -> bool:
+    if file.name == MODEL_FILE:
+        return True
+    if file.suffix not in PICKLED:
+        return False
+    found = names_in(file)
+    if not {f"{kind}_embeddings.weight" for kind in ("entity", "relation")} <= found:  # those of dice-embeddings
+        found = frozenset(name.removeprefix(LIGHTNING) for name in found)
+    return {"model_state_dict", "entity_to_id_dict"} <= found or any(
+        name.startswith(("pykeen.models.", *STATE)) for name in found
+    )
+
+
+READER = Reader(
+    name="pykeen",
+    summary="a folder of save_to_directory, its trained_model.pkl, or a state_dict, also a training loop's (.pt)",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+    known_by=(frozenset({f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}),),
+)

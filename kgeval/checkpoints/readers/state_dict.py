@@ -1,0 +1,74 @@
+"""State dictionaries of models of one's own: the user names the tensors, and the model family that they make.
+
+An option named after an array of the family is the name of its tensor, or several with commas between them, which are
+put side by side: ``entity=ent.weight``, ``entity=ent_re.weight,ent_im.weight``. What no score depends on is named too
+(``ignored=gamma,loss.*``): no tensor is passed over in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
+from kgeval.checkpoints.shared.locate import find_checkpoint_file, find_labels, folder_of
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, model_of_arrays, side_by_side, unwrap_state_dict
+from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_any
+from kgeval.scorers.family import families
+
+DEEPEST = 4
+"""how deep dictionaries may lie in each other"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read the tensors that the options name, as the family that the option ``model`` names.
+
+    Raises
+    ------
+    CheckpointError
+        if a tensor is missing, does not fit the family, or is neither named nor ignored
+    """
+    file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
+    tensors = Tensors(file, dict(_flat(unwrap_state_dict(read_any(file)))))
+    arrays = sorted({name for family in families().values() for name in family.array_names()})
+    named = {name: str(tensor) for name in arrays if (tensor := options.resolve(name, None, file.name)) is not None}
+    ignored = str(options.resolve("ignored", None, file.name) or "")
+    found = {name: _array(tensors, names.split(",")) for name, names in named.items()}
+    model = model_of_arrays(file, found, options)
+    try:
+        tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored.split(","))
+    except CheckpointError as error:
+        raise CheckpointError(f"{error} If no score depends on it, name it: the option ignored=NAME,NAME.") from error
+    labels = find_labels(folder_of(path), options)
+    labelled = (labels.entities, labels.relations, options.origins)
+    return Checkpoint(model, NAMED_BY_USER, (file, *labels.files), *labelled)
+
+
+def _flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``."""
+    for name, value in content.items() if isinstance(content, Mapping) else ():
+        if isinstance(value, Mapping) and depth < DEEPEST:
+            yield from _flat(value, f"{prefix}{name}.", depth + 1)
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _array(tensors: Tensors, names: list[str]) -> Any:
+    """Take one tensor of any shape, or tables side by side."""
+    if len(names) > 1:
+        return side_by_side(tensors.path, *map(tensors.matrix, names))
+    return tensors.take(names[0], *(None,) * np.ndim(tensors.get(names[0])))
+
+
+READER = Reader(
+    name=NAMED_BY_USER,
+    summary="any other state_dict, whose tensors are named: options entity=NAME, relation=NAME, model=FAMILY",
+    recognises=lambda _: False,  # only the user can tell; see kgeval.checkpoints.recognise
+    read=read,
+)

@@ -1,0 +1,168 @@
+"""Runs of TREC: the ranked entities of each query, named as kgeval names them where it writes such files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.prediction_file import Predictions, needed_dataset, predictions_of
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.text import line_of, open_text, read_columns
+from kgeval.data.queries import ID, NAME
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import CheckpointError, DatasetError
+from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
+
+COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
+
+NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+OTHER_DATASET = " Is it the right dataset?"
+
+LONGEST = 2**12
+"""characters of a line that are looked at to recognise the file"""
+
+
+def read(path: Path, options: Options) -> Predictions:
+    """Read a run: lines of query, ``Q0``, entity, rank, score and the name of the run.
+
+    A query is called ``tail-12-3``: its side, and the ids of its anchor and relation in the dataset, and in a temporal
+    graph that of its time; an entity by its id. Entities are ranked by their scores, as by ``trec_eval``, which leaves
+    ranks aside; equal scores tie.
+
+    Raises
+    ------
+    CheckpointError
+        if the dataset is not known; or with the line that is malformed, or names what the dataset does not have
+    """
+    try:
+        run = _Run.read(path, needed_dataset(path, options))
+    except DatasetError as error:
+        raise CheckpointError(str(error)) from error
+    sides = {side: run.lists(side) for side in SIDES if (run.queries.sides == side).any()}
+    return predictions_of("trec", path, options, sides)
+
+
+class _Column(NamedTuple):
+    """The cells of a column as text."""
+
+    path: Path
+    name: str
+    cells: pa.ChunkedArray
+
+    def refuse(self, wrong: BoolArray, why: str, hint: str = "") -> None:
+        """Refuse the first of some rows (bool[row]), with its line and its cell."""
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            cell = self.cells[row].as_py()[:40]
+            raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.{hint}")
+
+    def refuse_unlike(self, pattern: str, why: str) -> None:
+        """Refuse cells that a pattern does not match."""
+        self.refuse(~np.asarray(pc.match_substring_regex(self.cells, pattern)), why)
+
+
+class _Queries(NamedTuple):
+    """The distinct queries of a run."""
+
+    sides: npt.NDArray[np.object_]
+    """object[query]"""
+    ids: list[IntArray]
+    """int64[query] each: anchors, relations, and of a temporal graph times"""
+
+    @classmethod
+    def of(cls, column: _Column, owners: IntArray, names: pa.Array, dataset: Dataset) -> _Queries:
+        """Take the distinct names of a column apart, of which ``owners`` (int64[row]) says where they stand."""
+        parts = pc.extract_regex(names, NAME)
+        timed = np.asarray(pc.not_equal(pc.struct_field(parts, "time"), ""))[owners]
+        if dataset.times is None:
+            column.refuse(timed, f"is of a time, and {dataset.name} has none")
+        else:
+            column.refuse(~timed, f"lacks its time (tail-12-3-5), and {dataset.name} is a temporal graph")
+        kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
+        labels = {name: found for name, found in kinds.items() if found is not None}
+        ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
+        for found, (name, known) in zip(ids, labels.items(), strict=True):
+            column.refuse(
+                (found >= len(known))[owners],
+                _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known)),
+                OTHER_DATASET,
+            )
+        return cls(pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids)
+
+
+class _Run(NamedTuple):
+    """The rows of a run, one query after the other."""
+
+    queries: _Queries
+    owners: IntArray
+    """int64[row], the query of each"""
+    entities: IntArray
+    """int64[row]"""
+    scores: Float64Array
+    """float64[row]"""
+
+    @classmethod
+    def read(cls, path: Path, dataset: Dataset) -> _Run:
+        """Read the rows, and refuse what no ranking has."""
+        table = read_columns(path, COLUMNS)
+        query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
+        query.refuse_unlike(NAME, "is not named as tail-12-3")
+        entity.refuse_unlike(rf"^{ID}$", "is no id")
+        score.refuse_unlike(NUMBER, "is no number")
+        entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
+        score.refuse(~np.isfinite(scores), "is no finite number")
+        size = len(dataset.entities)
+        entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
+        codes = query.cells.combine_chunks().dictionary_encode()
+        owners = np.asarray(codes.indices, np.int64)
+        order = np.lexsort((entities, owners))
+        again = np.zeros(len(order), np.bool_)
+        again[order[1:]] = (np.diff(owners[order]) == 0) & (np.diff(entities[order]) == 0)
+        entity.refuse(again, "is there a second time for its query")
+        order = np.argsort(owners, kind="stable")
+        queries = _Queries.of(query, owners, codes.dictionary, dataset)
+        return cls(queries, owners[order], entities[order], scores[order])
+
+    def lists(self, side: Side) -> SideLists:
+        """Take the lists of one side."""
+        chosen = self.queries.sides == side
+        rows = chosen[self.owners]
+        anchors, relations, *times = (ids[chosen].tolist() for ids in self.queries.ids)
+        keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)
+        lengths = np.bincount(self.owners, minlength=len(chosen))[chosen]
+        places = {key: row for row, key in enumerate(keys)}
+        return SideLists(places, Rows.sized(lengths, self.entities[rows]), self.scores[rows])
+
+
+def _beyond(what: str, dataset: Dataset, size: int) -> str:
+    return f"names {what} beyond the {size} of {dataset.name}"
+
+
+def _recognises(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open_text(path) as text:
+            cells = text.readline(LONGEST).split()
+    except DatasetError:
+        return False
+    return len(cells) == len(COLUMNS) and re.fullmatch(NAME, cells[0]) is not None
+
+
+READER = Reader(
+    name="trec",
+    summary="a run of TREC (lines of query, Q0, entity, rank, score, run; queries called tail-12-3, entities by id)",
+    recognises=_recognises,
+    read=read,
+)

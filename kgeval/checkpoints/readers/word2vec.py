@@ -1,0 +1,270 @@
+"""Vectors of word2vec, gensim and RDF2Vec, as text, binary or gensim's pickle: one table of entities and relations.
+
+The first line of a text is how many rows follow and how wide they are; a row is a label (often a URI) and its numbers.
+Any label may be an entity or a relation: the dataset tells. Nothing says how two vectors make a score: the option
+``model`` names a family of ``kgeval list models`` whose entities and relations are equally wide, and its options.
+
+Arrays that gensim holds to be large lie beside the pickle, each in an ``.npy`` called after it and the attribute.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice, takewhile
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.transx import read_labelled_vectors
+from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
+from kgeval.checkpoints.shared.mapped_arrays import mapped_array
+from kgeval.checkpoints.shared.tensors import model_of_arrays
+from kgeval.data.io.text import open_text
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import CheckpointError, InputError
+from kgeval.files.opening import read_bytes
+from kgeval.pickles.pickled import read_pickle
+from kgeval.pickles.unpickle import StubObject
+
+BINARY = ".bin"
+
+SIZES = re.compile(rb"([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*\n")
+"""the first line: rows and width"""
+
+LONGEST = 32
+"""bytes that have room for it"""
+
+NO_TEXT = re.compile(r"[\0-\x1f]|^$")
+"""what no label has, and what numbers read as a label mostly have"""
+
+
+def has_binary_sizes(file: Path) -> bool:
+    """Whether a file begins with a line of two sizes."""
+    with file.open("rb") as opened:
+        return SIZES.match(opened.read(LONGEST)) is not None
+
+
+def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
+    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine.
+
+    Raises
+    ------
+    CheckpointError
+        if it is malformed or text, or has fewer or more rows than it announces
+    """
+    content = read_bytes(file)
+    if _is_text(content):
+        raise CheckpointError(f"{file}: it is text, and {BINARY} stands for the binary format. Call it .txt.")
+    sizes = SIZES.match(content)
+    if sizes is None:
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns.")
+    count, width = map(int, sizes.groups())
+    view, position, size = memoryview(content), sizes.end(), 4 * width
+    labels, rows = [], []
+    for row in range(1, count + 1):  # one by one: each begins where the one before ends
+        space = content.find(b" ", position)
+        if space < 0 or space + 1 + size > len(content):
+            what = f"announces {count} rows of {width} numbers, and the file ends in row {row}"
+            raise CheckpointError(f"{file}: line 1 {what}. It may be cut short.")
+        labels.append(_label(file, row, content[position:space]))
+        position = space + 1 + size
+        rows.append(view[space + 1 : position])
+    if content[position:].strip():
+        raise CheckpointError(f"{file}: line 1 announces {count} rows of {width} numbers, and more bytes follow them.")
+    return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
+
+
+def _is_text(content: bytes) -> bool:
+    """Whether bytes are characters: numbers of one digit after the point have four, as many as float32 has bytes."""
+    try:
+        return "\0" not in content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _label(file: Path, row: int, content: bytes) -> str:
+    """Decode a label; the C code ends each row with a newline, gensim does not."""
+    try:
+        label = content.lstrip(b"\n").decode("utf-8")
+    except UnicodeDecodeError:
+        label = ""
+    if NO_TEXT.search(label):
+        what = f"row {row} begins with {short(content)}, which is no label"
+        raise CheckpointError(f"{file}: {what}. The file may be damaged, or a label before may hold a space.")
+    return label
+
+
+LABELS, TABLES = ("index_to_key", "index2word"), ("vectors", "syn0")
+"""the attributes of gensim 4, and of versions before"""
+
+APART = "__numpys"
+"""the attribute with the names of those whose arrays lie beside the pickle"""
+
+LONGEST_PICKLE = 64
+"""bytes that have room for the first name in a pickle"""
+
+
+def is_of_gensim(file: Path) -> bool:
+    """Whether a file is the pickle of an object of gensim's, by the first name in it."""
+    with file.open("rb") as opened:
+        beginning = opened.read(LONGEST_PICKLE)
+    return beginning[:1] == b"\x80" and b"gensim.models." in beginning
+
+
+def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, ...]]:
+    """Read the labels, the table as float[row, width], and the files that it was read from.
+
+    Raises
+    ------
+    CheckpointError
+        if the pickle is damaged, holds no such table, or one of other rows than labels; if the ``.npy`` is missing
+    """
+    saved = read_pickle(file)
+    attributes, prefix = _state(saved), file.name
+    if "wv" in attributes:
+        attributes, prefix = _state(attributes["wv"]), f"{prefix}.wv"
+    labels = next((attributes[name] for name in LABELS if name in attributes), None)
+    table, files = _table(file, attributes, prefix)
+    if not isinstance(labels, list) or not isinstance(table, np.ndarray):
+        what = f"{getattr(saved, 'origin', type(saved).__name__)} without a table of vectors and its labels"
+        advice = "In gensim, save it with save_word2vec_format."
+        raise CheckpointError(f"{file}: it is a {what} ({' and '.join(LABELS[:1] + TABLES[:1])}). {advice}")
+    if not all(isinstance(label, str) and label for label in labels):
+        raise CheckpointError(f"{file}: its labels are not all texts.")
+    width = attributes.get("vector_size")  # gensim 3 may not say it
+    try:
+        return labels, check_shape("vectors", table, len(labels), width if isinstance(width, int) else None), files
+    except CheckpointError as error:
+        raise CheckpointError(f"{files[-1]}: {error}") from error
+
+
+def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tuple[Path, ...]]:
+    """Take the table from the pickle, or else from the file beside it; with the files that it came from."""
+    name = next((name for name in TABLES if name in attributes), None)
+    if name is not None:
+        return attributes[name], (file,)
+    apart = attributes.get(APART)
+    name = next((name for name in TABLES if isinstance(apart, list) and name in apart), None)
+    if name is None:
+        return None, (file,)
+    beside = file.with_name(f"{prefix}.{name}.npy")
+    if not beside.is_file():
+        raise CheckpointError(f"{beside.name} is missing beside {file}, whose vectors it holds.")
+    return mapped_array(beside), (file, beside)
+
+
+def _state(value: Any) -> dict[str, Any]:
+    return value.state if isinstance(value, StubObject) else {}
+
+
+SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
+
+TEXT_SIZES = re.compile(r"([0-9]{1,9})[ \t]([0-9]{1,6})\s*")
+"""the first line: rows and width"""
+
+NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
+"""a cell of a vector"""
+
+FEWEST = 4
+"""the least width of rows that are taken for vectors: triples of ids have two numbers after the first"""
+
+LONGEST_LINE = 2**20
+"""characters of each of the first two lines that are read, to recognise a file"""
+
+
+def read(path: Path, options: Options) -> Checkpoint:
+    """Read the table, as entities and as relations.
+
+    Raises
+    ------
+    CheckpointError
+        if it is malformed, or has fewer or more rows than it announces; if the option ``model`` is missing
+    """
+    file = find_checkpoint_file(path, [_fits], "vectors of word2vec or gensim")
+    if is_of_gensim(file):
+        labels, table, files = read_gensim_vectors(file)
+    else:
+        read_own = read_binary_vectors if file.suffix == BINARY else _read_text
+        (labels, table), files = read_own(file), (file,)
+    try:
+        entities, relations = Vocabulary(labels), Vocabulary(labels, "relation")
+    except InputError as error:
+        raise CheckpointError(f"{file}: {error}") from error
+    model = model_of_arrays(file, {"entity": table, "relation": table}, options)
+    return Checkpoint(model, "word2vec", files, entities, relations, options.origins)
+
+
+def _read_text(file: Path) -> tuple[list[str], FloatArray]:
+    sizes = TEXT_SIZES.fullmatch(_beginning(file)[0])
+    if sizes is None:
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns. {_lacks(file)}".rstrip())
+    count, width = map(int, sizes.groups())
+    labels, table = read_labelled_vectors(file, width, skip=1)
+    if len(labels) != count:
+        raise CheckpointError(
+            f"{file}: line 1 announces {count} rows, {len(labels)} follow. The file may be cut short."
+        )
+    return labels, table
+
+
+def _beginning(file: Path) -> list[str]:
+    """Read the first two lines, as far as there are any."""
+    with open_text(file) as text:
+        return [line.rstrip("\r\n") for line in islice(iter(lambda: text.readline(LONGEST_LINE), ""), 2)] or [""]
+
+
+def _fits(file: Path) -> bool:
+    fits_own = has_binary_sizes if file.suffix == BINARY else _is_text_file
+    try:
+        return is_of_gensim(file) or fits_own(file)
+    except OSError:  # the user may not open a file beside it
+        return False
+
+
+def _is_text_file(file: Path) -> bool:
+    """Whether the first line has two sizes, and the second as many cells as it says."""
+    if file.suffix not in SUFFIXES:
+        return False
+    try:
+        sizes, *rows = _beginning(file)
+    except InputError:
+        return False
+    found = TEXT_SIZES.fullmatch(sizes)
+    return found is not None and any(len(row.split()) > int(found[2]) > 0 for row in rows)
+
+
+def _lacks(file: Path) -> str:
+    """Say which first line is missing, where the rows are a label and as many numbers each."""
+    if file.suffix not in SUFFIXES or not file.is_file():
+        return ""
+    try:
+        widths = {_num_numbers(row) for row in _beginning(file)}
+        if len(widths) != 1 or (width := widths.pop()) < FEWEST:
+            return ""
+        with open_text(file) as text:
+            count = sum(1 for line in iter(lambda: text.readline(LONGEST_LINE), "") if line.strip())
+    except InputError:
+        return ""
+    what = f"Its rows are a label and {width} numbers, as of word2vec or gensim, but the first line is missing"
+    return f"{what}: put '{count} {width}' (rows and width) before them."
+
+
+def _num_numbers(row: str) -> int:
+    """Count the numbers at the end of a row, after a label."""
+    return sum(1 for _ in takewhile(NUMBER.fullmatch, reversed(row.split()[1:])))
+
+
+READER = Reader(
+    name="word2vec",
+    summary="vectors of word2vec or RDF2Vec: text (.txt, .vec, .w2v, .kv, .emb), binary (.bin), gensim's (.kv, .model)",
+    recognises=lambda path: contains_file(path, _fits),
+    read=read,
+    lacks=_lacks,
+)

@@ -1,0 +1,166 @@
+"""Tables in files of their own, ``.npy`` or ``.safetensors``, mapped from disk.
+
+Replace such a file by another (as ``save_checkpoint`` does); one that is overwritten in place changes under the model.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgeval.arrays import FloatArray, bfloat16_to_float32
+from kgeval.checkpoints.shared.locate import folder_of
+from kgeval.errors import CheckpointError, FileError, UsageError, reason
+from kgeval.files.opening import checked
+
+LARGE = 256 * 2**20
+"""bytes from which on an array is mapped; what is smaller is read, so that the file may change afterwards"""
+
+DTYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64}
+
+HALF = "BF16"
+
+OTHERS = {"BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
+"""what is read, and refused where it is no label"""
+
+
+class SafeTensors(NamedTuple):
+    """What a file holds."""
+
+    arrays: dict[str, FloatArray]
+    metadata: dict[str, str]
+
+
+def read_safetensors(file: Path) -> SafeTensors:
+    """Read the arrays of a file, and what it says of them.
+
+    Raises
+    ------
+    CheckpointError
+        if it is damaged, or an array is in a format that numpy does not have
+    """
+    from safetensors import safe_open
+
+    checked(file)
+    try:
+        with safe_open(file, framework="np") as opened:
+            mapped, names = memory_mapped_arrays(file), opened.keys()
+            arrays = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
+            return SafeTensors(arrays, opened.metadata() or {})
+    except CheckpointError:
+        raise
+    except Exception as error:  # its header can say anything
+        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
+
+
+def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
+    """Take the arrays of a file that the safetensors library has accepted, and that it does not read as we do.
+
+    The large ones are mapped. Those in bfloat16 are widened to float32, in which every value is exact.
+
+    Raises
+    ------
+    CheckpointError
+        if an array is in a format that numpy does not have
+    """
+    with file.open("rb") as opened:
+        length = int.from_bytes(opened.read(8), "little")
+        header = json.loads(opened.read(length))
+    found: dict[str, FloatArray] = {}
+    for name, tensor in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = tensor["data_offsets"]
+        if tensor["dtype"] == HALF:
+            found[name] = bfloat16_to_float32(_mapped(file, np.uint16, 8 + length + begin, tensor["shape"]))
+        elif end - begin >= LARGE and tensor["dtype"] in DTYPES:
+            found[name] = _mapped(file, DTYPES[tensor["dtype"]], 8 + length + begin, tensor["shape"])
+        elif tensor["dtype"] not in DTYPES.keys() | OTHERS:
+            what = f"the array {name!r} is {tensor['dtype']}"
+            raise CheckpointError(f"{file}: {what}; expected {', '.join(DTYPES)} or {HALF}.")
+    return found
+
+
+def _mapped(file: Path, dtype: Any, offset: int, shape: list[int]) -> Any:
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    return np.memmap(file, dtype, mode="r", offset=offset, shape=tuple(shape))
+
+
+NUMPY, SAFE = ".npy", ".safetensors"
+
+OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
+"""the tables whose rows are queries, not entities or relations"""
+
+
+def table_file(folder: Path, name: str) -> Path | None:
+    """Find the file of a table in a folder; None where there is none.
+
+    Raises
+    ------
+    CheckpointError
+        if there are two
+    """
+    files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
+    if len(files) > 1:
+        raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Leave one of them.")
+    return files[0] if files else None
+
+
+def has_table(folder: Path, *names: str) -> bool:
+    """Whether a folder has one of some tables."""
+    return any((folder / f"{name}{suffix}").is_file() for name in names for suffix in (NUMPY, SAFE))
+
+
+def folder_of_tables(path: Path, *names: str) -> Path:
+    """Return the folder of some tables: the path, or the folder around it if it is one of the tables.
+
+    Raises
+    ------
+    UsageError
+        if it is a file of another name
+    """
+    if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
+        known = " or ".join(f"{name}{NUMPY}" for name in names)
+        raise UsageError(f"{path}: its name does not tell what it is. Call it {known}, or give the folder of these.")
+    return folder_of(path)
+
+
+def is_table(path: Path, *names: str) -> bool:
+    """Whether a path is one of some tables, a ``.npy``, or a folder that has one."""
+    return has_table(path, *names) if path.is_dir() else path.stem in names and path.suffix == NUMPY
+
+
+def mapped_array(file: Path) -> FloatArray:
+    """Map an array from disk; of a ``.npy`` only the header is read.
+
+    Raises
+    ------
+    CheckpointError
+        if it is damaged, or no table of floating-point numbers
+    """
+    array = _only_tensor(file) if file.suffix == SAFE else _map_file(file)
+    if array.ndim != 2 or array.dtype.kind != "f":
+        raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")
+    return array
+
+
+def _map_file(file: Path) -> FloatArray:
+    try:
+        checked(file)
+        array: FloatArray = np.lib.format.open_memmap(file, mode="r")
+    except FileError:
+        raise
+    except Exception as error:  # numpy has many ways of refusing a damaged file
+        raise CheckpointError(f"{file}: not a readable array, or cut short ({reason(error)}).") from error
+    return array
+
+
+def _only_tensor(file: Path) -> FloatArray:
+    arrays = read_safetensors(file).arrays
+    if len(arrays) != 1:
+        raise CheckpointError(f"{file}: expected one tensor, found {', '.join(sorted(arrays)) or 'none'}.")
+    return next(iter(arrays.values()))

@@ -1,0 +1,228 @@
+"""Listed negatives: those of a file, and those of the Open Graph Benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.corruption.generator import CorruptionGenerator, size_range
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.triple_files import TRIPLE, read_triples
+from kgeval.data.known import KnownAnswers
+from kgeval.data.labelled_triples import false_rows, read_triple_ids
+from kgeval.data.layouts.ogb import entity_ids, read_content, triples_of
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
+from kgeval.errors import DatasetError, did_you_mean, nearest
+from kgeval.threads import slices
+
+
+class FileNegatives(CorruptionGenerator):
+    """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
+
+    A negative (h', r, t) belongs to the query (?, r, t), and (h, r, t') to (h, r, ?).
+    With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
+    confidences the file may hold true triples too: only rows of confidence 0 are negatives.
+
+    >>> FileNegatives(path="negatives.tsv")
+    FileNegatives(kind='file', path='negatives.tsv')
+    """
+
+    kind: Literal["file"] = "file"
+    """the negatives of a file"""
+    path: str
+    """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of negatives."""
+        return (Path(self.path),)
+
+    def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
+        """Read the negatives of each side; a negative completes its query just as a known triple does.
+
+        Raises
+        ------
+        DatasetError
+            if the file is missing or malformed, or names an entity or relation that the dataset does not know
+        """
+        table = read_triples(Path(self.path))
+        self._refuse_misspelt_side(table.column_names)
+        triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
+        false = false_rows(Path(self.path), table)
+        sides = self._sides(table["side"]) if "side" in table.column_names else None
+        parts = {side: false if sides is None else false & (sides == side) for side in SIDES}
+        return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Count the negatives of each query."""
+        negatives: KnownAnswers = self.content(dataset)[queries.side]
+        return negatives.lengths(queries)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        """Collect the entities of the file's negatives for each query."""
+        return Candidates(self.content(dataset)[queries.side].rows(queries))
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Note how many queries have no negatives.
+
+        Raises
+        ------
+        DatasetError
+            if none of the negatives fits a query
+        """
+        without = int((self.widths(queries, dataset) == 0).sum())
+        if len(queries) and without == len(queries):
+            count = len(self.content(dataset)[queries.side].answers)
+            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
+        note = f"{without} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
+        return (note,) if without else ()
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Describe how many the file has for a query."""
+        return f"{size_range(sizes)} of file {Path(self.path).name}"
+
+    def _refuse_misspelt_side(self, columns: list[str]) -> None:
+        """Without its side, a negative would silently belong to both."""
+        for name in columns:
+            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
+                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
+
+    def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
+        sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
+        wrong = ~np.isin(sides, SIDES)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DatasetError(
+                f"{self.path}, row {row + 1}: side {str(sides[row])!r}. {did_you_mean(str(sides[row]), SIDES)}"
+            )
+        return sides
+
+
+BATCH_TRIPLES = 4096
+"""triples whose negatives are looked through at a time"""
+
+
+class StoredNegatives(NamedTuple):
+    """What a file holds, in the ids of a dataset."""
+
+    negatives: dict[Side, IntArray]
+    """int64[triple, negative], of the sides that the file has"""
+    triples: TripleIndex
+    """the triples of the file"""
+    first: IntArray
+    """int64[number in the index], the row of a triple in the file, the first where it occurs twice"""
+
+
+class OGBNegatives(CorruptionGenerator):
+    """Corrupt a triple with its own ``head_neg`` and ``tail_neg`` in a file of the Open Graph Benchmark.
+
+    Triples that ask the same question have different negatives, so each is a query of its own. A negative that is
+    listed twice for a triple counts once, and a note says how many those were; ``as_listed``, it counts twice.
+
+    >>> OGBNegatives(path="dataset/ogbl_wikikg2/split/time/test.pt")
+    OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt', as_listed=False)
+    """
+
+    kind: Literal["ogb"] = "ogb"
+    """the fixed negatives of the Open Graph Benchmark"""
+    path: str
+    """``split/<name>/test.pt`` or ``valid.pt``, in the folder of the dataset"""
+    as_listed: bool = False
+    """whether every place of a list competes, as in OGB's evaluator: a negative as often as it is listed, and an
+    answer among its own negatives with itself"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of negatives."""
+        return (Path(self.path),)
+
+    def queries(self, triples: Triples, side: Side) -> Queries:
+        """Take every triple for a query of its own."""
+        return Queries.per_triple(triples, side)
+
+    def read(self, dataset: Dataset) -> StoredNegatives:
+        """Read the negatives of the file, and the rows of its triples.
+
+        Raises
+        ------
+        DatasetError
+            if the file is missing or damaged, or names what the dataset does not have
+        """
+        path = Path(self.path)
+        content = read_content(path)
+        triples = triples_of(path, content, dataset.entities, dataset.relations)
+        sides = [side for side in SIDES if f"{side}_neg" in content]
+        negatives = {side: entity_ids(path, content, f"{side}_neg", dataset.entities) for side in sides}
+        index = TripleIndex.of(triples)
+        first = np.empty(len(index), np.int64)
+        first[index.find(triples)[::-1]] = np.arange(len(triples))[::-1]
+        return StoredNegatives(negatives, index, first)
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Return how many negatives the file lists of each triple."""
+        return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        """Collect the negatives of each triple.
+
+        Raises
+        ------
+        DatasetError
+            if the file holds no negatives, or does not have one of the triples
+        """
+        negatives = self._negatives(queries, dataset)
+        kept = np.ones_like(negatives, np.bool_) if self.as_listed else ~_is_repeated(negatives)
+        return Candidates(Rows.sized(kept.sum(axis=1), negatives[kept]), as_listed=self.as_listed)
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Note how many negatives are listed twice, and how many are their triple's answer."""
+        again, itself = 0, 0
+        for part in slices(len(queries), BATCH_TRIPLES):
+            negatives = self._negatives(queries[part], dataset)
+            again += int(_is_repeated(negatives).sum())
+            itself += int((negatives == queries[part].answers[:, None]).sum())
+        note = f"{again} {queries.side} negatives of {Path(self.path)} are listed twice for a triple"
+        if self.as_listed:
+            return (f"{note}, {itself} are its answer; all compete.",) if again + itself else ()
+        return (f"{note}; they count once.",) if again else ()
+
+    def _stored(self, side: Side, dataset: Dataset) -> IntArray:
+        """Return the negatives of all triples of the file; int64[triple, negative]."""
+        stored: StoredNegatives = self.content(dataset)
+        if side not in stored.negatives:
+            raise DatasetError(
+                f"{self.path}: no {side}_neg in it. OGB has fixed negatives of its test and valid triples: evaluate "
+                "those, or set another corruption."
+            )
+        return stored.negatives[side]
+
+    def _negatives(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Take the negatives of each query's triple, ascending; int64[query, negative]."""
+        stored: StoredNegatives = self.content(dataset)
+        columns = (queries.answers, queries.relations, queries.anchors)
+        sought = Triples(np.stack(columns if queries.side == "head" else columns[::-1], axis=1))
+        found = stored.triples.find(sought)
+        if (found < 0).any():
+            triple = dataset.triple(*sought.ids[int(np.argmax(found < 0))])
+            raise DatasetError(f"{self.path}: the triple {triple} is not in it. Is it the file of another split?")
+        return np.sort(self._stored(queries.side, dataset)[stored.first[found]], axis=1)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Describe how many the file has for a triple."""
+        listed = ", as listed" if self.as_listed else ""
+        return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
+
+
+def _is_repeated(rows: IntArray) -> BoolArray:
+    """Whether each number of an ascending row is the one before it; bool[row, number]."""
+    again = np.zeros(rows.shape, np.bool_)
+    again[:, 1:] = rows[:, 1:] == rows[:, :-1]
+    return again

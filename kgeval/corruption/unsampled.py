@@ -1,0 +1,129 @@
+"""Candidates without sampling: all entities, or those that fit the type of the relation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.corruption.generator import CorruptionGenerator, size_range
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side
+from kgeval.data.type_constraints import observed_types, read_types
+from kgeval.settings.settings import listed
+
+
+class AllEntities(CorruptionGenerator):
+    """Corrupt a triple with every entity of the graph; where its relation is predicted, with every relation.
+
+    Exported as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks differ:
+    known answers are no negatives, and are not exported.
+
+    >>> AllEntities()
+    AllEntities(kind='all')
+    """
+
+    kind: Literal["all"] = "all"
+    """every entity of the graph"""
+
+    answers_relations: ClassVar[bool] = True
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Return that no query has candidates of its own."""
+        return np.zeros(len(queries), np.int64)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        """Choose all entities, or all relations, for each query."""
+        return Candidates.shared(np.arange(len(dataset.answers_of(queries.side))))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Describe the number of entities."""
+        return f"all {len(dataset.entities):,} entities"
+
+
+class TypeConstrained(CorruptionGenerator):
+    """Corrupt a triple with the entities that its relation is known to take on that side.
+
+    The types are those of a file, or those that the triples of ``splits`` show. With all three splits, as OpenKE
+    counts them, every answer is of its type, which uses test triples; with train, the default, an answer may be of
+    another type: it is ranked among the typed candidates all the same, and the result says how many those were.
+
+    >>> TypeConstrained()
+    TypeConstrained(kind='typed', path=None, splits=('train',))
+    """
+
+    kind: Literal["typed"] = "typed"
+    """entities that the relation is known to take on the predicted side"""
+    path: str | None = None
+    """OpenKE's ``type_constrain.txt``, with ``entity2id.txt`` and ``relation2id.txt`` beside it"""
+    splits: Annotated[
+        tuple[Split, ...],
+        BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]),
+        Field(strict=False, min_length=1),
+    ] = ("train",)
+    """without a file: the splits whose triples show the types"""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TypeConstrained:
+        if self.path is not None and "splits" in self.model_fields_set and self.splits != ("train",):
+            raise ValueError("types come from a file (path) or from triples (splits), not from both")
+        return self
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of types, if there is one."""
+        return () if self.path is None else (Path(self.path),)
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        """The splits that show the types, unless a file has them."""
+        return self.splits if self.path is None else ()
+
+    def read(self, dataset: Dataset) -> dict[Side, Rows]:
+        """Read the entities of each relation's types, or collect them from the splits."""
+        if self.path is not None:
+            return read_types(Path(self.path), dataset)
+        triples = [part for name, part in dataset.splits.items() if name in self.splits]
+        return {side: observed_types(triples, side, dataset) for side in SIDES}
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        """Count the entities of the right type."""
+        types: Rows = self.content(dataset)[queries.side]
+        return types.lengths[queries.relations]
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        """Collect the entities of the right type for each query.
+
+        Raises
+        ------
+        DatasetError
+            if the file of types is missing or malformed
+        """
+        types = self.content(dataset)[queries.side]
+        rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
+        return Candidates(rows)
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        """Note how many answers are of another type, and how many queries are without types."""
+        types = self.content(dataset)[queries.side]
+        untyped = int((types.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
+        without = int((types.lengths[queries.relations] == 0).sum())
+        notes = (
+            (
+                untyped,
+                f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same.",
+            ),
+            (without, f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
+        )
+        return tuple(note for count, note in notes if count)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        """Describe how many are of the right type, and the source of the types."""
+        source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
+        return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"

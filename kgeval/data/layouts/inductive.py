@@ -1,0 +1,244 @@
+"""Inductive datasets: beside the graph that is evaluated, the graph of other entities that models learn from.
+
+Their training messages run over ``facts``, and their training queries are ``train``: for evaluation both are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.dataset import SPLITS, Dataset, Split
+from kgeval.data.layout import Layout
+from kgeval.data.layouts import labelled as label_layout
+from kgeval.data.triples import TripleIndex, Triples
+from kgeval.errors import DatasetError
+
+EVALUATED: tuple[Split, ...] = ("valid", "test")
+
+
+def with_training_graph(
+    dataset: Dataset, training: Dataset, *, same_ids: bool = False, new_relations: bool = False
+) -> Dataset:
+    """Put the graph that models learn from beside the graph that they are evaluated on, and note what they share.
+
+    Parameters
+    ----------
+    dataset
+        the graph that is evaluated; its train triples are the inference graph
+    training
+        the graph that models learn from
+    same_ids
+        whether entities have ids in place of labels, which say nothing of what the graphs share
+    new_relations
+        whether the benchmark is about relations that the training graph lacks, so that all of them may be new
+
+    Raises
+    ------
+    DatasetError
+        if no relation of the inference graph is in the train triples of the training graph, and none may be new
+    """
+    relations = training.relations.ids(dataset.relations.labels)
+    relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
+    if not new_relations and not (relations[dataset.train.relations] >= 0).any():
+        raise DatasetError(
+            f"dataset {dataset.name}: no relation of the inference graph is in the training graph {training.name}, "
+            f"which has {training.relations[0]!r}: nothing that a model learns there says anything here."
+        )
+    notes = [_introduction(dataset, training)]
+    if not same_ids:
+        notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)
+    notes += _unknown(dataset, relations)
+    files = (*dataset.files, *training.files)
+    return replace(dataset, training_graph=training, files=files, notes=(*dataset.notes, *notes))
+
+
+def _introduction(dataset: Dataset, training: Dataset) -> str:
+    return (
+        f"inductive: train is the inference graph, whose {len(dataset.entities):,} entities compete; models learn from "
+        f"the {len(training.train):,} triples of {training.name}, of {len(training.entities):,} entities."
+    )
+
+
+def _shared(dataset: Dataset, training: Dataset, entities: IntArray, relations: IntArray) -> Iterator[str]:
+    """Note entities and triples that are in both graphs; int64[entity] and int64[relation] are the ids in training."""
+    if not (entities >= 0).any():
+        return
+    example = dataset.display_label(dataset.entities[int(np.argmax(entities >= 0))])
+    count = f"{int((entities >= 0).sum()):,} of the {len(entities):,} entities"
+    yield f"{count} are in the training graph too, such as {example}: a model may know them."
+    for split in EVALUATED:
+        triples = dataset.splits.get(split)
+        if triples is not None:
+            mapped = np.stack([entities[triples.heads], relations[triples.relations], entities[triples.tails]], axis=1)
+            known = np.asarray((mapped >= 0).all(axis=1))
+            known[known] = TripleIndex.of(training.train).contains(Triples(mapped[known]))
+            yield from _of_split(dataset, split, known, "are in the training graph too")
+
+
+def _unknown(dataset: Dataset, relations: IntArray) -> Iterator[str]:
+    """Note triples of which neither graph can tell a model enough."""
+    linked = np.zeros(len(dataset.entities), np.bool_)
+    linked[dataset.train.heads] = linked[dataset.train.tails] = True
+    for split in SPLITS:
+        if (triples := dataset.splits.get(split)) is not None:
+            what = "have a relation that the training graph lacks"
+            yield from _of_split(dataset, split, relations[triples.relations] < 0, what)
+            alone = ~(linked[triples.heads] & linked[triples.tails])
+            yield from _of_split(dataset, split, alone, "have an entity that is in no triple of the inference graph")
+
+
+def _of_split(dataset: Dataset, split: str, flagged: BoolArray, what: str) -> Iterator[str]:
+    if flagged.any():
+        examples = dataset.examples(dataset.split(split).ids[flagged])
+        yield f"{int(flagged.sum()):,} of {len(flagged):,} {split} triples {what}: {examples}."
+
+
+STEMS = {
+    "train": ("inference",),
+    "valid": ("inference_validation", "inference_valid"),
+    "test": ("inference_test",),
+}
+"""what ILPC calls the inference graph and its splits"""
+
+INGRAM_STEMS = {**label_layout.STEMS, "train": ("msg",)}
+"""what InGram calls them: valid and test are of the inference graph"""
+
+
+def _layout(name: str, summary: str, stems: Mapping[str, Sequence[str]], *, new_relations: bool = False) -> Layout:
+    """Declare a layout: ``train`` is the training graph, and the inference graph has the relation ids of it."""
+
+    def read(folder: Path) -> Dataset:
+        place = folder.resolve().name
+        learned = label_layout.find_needed(folder, ("train",))["train"]
+        training = label_layout.read_files(f"{place}/{learned.name}", {"train": learned})
+        dataset = label_layout.read_files(place, label_layout.find_needed(folder, stems=stems), training.relations)
+        return with_training_graph(dataset, training, new_relations=new_relations)
+
+    def recognises(folder: Path) -> bool:
+        return all("train" in label_layout.candidates(folder, of) for of in (label_layout.STEMS, stems))
+
+    needed = ("train", stems["train"][0], stems["test"][0])
+    needs = tuple(tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed)
+    return Layout(name, summary, recognises, read, needs)
+
+
+ILPC = _layout(
+    "ilpc",
+    "inductive: train, which models learn from; inference, inference_validation (optional), inference_test",
+    STEMS,
+)
+
+INGRAM = _layout(
+    "ingram",
+    "inductive, with new relations: train, which models learn from; msg, the inference graph; valid (optional), test",
+    INGRAM_STEMS,
+    new_relations=True,
+)
+
+
+Suffixes = tuple[str, str]
+"""the ends of the names of the two folders"""
+
+GRAIL_SUFFIXES, MTDEA_SUFFIXES = ("", "_ind"), ("-trans", "-ind")
+
+MTDEA_STEMS = {"train": ("observe",), "test": ("test",)}
+"""MTDEA's inference graph and its only split: its valid file lies in the other folder, and is of the training graph"""
+
+
+def _two_folders(
+    name: str, summary: str, suffixes: Suffixes, stems: Mapping[str, Sequence[str]], *, new_relations: bool = False
+) -> Layout:
+    """Declare a layout: the second folder's files are the inference graph and its splits, by ``stems``."""
+
+    def read(folder: Path) -> Dataset:
+        """Read both folders, either of which may be named. Relations have the ids of the training graph."""
+        learned, evaluated = _pair(folder, suffixes)
+        for place, of, role in (
+            (learned, label_layout.STEMS, "the graph that models learn from"),
+            (evaluated, stems, "the graph that is evaluated"),
+        ):
+            if "train" not in label_layout.candidates(place, of):
+                missing = f"has no {of['train'][0]} file" if place.is_dir() else "is not there"
+                raise DatasetError(
+                    f"folder {str(folder)!r}: the layout {name} takes two folders, {learned.name} and "
+                    f"{evaluated.name}, and {str(place)!r}, {role}, {missing}. Put it there, or name the layout labels "
+                    "for one graph alone."
+                )
+        training = label_layout.read(learned, needs=("train",))
+        files = label_layout.find_needed(evaluated, stems=stems)
+        dataset = label_layout.read_files(evaluated.resolve().name, files, training.relations)
+        return with_training_graph(dataset, training, new_relations=new_relations)
+
+    def recognises(folder: Path) -> bool:
+        learned, evaluated = _pair(folder, suffixes)
+        return (
+            evaluated.name == folder.resolve().name
+            and "train" in label_layout.candidates(learned)
+            and "train" in label_layout.candidates(evaluated, stems)
+        )
+
+    needed = (*stems["train"], *stems["test"])
+    files = tuple(tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed)
+    beside = f"the folder of the same name with {suffixes[0] or 'nothing'} in place of {suffixes[1]} beside it"
+    return Layout(name, summary, recognises, read, (*files, (beside,)))
+
+
+def _pair(folder: Path, suffixes: Suffixes) -> tuple[Path, Path]:
+    """Name both folders: X and X_ind, or X-trans and X-ind."""
+    place = folder if folder.name not in {"", ".."} else folder.resolve()
+    stem = place.name.removesuffix(suffixes[1]) if place.name.endswith(suffixes[1]) else place.name
+    stem = stem.removesuffix(suffixes[0])
+    return place.parent / f"{stem}{suffixes[0]}", place.parent / f"{stem}{suffixes[1]}"
+
+
+GRAIL = _two_folders(
+    "grail",
+    "inductive: X_ind with train (the inference graph), valid (optional), test; beside it X with train, which "
+    "models learn from",
+    GRAIL_SUFFIXES,
+    label_layout.STEMS,
+)
+
+MTDEA = _two_folders(
+    "mtdea",
+    "inductive, with new relations: X-ind with observe (the inference graph) and test; beside it X-trans with train, "
+    "which models learn from",
+    MTDEA_SUFFIXES,
+    MTDEA_STEMS,
+    new_relations=True,
+)
+
+
+FACTS = {"facts": ("facts",)}
+
+NOTE = "{0} and {1} together are train, as in RED-GNN's code; the layout labels (--layout labels) reads {1} alone."
+
+
+def read(folder: Path) -> Dataset:
+    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``.
+
+    Raises
+    ------
+    DatasetError
+        if a file is missing or malformed
+    """
+    facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
+    files = label_layout.find_needed(folder)
+    dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,))
+    return replace(dataset, notes=(*dataset.notes, NOTE.format(facts.name, files["train"].name)))
+
+
+LAYOUT = Layout(
+    name="red-gnn",
+    summary="facts and train, which together are train; valid (optional), test",
+    recognises=lambda folder: (
+        "facts" in label_layout.candidates(folder, FACTS) and label_layout.LABELLED.recognises(folder)
+    ),
+    read=read,
+    needs=(tuple(f"facts{ending}" for ending in label_layout.ENDINGS), *label_layout.LABELLED.needs),
+)

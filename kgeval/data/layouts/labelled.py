@@ -1,0 +1,229 @@
+"""Folders of labelled triples: train, valid and test files of (head, relation, tail).
+
+A file of labels, names, types or negatives is none of these; nor is one whose triples are all in the splits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.text import rows
+from kgeval.data.io.triple_files import common_header, read_triples
+from kgeval.data.layout import Layout
+from kgeval.data.numbering import NumberedGraph, number
+from kgeval.data.triples import TripleIndex, Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, InputError
+
+ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+
+NEGATIVE = "neg"
+"""what the names of files of false triples have in them"""
+
+LOOKED_AT = 100
+"""rows of a file that are looked at"""
+
+
+def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
+    """Note the text files of a folder that hold triples of the dataset's labels which no split has."""
+    read = {file.resolve() for file in dataset.files}
+    for file in sorted(folder.iterdir()):
+        ordinary = NEGATIVE in file.name.lower() or file.resolve() in read
+        if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
+            continue
+        if example := _unknown_triple(file, dataset):
+            yield (
+                f"{file.name} beside the splits was not read: it holds triples that no split has, such as ({example}). "
+                "If models may know them when they are evaluated, add them to train."
+            )
+
+
+def _unknown_triple(file: Path, dataset: Dataset) -> str:
+    """Find a triple in the first rows that has labels of the dataset, and is in no split."""
+    try:
+        cells = [row.cells[:3] for row in islice(rows(file), LOOKED_AT) if len(row.cells) in (3, 4)]
+    except InputError:  # no text, or one of binary data: no triples
+        return ""
+    if not cells:
+        return ""
+    heads, relations, tails = zip(*cells, strict=True)
+    columns = [dataset.entities.ids(heads), dataset.relations.ids(relations), dataset.entities.ids(tails)]
+    ids = np.stack(columns, axis=1)
+    missing = (ids[:, 1] >= 0) | ((ids[:, 0] >= 0) & (ids[:, 2] >= 0))
+    for triples in dataset.splits.values():
+        near = triples.ids[np.isin(triples.heads, ids[:, 0])]  # no index of a large split for a few rows
+        missing &= ~TripleIndex.of(Triples(near)).contains(Triples(ids))
+    return ", ".join(cells[int(np.argmax(missing))]) if missing.any() else ""
+
+
+STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
+LABELLED_ENDINGS = (".txt", ".tsv", ".csv", ".nt", ".txt.gz", ".tsv.gz", ".csv.gz", ".nt.gz", ".parquet")
+
+BESIDE = (
+    "{0}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name that folder: "
+    "here the graph that models learn from is evaluated."
+)
+
+HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
+
+
+def find(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, Path]:
+    """Find the file of each split, by what it may be called.
+
+    Raises
+    ------
+    DatasetError
+        if two files could be the same split
+    """
+    found = {}
+    for split, files in candidates(folder, stems).items():
+        if len(files) > 1:
+            names = " and ".join(file.name for file in files)
+            raise DatasetError(
+                f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
+            )
+        found[split] = files[0]
+    return found
+
+
+def find_needed(
+    folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
+) -> dict[str, Path]:
+    """Find the file of each split, as :func:`find` does.
+
+    Raises
+    ------
+    DatasetError
+        if one that is needed has none
+    """
+    files = find(folder, stems)
+    for split in needs:
+        if split not in files:
+            name = stems[split][0]
+            raise DatasetError(
+                f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet."
+            )
+    return files
+
+
+def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, list[Path]]:
+    """List the files that could be each split, for the splits that have one."""
+    paths = {
+        split: [folder / (stem + end) for stem in those for end in LABELLED_ENDINGS] for split, those in stems.items()
+    }
+    there = {split: [file for file in files if file.is_file()] for split, files in paths.items()}
+    return {split: files for split, files in there.items() if files}
+
+
+def lacks_train(folder: Path, split: str) -> bool:
+    """Whether a folder has a file of that split, and none of train."""
+    return split in (files := candidates(folder)) and "train" not in files
+
+
+def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
+    """Read a folder of labelled triples; the splits that are not needed may be missing.
+
+    Ids are those that PyKEEN gives; see :func:`number`.
+    """
+    place = folder.resolve()
+    dataset = read_files(place.name, find_needed(folder, needs))
+    inductive = "train" in candidates(place.parent / f"{place.name}_ind")
+    notes = [*([BESIDE.format(place.name)] if inductive else []), *notes_on_unread_triples(folder, dataset)]
+    return replace(dataset, notes=(*dataset.notes, *notes))
+
+
+def read_files(
+    name: str, files: Mapping[str, Path], relations: Vocabulary | None = None, further_train: Sequence[Path] = ()
+) -> Dataset:
+    """Read the files of the splits; relations that are given keep their ids, and others come after them.
+
+    The triples of ``further_train`` are train triples too.
+    """
+    graph, header = _number_files(files, relations, further_train)
+    pa.default_memory_pool().release_unused()  # the text of a large graph
+    return Dataset.build(
+        name,
+        graph.splits,
+        entities=graph.entities,
+        relations=graph.relations,
+        files=(*files.values(), *further_train),
+        confidences=graph.confidences,
+        id_source="kgeval",
+        times=graph.times,
+        notes=(HEADER.format(" ".join(header)),) if header else (),
+    )
+
+
+def _number_files(
+    files: Mapping[str, Path], relations: Vocabulary | None, further_train: Sequence[Path]
+) -> tuple[NumberedGraph, list[str]]:
+    """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
+    tables = {path: read_triples(path) for path in (*files.values(), *further_train)}
+    if header := common_header(tables.values()):
+        tables = {path: table.slice(1) for path, table in tables.items()}
+    splits = {split: tables[path] for split, path in files.items()}
+    for path in further_train:
+        if tables[path].column_names != splits["train"].column_names:
+            raise DatasetError(f"{path} and {files['train']} are both train triples, but have different columns.")
+        splits["train"] = pa.concat_tables([splits["train"], tables[path]])
+    if relations is not None:
+        found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
+        relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
+    return number(splits, files, relations=relations), header
+
+
+LABELLED = Layout(
+    name="labels",
+    summary="train, valid (optional), test: files of head, relation, tail, maybe confidence or time (.txt, "
+    ".tsv, .csv, .gz of these, .parquet, N-Triples as .nt)",
+    recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
+    read=read,
+    needs=tuple(tuple(f"{split}{ending}" for ending in LABELLED_ENDINGS) for split in ("train", "test")),
+    general=True,
+)
+
+
+QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
+"""the files of queries, of BetaE and of Query2box"""
+
+
+def read_queries(folder: Path) -> NoReturn:
+    """Refuse a folder of complex queries.
+
+    Raises
+    ------
+    DatasetError
+        always
+    """
+    example = _queries(folder)[0].name
+    triples = (
+        "To evaluate its triples alone, which BetaE writes in both directions, name the layout labels "
+        "(--layout labels)."
+        if LABELLED.recognises(folder)
+        else "It has no train and test files of triples beside them."
+    )
+    raise DatasetError(
+        f"folder {str(folder)!r} holds complex queries ({example}), as of BetaE or Query2box: kgeval evaluates the "
+        f"prediction of single triples only. {triples}"
+    )
+
+
+def _queries(folder: Path) -> list[Path]:
+    return sorted(file for pattern in QUERIES for file in folder.glob(pattern))
+
+
+BETAE = Layout(
+    name="betae",
+    summary="complex queries of BetaE or Query2box (train-queries.pkl): not supported, refused",
+    recognises=lambda folder: bool(_queries(folder)),
+    read=read_queries,
+    needs=(QUERIES,),
+)

@@ -1,0 +1,187 @@
+"""PyKEEN's datasets: by name, or as dataset and ``TriplesFactory`` objects in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.layouts.inductive import with_training_graph
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, did_you_mean, nearest
+
+PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
+"""what PyKEEN calls the splits"""
+
+
+def names() -> list[str]:
+    """List the datasets that PyKEEN knows by name, the inductive ones too."""
+    return sorted(name for resolver in _resolvers() for name in resolver.lookup_dict)
+
+
+def read_named(name: str, **options: Any) -> Dataset:
+    """Load a PyKEEN dataset by name; PyKEEN downloads those that it does not bundle.
+
+    Raises
+    ------
+    DatasetError
+        if there is neither a folder nor a PyKEEN dataset of that name, or if PyKEEN could not load it
+    """
+    resolvers = _resolvers()
+    key = resolvers[0].normalize(name)
+    resolver = next((resolver for resolver in resolvers if key in resolver.lookup_dict), None)
+    if resolver is None:
+        here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+        near = nearest(name, [*names(), *here])
+        hint = did_you_mean(name, near or names())  # a folder that is not near may be anything
+        raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
+    try:
+        return from_dataset(resolver.make(key, options), key)
+    except Exception as error:  # PyKEEN downloads and unpacks here: whatever goes wrong is told as one message
+        raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
+
+
+def from_objects(source: Any) -> Dataset:
+    """Take PyKEEN's objects in memory: a dataset, or the triples factories of its splits.
+
+    Raises
+    ------
+    DatasetError
+        if it is something else, or if the factories number their entities or relations differently
+    """
+    if isinstance(source, Mapping):
+        return from_factories(source)
+    if hasattr(source, "inductive_inference") or (hasattr(source, "training") and hasattr(source, "testing")):
+        return from_dataset(source)
+    if hasattr(source, "mapped_triples"):
+        raise DatasetError(
+            "a triples factory holds one split. Give one for each split: {'train': training, 'test': testing}."
+        )
+    swapped = callable(source) or hasattr(source, "scores")
+    raise DatasetError(
+        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. "
+        + (
+            "The model comes first: kgeval.evaluate(model, dataset)."
+            if swapped
+            else "For triples in memory, call kgeval.Dataset.from_labels."
+        )
+    )
+
+
+def from_dataset(data: Any, name: str | None = None) -> Dataset:
+    """Take a dataset object of PyKEEN, with its ids and labels.
+
+    The train triples of an inductive one are those of its inference graph.
+    """
+    if name is None:  # the name that PyKEEN loads it by, or its class
+        name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
+    inductive = hasattr(data, "inductive_inference")
+    parts = ("training", "validation", "testing")
+    if inductive:
+        parts = ("inductive_inference", "inductive_validation", "inductive_testing")
+    factories: dict[str, Any] = {split: getattr(data, part) for split, part in zip(SPLITS, parts, strict=True)}
+    dataset = replace(from_factories(factories, name=str(name)), id_source="PyKEEN")
+    if not inductive:
+        return dataset
+    learned, inference = data.transductive_training, data.inductive_inference
+    if getattr(learned, "relation_to_id", None) != getattr(inference, "relation_to_id", None):
+        raise DatasetError(f"{name}: the inference graph's relation_to_id differs from the training graph's.")
+    training = from_factories({"train": learned}, name=f"{name}/transductive_training")
+    return with_training_graph(dataset, training, same_ids=getattr(inference, "entity_to_id", None) is None)
+
+
+def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:
+    """Take PyKEEN's triples factories with their ids and labels.
+
+    Parameters
+    ----------
+    factories
+        by split (``train``, ``valid``, ``test``, or PyKEEN's ``training``, ``validation``, ``testing``, as in
+        ``pykeen_dataset.factory_dict``), ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; those without
+        labels are labelled by their ids, and None is no split
+    name
+        what to call the dataset
+
+    Raises
+    ------
+    DatasetError
+        if one is no triples factory, or if they number their entities or relations differently
+    """
+    splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
+    for split, factory in splits.items():
+        if not hasattr(factory, "mapped_triples"):
+            raise DatasetError(f"{name}: the {split} split is no triples factory of PyKEEN, but {factory!r:.60}.")
+    if not splits:
+        raise DatasetError(f"{name}: no triples factories. Expected one for each split: {', '.join(SPLITS)}.")
+    first, reference = next(iter(splits.items()))
+    for split, factory in splits.items():
+        for mapping in ("entity_to_id", "relation_to_id"):
+            if getattr(factory, mapping, None) != getattr(reference, mapping, None):
+                raise DatasetError(f"{name}: the {split} factory's {mapping} differs from the {first} factory's.")
+    return Dataset.build(
+        name,
+        {split: Triples.of(factory.mapped_triples.numpy()) for split, factory in splits.items()},
+        entities=_vocabulary(reference, "entity"),
+        relations=_vocabulary(reference, "relation"),
+    )
+
+
+def to_factories(dataset: Dataset, *, inverse: bool = False) -> dict[str, Any]:
+    """Give the splits as PyKEEN triples factories with the same ids and labels, for training."""
+    import torch
+    from pykeen.triples import TriplesFactory
+
+    entity_to_id = {label: index for index, label in enumerate(dataset.entities)}
+    relation_to_id = {label: index for index, label in enumerate(dataset.relations)}
+    return {
+        split: TriplesFactory(
+            mapped_triples=torch.from_numpy(triples.ids),
+            entity_to_id=entity_to_id,
+            relation_to_id=relation_to_id,
+            create_inverse_triples=inverse and split == "train",
+        )
+        for split, triples in dataset.splits.items()
+    }
+
+
+@contextmanager
+def writable_home() -> Iterator[None]:
+    """Import a part of PyKEEN, which makes a folder for its files when it is imported.
+
+    Raises
+    ------
+    DatasetError
+        if it cannot make the folder, with what to set
+    """
+    try:
+        yield
+    except OSError as error:
+        folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
+        what = f"PyKEEN, which knows datasets and models by name, cannot make the folder {str(folder)!r} for its files"
+        cure = "Set the variable PYSTOW_HOME to a folder that you can write to, or give the folder of a dataset"
+        raise DatasetError(f"{what} ({error.strerror or error}). {cure}.") from error
+
+
+def _vocabulary(factory: Any, kind: str) -> Vocabulary:
+    size = int(factory.num_entities if kind == "entity" else factory.real_num_relations)
+    label_to_id = getattr(factory, f"{kind}_to_id", None)
+    if label_to_id is None:
+        return Vocabulary.numbered(size, kind)
+    labels = [""] * size
+    for label, index in label_to_id.items():
+        labels[index] = str(label)
+    return Vocabulary(labels, kind)
+
+
+def _resolvers() -> tuple[Any, Any]:
+    """PyKEEN's registries of datasets: of one graph, and inductive ones."""
+    with writable_home():
+        from pykeen.datasets import dataset_resolver
+        from pykeen.datasets.inductive import inductive_dataset_resolver
+
+    return dataset_resolver, inductive_dataset_resolver

@@ -1,0 +1,259 @@
+"""``kgeval.answers``: for each test query a set that has the answer with a chosen probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable, list_sets
+from kgeval.analysis.answer_sets.answer_sets import AnswerSets
+from kgeval.analysis.answer_sets.conformal_limits import (
+    COLUMNS,
+    CalibratedLimits,
+    limits_of,
+    notes_on_filter,
+    notes_on_limits,
+)
+from kgeval.analysis.answer_sets.nonconformity import RANK, find_nonconformity, pessimistic_ranks
+from kgeval.analysis.answer_sets.scored_split import ScoredSplit
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.checkpoints import as_model
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.loading import as_dataset
+from kgeval.data.triples import Side, Triples
+from kgeval.data.vocabulary import Labels
+from kgeval.errors import InputError, MetricError, did_you_mean
+from kgeval.progress import Progress, reporting
+from kgeval.ranking.engine import NaNPolicy
+from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.model_ranking import ranking_of
+from kgeval.ranking.rank_table import RankTable
+from kgeval.scorers.alignment import align
+from kgeval.threads import bound_threads
+
+
+@dataclass(frozen=True)
+class SetRequest:
+    """Which sets to make: their coverage, their nonconformity, and by what they are calibrated."""
+
+    coverage: float
+    nonconformity: str
+    per: tuple[str, ...]
+
+    @classmethod
+    def of(cls, coverage: Any, nonconformity: str, per: str | Sequence[str]) -> SetRequest:
+        """Check the arguments of :func:`answers`.
+
+        Raises
+        ------
+        InputError
+            if the coverage is no probability between 0 and 1
+        MetricError
+            if the nonconformity or a column is unknown, with the nearest one
+        """
+        number = isinstance(coverage, float | int | np.number) and not isinstance(coverage, bool)
+        if not number or not 0 < coverage < 1:
+            raise InputError(f"coverage: expected a probability between 0 and 1, such as 0.9; found {coverage!r:.40}.")
+        columns = (per,) if isinstance(per, str) else tuple(per)
+        for name in columns:
+            if name not in COLUMNS:
+                raise MetricError(f"per: no calibration by {name!r:.40}. {did_you_mean(str(name), COLUMNS)}")
+        return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
+
+
+def answers(  # noqa: PLR0913
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    coverage: float = 0.9,
+    nonconformity: str = "rank",
+    per: str | Sequence[str] = (),
+    list_sets: bool = False,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    sides: Side | Sequence[Side] | None = None,
+    filter: Split | Sequence[Split] | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    progress: Progress | bool | None = None,
+) -> AnswerSets:
+    """Make a set of entities for each test query that has the answer with probability ``coverage``.
+
+    Split conformal prediction (Angelopoulos and Bates, 2023; for knowledge graphs Zhu et al., 2025): a candidate is in
+    the set if it conforms at least as well as all but the worst answers of the validation triples did. That holds
+    whatever the model, as long as validation and test triples are exchangeable, and on average over both.
+
+    Parameters
+    ----------
+    coverage
+        between 0 and 1
+    nonconformity
+        ``"rank"``, ``"gap"`` (below the best score) or ``"softmax"``
+    per
+        ``"relation"`` or ``"side"``, or both: calibrated for each by itself; those with too few validation triples are
+        pooled
+    list_sets
+        whether the entities are listed, not only counted
+    filter
+        the splits whose triples are known answers, in validation and test alike; by default all
+    unseen
+        what to do with triples that name something the model does not know: ``"error"``, or to leave them out
+        ``"drop"`` (or ``"worst"``, which is the same here)
+    model, dataset, entities, relations, sides, nan, batch_size, memory_limit, threads, kernel
+        as :func:`kgeval.evaluate` takes them
+    progress
+        likewise; of the ranking of both splits
+
+    Returns
+    -------
+    AnswerSets
+        coverage and sizes, and the sets if they are listed
+
+    Raises
+    ------
+    InputError
+        if an argument is wrong, or the dataset has no validation or test triples
+    ScoreError
+        if a score is NaN, with the query and the candidate
+
+    Examples
+    --------
+    The worst of nine validation answers has rank 3, so a set has three places. In that of the test query, d and e tie
+    for the third and the fourth: both are left out.
+
+    >>> from kgeval import Dataset
+    >>> scores = {"a": 9, "b": 8, "c": 7, "d": 6, "e": 6, "f": 5}
+    >>> valid = [(f"q{row}", "likes", answer) for row, answer in enumerate("abbabacbb")]
+    >>> data = Dataset.from_labels(train=[(e, "is", e) for e in scores], valid=valid, test=[("q0", "likes", "c")])
+    >>> def score(heads, relations, tails):
+    ...     return [scores.get(data.entities[tail], 0) for tail in tails]
+    >>> found = answers(score, data, coverage=0.9, sides="tail", list_sets=True)
+    >>> found.limits[0].limit, found.sizes, found.sets.column("entity_label")
+    (3.0, array([2]), array(['b', 'c'], dtype=object))
+    """
+    request = SetRequest.of(coverage, nonconformity, per)
+    dataset = as_dataset(dataset)
+    settings = Evaluation.of(
+        sides=sides,
+        filter=filter,
+        unseen="drop" if unseen == "worst" else unseen,
+        nan=nan,
+        batch_size=batch_size,
+        memory_limit=memory_limit,
+        threads=threads,
+        kernel=kernel,
+    )
+    settings.require_entities("answer sets")
+    if missing := [name for name in ("valid", "test") if not len(dataset.splits.get(name, ()))]:
+        why = "sets are calibrated on valid, and made for test"
+        raise InputError(f"dataset {dataset.name} has no {missing[0]} triples: {why}.")
+    scorer = align(as_model(model, dataset, nan=nan), dataset, entities=entities, relations=relations)
+    settings = settings.for_model(scorer)
+    total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(settings.sides)
+    with reporting(total, progress=progress) as report, bound_threads(threads):
+        tables = [
+            ranking_of(scorer, dataset, settings.model_copy(update={"split": name}), progress=report).rank()
+            for name in ("valid", "test")
+        ]
+        both_splits = Triples(np.concatenate([dataset.split(name).ids for name in ("valid", "test")]))
+        engine = engine_for(scorer, both_splits, settings)
+        valid, test = (ScoredSplit.of(scorer, dataset, engine, table) for table in tables)
+        return _answer_sets(valid, test, request, list_sets=list_sets)
+
+
+def _answer_sets(valid: ScoredSplit, test: ScoredSplit, request: SetRequest, *, list_sets: bool) -> AnswerSets:
+    measure = find_nonconformity(request.nonconformity).measure
+    calibration, measured = measure(valid).values, measure(test)
+    limits = limits_of(valid.ranks, calibration, test.ranks, coverage=request.coverage, per=request.per)
+    lowest = measured.lowest_scores(limits.of_rows)
+    found = _counted_sets(valid.ranks, test.ranks, request, limits, measured.values <= limits.of_rows)
+    found = replace(found, sizes=test.count_from(lowest))
+    return replace(found, listed=_table_of_sets(test, lowest, found)) if list_sets else found
+
+
+def answers_of_ranks(
+    valid: RankTable, test: RankTable, *, coverage: float = 0.9, per: str | Sequence[str] = ()
+) -> AnswerSets:
+    """Compute how often sets by rank have their answers, and how large they are, from stored ranks; nothing is scored.
+
+    The sets are those of :func:`kgeval.answers` by rank. A set of rank r has r entities, or all candidates; where
+    candidates tie across the last place, that is one of the upper bounds of its size.
+
+    Parameters
+    ----------
+    valid, test
+        the ranks of two splits by one model, under one filter, in a temporal graph at the same times
+    coverage, per
+        as :func:`kgeval.answers` takes them
+
+    Raises
+    ------
+    InputError
+        if an argument is wrong, if the tables are not of one model, dataset and filter, if both are of one split, or if
+        one is a sample of its split or has ranks of relations
+    """
+    request = SetRequest.of(coverage, RANK.name, per)
+    for name in ("model", "dataset", "filter", "times", "candidates"):
+        here, there = (getattr(table, name) for table in (valid, test))
+        if here != there:
+            raise InputError(f"the {name} of the valid ranks is {here!r}, that of the test ranks {there!r}.")
+    if valid.split == test.split:
+        what = f"both ranks are of the {test.split} triples"
+        raise InputError(
+            f"{what}. Sets are calibrated on other triples than those they are made for: rank both splits."
+        )
+    _refuse_unfit_ranks(valid)
+    _refuse_unfit_ranks(test)
+    limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
+    found = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
+    bound = "sizes are those without ties: where candidates tie across the last place of a set, it is smaller."
+    return replace(found, notes=(*found.notes, bound))
+
+
+def _refuse_unfit_ranks(table: RankTable) -> None:
+    """Refuse ranks of a sample, and of relations."""
+    if table.sampling is not None:
+        what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
+        raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
+    if (table.column("side") == "relation").any():
+        what = f"the {table.split} ranks are of relations too, and there are no answer sets of relations yet"
+        raise InputError(f"{what}. Rank heads and tails alone.")
+
+
+def _counted_sets(
+    valid: RankTable, test: RankTable, request: SetRequest, limits: CalibratedLimits, covered: BoolArray
+) -> AnswerSets:
+    """Describe sets by their limits; their sizes are those of ranks, at most."""
+    notes = (*valid.notes, *test.notes, *notes_on_filter(test), *notes_on_limits(limits, request.per, request.coverage))
+    at_most = np.minimum(limits.of_rows, test.column("candidates")).astype(np.int64)
+    return AnswerSets(
+        test,
+        request.coverage,
+        request.nonconformity,
+        request.per,
+        limits.of_groups,
+        covered,
+        at_most,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _table_of_sets(test: ScoredSplit, lowest: Float64Array, found: AnswerSets) -> AnswerSetTable:
+    return AnswerSetTable(
+        list_sets(test, lowest, found.sizes),
+        split=test.ranks.split,
+        coverage=found.target,
+        nonconformity=found.nonconformity,
+        model=test.ranks.model,
+        dataset=test.ranks.dataset,
+    )

@@ -1,0 +1,202 @@
+"""``kgeval.explain``: why the metrics of one model differ between protocols, by changing one rule after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kgeval.checkpoints import as_model
+from kgeval.corruption.registry import Corruption
+from kgeval.data.dataset import Dataset, Split
+from kgeval.data.known import KnownTimes
+from kgeval.data.loading import as_dataset
+from kgeval.data.triples import Side
+from kgeval.data.vocabulary import Labels
+from kgeval.errors import MetricError
+from kgeval.metrics.names import parse
+from kgeval.metrics.summarize import summarize
+from kgeval.progress import Progress
+from kgeval.protocols.explanation import Explanation, ProtocolExplanation, difference
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol, find_protocol
+from kgeval.protocols.report import notes_on
+from kgeval.ranking.engine import NaNPolicy
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
+from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_notes import require_relations
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
+
+RULES = {
+    "sides": ("sides",),
+    "candidates": ("corruption", "competes", "batch"),
+    "filter": ("filter",),
+    "listed order": ("listed",),
+    "tolerance": ("tie_rule",),
+    "ties": ("ties",),
+    "self-counting": ("self_counting",),
+    "repeated triples": ("repeats",),
+    "cut-off": ("cutoff",),
+    "averaging": ("side_aggregation", "mean", "order"),
+}
+"""the fields of a protocol by cause of a difference, in the order in which they are changed; the quirks of a framework,
+each a cause of its own, come between tolerance and ties"""
+
+
+def explain(  # noqa: PLR0913
+    model: Any,
+    dataset: Dataset | str | Path,
+    protocols: str | Protocol | Sequence[str | Protocol],
+    *,
+    metric: str = "mrr",
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    time_labels: Labels | None = None,
+    split: Split = "test",
+    sides: Side | Sequence[Side] | None = None,
+    filter: Split | Sequence[Split] | None = None,
+    times: KnownTimes = "same",
+    corruption: Corruption | None = None,
+    unseen: UnseenPolicy = "error",
+    nan: NaNPolicy = "error",
+    batch_size: int | None = None,
+    memory_limit: int | str | None = None,
+    threads: int | None = None,
+    kernel: KernelName = "auto",
+    device: str = "auto",
+    progress: Progress | bool | None = None,
+) -> Explanation:
+    """Evaluate a model by several protocols, and split the difference of each from the standard one into causes.
+
+    Starting from the standard protocol, the rules of the framework are applied one after the other: the sides, the
+    candidates, the filter, the tolerance, the framework's quirks, the tie policy, whether an answer competes with
+    itself, how often repeated triples count, and how ranks are averaged. The change by a rule is its part of the
+    difference. The parts add up to the whole; a part may depend on the rules that were changed before it.
+
+    Parameters
+    ----------
+    protocols
+        their names, or ``Protocol`` objects
+    metric
+        ``mrr``, ``mr`` or ``hits@k``, with a side or for both
+    model, dataset, entities, relations, time_labels, split, sides, filter, times, corruption, unseen, nan
+        as :func:`kgeval.evaluate` takes them; an explicit filter or corruption is used with every protocol
+    batch_size, memory_limit, threads, kernel, device, progress
+        likewise; progress is that of one protocol after the other
+
+    Raises
+    ------
+    ConfigError
+        if there is no such protocol
+    MetricError
+        if the metric is another one, or a side of it was not evaluated
+    InputError
+        if an argument is wrong, as in :func:`kgeval.evaluate`
+
+    Examples
+    --------
+    A model of five different scores: OpenKE counts no tie, TorchKGE all of them.
+
+    >>> from kgeval import load_dataset
+    >>> def score(h, r, t):
+    ...     return (h * 31 + t * 7) % 5
+    >>> explanation = explain(score, load_dataset("nations"), ["openke", "torchkge"], metric="mr")
+    >>> [(row.protocol, round(row.value, 3), round(row.causes["ties"], 3)) for row in explanation.rows]
+    [('openke', 3.925, -0.501), ('torchkge', 4.928, 0.501)]
+    """
+    chosen = [find_protocol(it) for it in ([protocols] if isinstance(protocols, str | Protocol) else protocols)]
+    dataset = as_dataset(dataset)
+    settings = Evaluation.of(
+        split=split,
+        sides=sides,
+        filter=filter,
+        times=times,
+        corruption=corruption,
+        unseen=unseen,
+        nan=nan,
+        batch_size=batch_size,
+        memory_limit=memory_limit,
+        threads=threads,
+        kernel=kernel,
+        device=device,
+    )
+    framework_metric = _as_framework_metric(metric, settings.sides)
+    for it in chosen:
+        require_relations(settings, it.rules)
+    model = as_model(model, dataset, nan=nan)
+    scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
+    ranking = _RankingByProtocol(scorer, dataset, settings, framework_metric, progress)
+    standard = find_protocol("standard")
+    rows = tuple(
+        _explain_protocol(ranking, standard, replace(it, quirks=it.rules.applicable_to(scorer))) for it in chosen
+    )
+    table = ranking.table(standard)
+    ties = summarize(table, ["count"]).groups[0].ties
+    notes = (*table.notes, *([str(ties)] if ties and ties.serious else []))
+    return Explanation(str(parse(metric)), ranking.value(standard), table.provenance, rows, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _RankingByProtocol:
+    """The ranks of one model by any protocol; those of protocols with the same ranks are computed once."""
+
+    scorer: Aligned
+    dataset: Dataset
+    settings: Evaluation
+    metric: FrameworkMetric
+    progress: Progress | bool | None
+    tables: dict[Any, RankTable] = field(default_factory=dict)
+
+    def table(self, protocol: Protocol) -> RankTable:
+        resolved = protocol.resolve(self.settings, self.dataset)
+        key = (resolved.evaluation, resolved.rules)
+        if key not in self.tables:
+            self.tables[key] = resolved.rank(self.scorer, self.dataset, progress=self.progress)
+        return self.tables[key]
+
+    def value(self, protocol: Protocol) -> float:
+        return protocol.value(self.table(protocol), self.metric)
+
+
+def _as_framework_metric(metric: str, sides: Sequence[Side]) -> FrameworkMetric:
+    """Read a metric; of both sides, where relations alone are predicted, it is of these."""
+    name = parse(metric)
+    if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
+        raise MetricError(f"cannot explain {metric!r}: differences are explained of mrr, mr and hits@k, of any side.")
+    side = name.side or "both"
+    of = "relation" if side == "both" and tuple(sides) == ("relation",) else side
+    return FrameworkMetric(str(name), name.base, of)
+
+
+def _explain_protocol(ranking: _RankingByProtocol, standard: Protocol, target: Protocol) -> ProtocolExplanation:
+    causes: dict[str, float] = {}
+    before = ranking.value(standard)
+    for cause, protocol in _switches(standard, target):
+        after = ranking.value(protocol)
+        causes[cause] = causes.get(cause, 0.0) + difference(before, after)
+        before = after
+    without_itself = replace(protocol, self_counting="never")
+    table, notes = ranking.table(protocol), ranking.table(standard).notes
+    return ProtocolExplanation(
+        target.name,
+        before,
+        causes,
+        optimistic=ranking.value(replace(without_itself, ties="optimistic")),
+        pessimistic=ranking.value(replace(without_itself, ties="pessimistic")),
+        provenance=replace(table.provenance, protocol=target.name),
+        notes=(*(note for note in table.notes if note not in notes), *notes_on(target, table)),
+    )
+
+
+def _switches(current: Protocol, target: Protocol) -> Iterator[tuple[str, Protocol]]:
+    """Yield each cause with the protocol after its change, from the current protocol to the target."""
+    for cause, fields in RULES.items():
+        if cause == "ties":
+            for quirk in target.quirks:
+                current = replace(current, quirks=(*current.quirks, quirk))
+                yield quirk.cause, current
+        current = replace(current, **{field: getattr(target, field) for field in fields})
+        yield cause, current

@@ -1,0 +1,160 @@
+"""Metrics of confidences: errors of the predicted ones, and ranks weighted by the stated ones.
+
+Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.errors import MetricError
+from kgeval.metrics.confidences.facts import ConfidencePredictions
+from kgeval.metrics.labels.scored_labels import without_cutoff
+from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
+from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.numerics.array_inputs import as_number_row
+from kgeval.metrics.ranks.classic import MR, MRR
+
+
+def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
+    """Compute the root mean square error, √(Σ (y − ŷ)² / n).
+
+    Parameters
+    ----------
+    y_true, y_pred
+        the true and the predicted values; shape (value,) each
+
+    Raises
+    ------
+    MetricError
+        if there are no values, or not as many of one as of the other
+    Undefined
+        if the error is larger than any number in float64
+
+    Examples
+    --------
+    >>> rmse([1, 2, 3], [1, 2, 5])
+    1.1547005383792515
+    """
+    true, predicted = as_number_row(y_true, "y_true"), as_number_row(y_pred, "y_pred")
+    if len(true) != len(predicted):
+        raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: one for each.")
+    # The difference of halves is finite; scaling it by a power of two keeps its square finite, without rounding.
+    halves = np.ldexp(true, -1) - np.ldexp(predicted, -1)
+    exponent = np.frexp(np.abs(halves).max())[1]
+    with np.errstate(over="ignore"):
+        error = float(np.ldexp(np.sqrt(np.mean(np.ldexp(halves, -exponent) ** 2)), exponent + 1))
+    if np.isinf(error):
+        raise Undefined("the error is larger than any number in float64")
+    return error
+
+
+def root_mean_squared_error(data: ConfidencePredictions) -> float:
+    """√(Σ (ŵ − w)² / n)."""
+    return rmse(data.confidences, data.predictions())
+
+
+def mean_squared_error(data: ConfidencePredictions) -> float:
+    """Σ (ŵ − w)² / n."""
+    with np.errstate(over="ignore"):
+        return float(np.mean((data.confidences - data.predictions()) ** 2))
+
+
+def mean_absolute_error(data: ConfidencePredictions) -> float:
+    """Σ |ŵ − w| / n."""
+    with np.errstate(over="ignore"):
+        return float(np.mean(np.abs(data.confidences - data.predictions())))
+
+
+_error = partial(
+    Metric,
+    source="Chen et al., 2019",
+    lowest=0,
+    highest=np.inf,
+    increasing=False,
+    needs="confidences",
+    undefined="no facts; no mapping to confidences; beyond float64",
+)
+
+RMSE = _error(
+    name="rmse",
+    title="root mean squared error of confidences",
+    formula="√(Σ (ŵ − w)² / n)",
+    compute=without_cutoff(root_mean_squared_error),
+    synonyms=("root_mean_squared_error",),
+)
+
+MSE = _error(
+    name="mse",
+    title="mean squared error of confidences",
+    formula="Σ (ŵ − w)² / n",
+    compute=without_cutoff(mean_squared_error),
+    synonyms=("mean_squared_error",),
+)
+
+MAE = _error(
+    name="mae",
+    title="mean absolute error of confidences",
+    formula="Σ |ŵ − w| / n",
+    compute=without_cutoff(mean_absolute_error),
+    synonyms=("mean_absolute_error",),
+)
+
+
+WMR = Metric(
+    name="wmr",
+    title="mean rank, weighted by confidence",
+    formula="Σ w r / Σ w",
+    source="Chen et al., 2021",
+    lowest=1,
+    highest=np.inf,
+    increasing=False,
+    compute=lambda data, _: MR(data.ranks()),
+    needs="confidences",
+    synonyms=("weighted_mean_rank",),
+    undefined="no facts, or all of confidence 0",
+)
+
+WMRR = Metric(
+    name="wmrr",
+    title="mean reciprocal rank, weighted by confidence",
+    formula="Σ (w / r) / Σ w",
+    source="Chen et al., 2021",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    compute=lambda data, _: MRR(data.ranks()),
+    needs="confidences",
+    synonyms=("weighted_mean_reciprocal_rank",),
+    undefined="no facts, or all of confidence 0",
+)
+
+_graded = partial(
+    Metric,
+    source="Chen et al., 2019",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    needs="confidences",
+    cutoff="optional",
+    undefined="no query has an answer of positive confidence",
+)
+
+GRADED_NDCG = _graded(
+    name="graded-ndcg",
+    title="nDCG per (h, r, ?), graded by confidence",
+    formula="DCG / DCG of the best order, gain w",
+    compute=lambda data, k: NDCG(data.lists(), k=k),
+    synonyms=("graded_ndcg",),
+)
+
+GRADED_NDCG_EXPONENTIAL = _graded(
+    name="graded-ndcg-exp",
+    title="nDCG per (h, r, ?), graded by confidence, exponential",
+    formula="DCG / DCG of the best order, gain 2^w − 1",
+    compute=lambda data, k: NDCG_EXPONENTIAL(data.lists(), k=k),
+    synonyms=("graded_ndcg_exp",),
+)

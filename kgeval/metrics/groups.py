@@ -1,0 +1,219 @@
+"""Groups: the rows of a rank table grouped by its columns, and the metrics of each group.
+
+A mean over answers or lists is computed for all groups at once; any other metric, and one that is undefined in a group,
+group by group, which gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import IntArray
+from kgeval.data.queries import starts_of_runs
+from kgeval.errors import MetricError, TableError, did_you_mean
+from kgeval.metrics.estimates.table_estimates import TableEstimates
+from kgeval.metrics.intervals.interval import Intervals, attempt
+from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName, Part
+from kgeval.metrics.numerics.row_groups import OfGroups
+from kgeval.metrics.selection import RankColumns, RowSelection, TableView
+from kgeval.metrics.summary import Group, diagnose, diagnose_groups
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The rows of a table, group by group."""
+
+    keys: list[dict[str, Any]]
+    rows: IntArray
+    """int64[row], into the table"""
+    group_ids: IntArray
+    """int64[row], ascending: the group that each of them belongs to"""
+
+    def of_side(self, view: TableView, side: Part | None) -> Grouping:
+        """Keep the rows of one side, or of both; of groups by side, which name none, all."""
+        if side is None:
+            return self
+        kept = view.of_entities[self.rows] if side == "both" else view.sides[self.rows] == side
+        return Grouping(self.keys, self.rows[kept], self.group_ids[kept])
+
+    def of_group(self, group: int) -> IntArray:
+        """Return the rows of one group; int64[row]."""
+        low, high = np.searchsorted(self.group_ids, [group, group + 1])
+        return self.rows[low:high]
+
+
+def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
+    """Group a table by the values of columns; entities and relations are keyed by their labels.
+
+    Groups are in the order that a column declares of its values, such as 1-1, 1-N, N-1, N-N, or else in their own.
+
+    Raises
+    ------
+    TableError
+        if there is no such column
+    MetricError
+        if its values are not numbers, text or dates
+    """
+    columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
+    for name in columns:
+        if name not in table.columns:
+            hint = f"{did_you_mean(name, table.columns)} Slices of the dataset are added first, by kgeval.annotate."
+            raise TableError(f"by: the table has no column {name!r}. {hint}")
+    values = [table.column(name) for name in columns]
+    ordered = [table.ordered_codes(name) for name in columns]
+    codes = [
+        _codes(value, name) if order is None else order for value, order, name in zip(values, ordered, by, strict=True)
+    ]
+    rows = np.lexsort(codes[::-1])
+    starts = starts_of_runs(*(code[rows] for code in codes))
+    group_ids = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(rows)]))
+    first = [value[rows[starts]] for value in values]
+    keys = [dict(zip(by, map(_plain, key), strict=True)) for key in zip(*first, strict=True)]
+    return Grouping(keys, rows, group_ids)
+
+
+def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
+    """Number the values of a column in their order, missing ones first."""
+    if values.dtype != object:
+        return np.unique(values, return_inverse=True)[1]
+    present = np.array([value is not None for value in values], bool)
+    codes = np.zeros(len(values), np.int64)
+    try:
+        distinct, codes[present] = np.unique(values[present], return_inverse=True)
+        codes[present] += 1
+        set(distinct)  # raises for lists and the like, which are not hashable
+    except (TypeError, ValueError) as error:
+        raise MetricError(f"by: the values of {name!r} are no numbers, text or dates to group by.") from error
+    return codes
+
+
+def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals | None = None) -> Group:
+    """Compute metrics of a whole table."""
+    pooled = RowSelection(view, view.rows_of(view.pooled))
+    group = Group({}, dict.fromkeys(names), ties=diagnose(pooled.ranks("realistic", None)))
+    estimates = TableEstimates.of(view)
+    for side in dict.fromkeys(name.side for name in names):
+        selection = pooled if side == view.pooled else RowSelection(view, view.rows_of(side))
+        of_side = [name for name in names if name.side == side]
+        if estimates is not None:
+            _estimate(group, of_side, selection, estimates)
+            continue
+        for name in of_side:
+            _compute_single_group(group, name, selection)
+        if intervals is not None:
+            _add_intervals(group, of_side, SelectionIntervals(selection, intervals))
+    return group
+
+
+def groups_of(
+    grouping: Grouping, names: list[MetricName], view: TableView, intervals: Intervals | None = None
+) -> list[Group]:
+    """Compute metrics of each group of a table."""
+    if not grouping.keys:
+        return []
+    pooled = grouping.of_side(view, None if "side" in grouping.keys[0] else view.pooled)
+    starts = starts_of_runs(pooled.group_ids)
+    diagnoses = diagnose_groups(RowSelection(view, pooled.rows).ranks("realistic", None), starts)
+    ties = dict(zip(pooled.group_ids[starts].tolist(), diagnoses, strict=True))
+    groups = [Group(key, dict.fromkeys(names), ties=ties.get(number)) for number, key in enumerate(grouping.keys)]
+    estimates = TableEstimates.of(view)
+    for side in dict.fromkeys(name.side for name in names):
+        part = grouping.of_side(view, side)
+        if estimates is not None:
+            for number, group in enumerate(groups):
+                of_side = [name for name in names if name.side == side]
+                _estimate(group, of_side, RowSelection(view, part.of_group(number)), estimates)
+            continue
+        selection = RowSelection(view, part.rows, part.group_ids)
+        for name in (name for name in names if name.side == side):
+            for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
+                if value is None:
+                    _compute_single_group(groups[number], name, RowSelection(view, part.of_group(number)))
+                else:
+                    groups[number].values[name] = value
+        if intervals is not None:
+            _add_intervals_of_groups(groups, part, [name for name in names if name.side == side], view, intervals)
+    return groups
+
+
+def _add_intervals(group: Group, names: Iterable[MetricName], intervals: SelectionIntervals) -> None:
+    """Add the intervals of one group's metrics where these are defined."""
+    for name in names:
+        if (value := group.values[name]) is not None:
+            group.add_interval(name, attempt(partial(intervals.of, name, value)))
+
+
+def _add_intervals_of_groups(
+    groups: list[Group], part: Grouping, names: list[MetricName], view: TableView, intervals: Intervals
+) -> None:
+    """Add the intervals of the metrics of one side, of all groups at once where that can be done."""
+    together = SelectionIntervals(RowSelection(view, part.rows, part.group_ids), intervals)
+    for name in names:
+        values = {number: value for number, group in enumerate(groups) if (value := group.values[name]) is not None}
+        made = together.of_groups(name, values)
+        for number in values:
+            if made is None:
+                alone = SelectionIntervals(RowSelection(view, part.of_group(number)), intervals)
+                _add_intervals(groups[number], [name], alone)
+            else:
+                groups[number].add_interval(name, made[number])
+
+
+def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> list[float | None]:
+    """Compute a metric of all groups at once; ``None`` where it has to be computed by itself."""
+    values: list[float | None] = [None] * count
+    compute: object = name.metric.compute
+    if not isinstance(compute, OfGroups) or selection.groups is None or not len(selection.groups):
+        return values
+    try:
+        data = _data(name, selection)
+        group_ids = selection.of_lists(selection.groups) if name.metric.needs == "lists" else selection.groups
+        starts = starts_of_runs(group_ids)
+        computed = compute.of_groups(data, starts, name.k)
+    except Undefined:
+        return values
+    finite = np.isfinite(computed)
+    for number, value in zip(group_ids[starts][finite].tolist(), computed[finite].tolist(), strict=True):
+        values[number] = name.metric.bounded(value)
+    return values
+
+
+def _compute_single_group(group: Group, name: MetricName, selection: RowSelection) -> None:
+    """Compute a metric of one group."""
+    try:
+        group.values[name] = name(_data(name, selection))
+    except Undefined as error:
+        group.undefined[str(name)] = str(error)
+
+
+def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
+    """Estimate metrics of one group from sampled triples, with their intervals."""
+    for name in names:
+        try:
+            group.values[name] = value = estimates.value(name, selection)
+        except Undefined as error:
+            group.undefined[str(name)] = str(error)
+        else:
+            group.add_interval(name, attempt(partial(estimates.interval, name, selection, value)))
+
+
+def _data(name: MetricName, selection: RowSelection) -> Any:
+    """Return what the metric is a function of: ranked lists, or ranks."""
+    if name.metric.needs == "lists":
+        return selection.lists(name.average)
+    return selection.ranks(name.ties, name.average)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: a number, text or ``None``."""
+    plain = value.item() if isinstance(value, np.number | np.bool_) else value
+    in_json = isinstance(plain, str | int | None) or (isinstance(plain, float) and np.isfinite(plain))
+    return plain if in_json else str(plain)

@@ -1,0 +1,158 @@
+"""What is fitted on validation triples: probabilities of being true, and the least score of a true triple.
+
+Platt: Probabilistic Outputs for Support Vector Machines, 1999 (``platt``); Zadrozny and Elkan: Transforming Classifier
+Scores into Accurate Multiclass Probability Estimates, KDD 2002 (``isotonic``).
+
+Socher et al.: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.confidences.score_mapping import Standardizer, logistic
+from kgeval.metrics.labels.scored_labels import ScoredLabels
+from kgeval.metrics.metric import Undefined
+
+Calibration = Literal["platt", "isotonic", "none"]
+CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
+
+Calibrator = Callable[[Float64Array], Float64Array]
+"""scores -> probabilities, both float64[triple]"""
+
+
+def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calibrator:
+    """Fit a function from scores to probabilities.
+
+    Parameters
+    ----------
+    valid
+        the validation triples; ``"none"`` ignores them
+    calibration
+        ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that
+        a and b are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares,
+        constant beyond the validation scores; ``"none"``: scores are probabilities already
+
+    Raises
+    ------
+    Undefined
+        if the validation triples are all true or all false
+    MetricError
+        if there is no such calibration, or validation labels are confidences
+
+    Examples
+    --------
+    >>> valid = ScoredLabels(np.array([-2.0, -1, 1, 2]), np.array([0.0, 0, 1, 1]), np.zeros(4, int))
+    >>> calibrator(valid)(np.array([-2.0, 0, 2])).round(3)
+    array([0.206, 0.5  , 0.794])
+    >>> calibrator(valid, "isotonic")(np.array([-2.0, 0, 2]))
+    array([0. , 0.5, 1. ])
+    """
+    if calibration == "none":
+        return _checked_probabilities
+    if calibration not in CALIBRATIONS:
+        raise MetricError(f"unknown calibration {calibration!r}. {did_you_mean(str(calibration), CALIBRATIONS)}")
+    true = int(valid.is_true.sum())
+    if true in (0, len(valid)):
+        raise Undefined(f"the validation triples are all {'true' if true else 'false'}: nothing to calibrate on")
+    return _platt(valid) if calibration == "platt" else _isotonic(valid)
+
+
+def _checked_probabilities(scores: Float64Array) -> Float64Array:
+    wrong = ~((scores >= 0) & (scores <= 1))
+    if wrong.any():
+        example = scores[np.argmax(wrong)]
+        raise Undefined(f"scores such as {example:g} are no probabilities; calibrate them (platt or isotonic)")
+    return scores
+
+
+def _platt(valid: ScoredLabels) -> Calibrator:
+    from sklearn.linear_model import LogisticRegression
+
+    truths = valid.is_true
+    true, false = int(truths.sum()), int((~truths).sum())
+    # Each triple is a positive example with its smoothed target as weight, and a negative one with the rest.
+    target = np.where(truths, (true + 1) / (true + 2), 1 / (false + 2))
+    standardize = Standardizer.of(valid.scores)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    twice = np.repeat(standardize(valid.scores)[:, None], 2, axis=0)
+    model.fit(twice, np.tile([1, 0], len(valid)), sample_weight=np.stack([target, 1 - target], 1).ravel())
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return lambda scores: logistic(slope * standardize(scores) + intercept)
+
+
+def _isotonic(valid: ScoredLabels) -> Calibrator:
+    from sklearn.isotonic import IsotonicRegression
+
+    # Fitted on the order of the scores, for scikit-learn merges scores that differ by less than 1e-15.
+    distinct, order = np.unique(valid.scores, return_inverse=True)
+    model = IsotonicRegression(y_min=0, y_max=1).fit(order.astype(np.float64), valid.labels)
+    steps = np.asarray(model.predict(np.arange(float(len(distinct)))), np.float64)
+    return lambda scores: np.clip(np.interp(scores, distinct, steps), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A triple is predicted true if its score is at least the threshold of its relation."""
+
+    global_threshold: float
+    """for relations without validation triples"""
+    by_relation: Mapping[Any, float]
+
+    @classmethod
+    def fit(cls, valid: ScoredLabels) -> Thresholds:
+        """Choose, for each relation and for all together, the threshold with the best validation accuracy.
+
+        The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
+        best ones the smallest is taken.
+
+        Raises
+        ------
+        Undefined
+            if there are no validation triples
+
+        Examples
+        --------
+        >>> valid = ScoredLabels(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0.0, 0, 1, 1]), np.array(["r"] * 4))
+        >>> Thresholds.fit(valid).by_relation  # 0.4 and 0.8 classify 3 of 4 correctly
+        {'r': 0.4}
+        """
+        if len(valid) == 0:
+            raise Undefined("there are no validation triples to choose thresholds on")
+        relations, codes = np.unique(valid.relations, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+        truths = valid.is_true
+        best = {_as_key(r): _best(valid.scores[rows], truths[rows]) for r, rows in zip(relations, parts, strict=True)}
+        return cls(_best(valid.scores, truths), best)
+
+    def of(self, relations: npt.NDArray[Any]) -> Float64Array:
+        """Return the threshold of each triple's relation; float64[triple]."""
+        known, codes = np.unique(relations, return_inverse=True)
+        values = np.array([self.by_relation.get(_as_key(r), self.global_threshold) for r in known], np.float64)
+        return values[codes]
+
+    def decide(self, scored: ScoredLabels) -> BoolArray:
+        """Predict the label of each triple; bool[triple]."""
+        return np.asarray(scored.scores >= self.of(scored.relations))
+
+
+def _best(scores: Float64Array, truths: BoolArray) -> float:
+    """Return the threshold of the highest accuracy, the smallest of several."""
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
+    correct = (starts - below) + (truths.sum() - below)
+    return float(ordered[starts[np.argmax(correct)]])
+
+
+def _as_key(relation: Any) -> Any:
+    return relation.item() if isinstance(relation, np.generic) else relation

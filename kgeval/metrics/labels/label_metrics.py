@@ -1,0 +1,239 @@
+"""Metrics of labels: accuracy, precision, recall and F1; ROC AUC and average precision; errors of probabilities."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from kgeval.metrics.labels.curves import reliability
+from kgeval.metrics.labels.label_predictions import LabelPredictions, both_classes
+from kgeval.metrics.labels.scored_labels import without_cutoff
+from kgeval.metrics.metric import Metric, Undefined
+
+
+class Confusion(NamedTuple):
+    """The confusion matrix: the number of triples by label and predicted label."""
+
+    true_positives: int
+    false_positives: int
+    true_negatives: int
+    false_negatives: int
+
+
+def confusion(predictions: LabelPredictions) -> Confusion:
+    """Count the pairs of label and predicted label."""
+    y_true, y_pred = predictions.truths, predictions.predicted_labels()
+    cells = (y_true & y_pred, ~y_true & y_pred, ~y_true & ~y_pred, y_true & ~y_pred)
+    return Confusion(*(int(cell.sum()) for cell in cells))
+
+
+def accuracy(predictions: LabelPredictions) -> float:
+    """Compute the share of correct labels, (TP + TN) / n."""
+    y_pred = predictions.predicted_labels()
+    if len(predictions) == 0:
+        raise Undefined("there are no triples")
+    return float(np.mean(y_pred == predictions.truths))
+
+
+def precision(predictions: LabelPredictions) -> float:
+    """Compute the share of true triples among those predicted true, TP / (TP + FP)."""
+    counts = confusion(predictions)
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was predicted true")
+
+
+def recall(predictions: LabelPredictions) -> float:
+    """Compute the share of those predicted true among the true triples, TP / (TP + FN)."""
+    counts = confusion(predictions)
+    return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
+
+
+def f1(predictions: LabelPredictions) -> float:
+    """Compute the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
+    counts = confusion(predictions)
+    errors = counts.false_positives + counts.false_negatives
+    correct = 2 * counts.true_positives
+    return _ratio(correct, correct + errors, "no triple is true or was predicted true")
+
+
+def _ratio(count: int, total: int, undefined: str) -> float:
+    if total == 0:
+        raise Undefined(undefined)
+    return count / total
+
+
+_of_labels = partial(Metric, lowest=0, highest=1, increasing=True, needs="labels")
+
+ACCURACY = _of_labels(
+    name="accuracy",
+    title="accuracy of triple classification",
+    formula="(TP + TN) / n",
+    source="Socher et al., 2013",
+    compute=without_cutoff(accuracy),
+    undefined="no triples, or no validation triples to choose thresholds on",
+)
+
+PRECISION = _of_labels(
+    name="precision",
+    title="precision of triple classification",
+    formula="TP / (TP + FP)",
+    source="van Rijsbergen, 1979",
+    compute=without_cutoff(precision),
+    undefined="no triple was predicted true",
+)
+
+RECALL = _of_labels(
+    name="recall",
+    title="recall of triple classification",
+    formula="TP / (TP + FN)",
+    source="van Rijsbergen, 1979",
+    compute=without_cutoff(recall),
+    undefined="no triple is true",
+)
+
+F1 = _of_labels(
+    name="f1",
+    title="F1 of triple classification",
+    formula="2 TP / (2 TP + FP + FN)",
+    source="van Rijsbergen, 1979",
+    compute=without_cutoff(f1),
+    undefined="no triple is true or was predicted true",
+)
+
+
+def roc_auc(predictions: LabelPredictions) -> float:
+    """The share of (true, false) pairs in which the true triple scores higher; a tie counts one half.
+
+    Raises
+    ------
+    Undefined
+        if the triples are all true or all false
+    """
+    from sklearn.metrics import roc_auc_score
+
+    both_classes(predictions)
+    return float(roc_auc_score(predictions.truths, predictions.scores))
+
+
+def average_precision_of_triples(predictions: LabelPredictions) -> float:
+    """Σ (Rₙ − Rₙ₋₁) Pₙ, the increase of recall times the precision, over the distinct scores; ties are one step.
+
+    Raises
+    ------
+    Undefined
+        if the triples are all true or all false
+    """
+    from sklearn.metrics import average_precision_score
+
+    both_classes(predictions)
+    return float(average_precision_score(predictions.truths, predictions.scores))
+
+
+ROC_AUC = Metric(
+    name="roc_auc",
+    title="area under the ROC curve",
+    formula="P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
+    source="Hanley and McNeil, 1982",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    needs="labels",
+    compute=without_cutoff(roc_auc),
+    synonyms=("auc", "roc_auc_score"),
+    undefined="all triples are true, or all are false",
+)
+
+AVERAGE_PRECISION = Metric(
+    name="average_precision",
+    title="average precision of triple classification",
+    formula="Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
+    source="Zhu, 2004",
+    lowest=0,
+    highest=1,
+    increasing=True,
+    needs="labels",
+    compute=without_cutoff(average_precision_of_triples),
+    synonyms=("pr_auc", "average_precision_score"),
+    undefined="all triples are true, or all are false",
+)
+
+
+def brier(predictions: LabelPredictions) -> float:
+    """The mean squared difference of probability and label, Σ (p − y)² / n."""
+    from sklearn.metrics import mean_squared_error
+
+    probabilities = predictions.predicted_probabilities()
+    if len(predictions) == 0:
+        raise Undefined("there are no triples")
+    return float(mean_squared_error(predictions.truths.astype(float), probabilities))
+
+
+def log_loss(predictions: LabelPredictions) -> float:
+    """The mean negative log-likelihood, −Σ (y ln p + (1 − y) ln (1 − p)) / n.
+
+    Raises
+    ------
+    Undefined
+        if a triple of probability 0 is true, or one of probability 1 is false: the loss is infinite
+    """
+    from scipy.special import xlog1py, xlogy
+
+    probabilities = predictions.predicted_probabilities()
+    if len(predictions) == 0:
+        raise Undefined("there are no triples")
+    wrong = int((probabilities == np.where(predictions.truths, 0.0, 1.0)).sum())
+    if wrong:
+        raise Undefined(f"{wrong} true triples have probability 0, or false ones 1: the loss is infinite")
+    likelihoods = xlogy(predictions.truths, probabilities) + xlog1py(~predictions.truths, -probabilities)
+    return float(-np.mean(likelihoods))
+
+
+def ece(predictions: LabelPredictions) -> float:
+    """The expected calibration error, Σ (n_b / n) |share true − mean p| over 15 equal bins."""
+    curve = reliability(predictions)
+    gaps = np.abs(curve.share_true - curve.mean_probability)
+    return float(np.sum(curve.triples * gaps) / np.sum(curve.triples))
+
+
+BRIER = Metric(
+    name="brier",
+    title="Brier score",
+    formula="Σ (p − y)² / n",
+    source="Brier, 1950",
+    lowest=0,
+    highest=1,
+    increasing=False,
+    needs="labels",
+    compute=without_cutoff(brier),
+    synonyms=("brier_score_loss",),
+    undefined="no triples, or no probabilities",
+)
+
+LOG_LOSS = Metric(
+    name="log_loss",
+    title="logarithmic loss",
+    formula="−Σ (y ln p + (1 − y) ln (1 − p)) / n",
+    source="Good, 1952",
+    lowest=0,
+    highest=np.inf,
+    increasing=False,
+    needs="labels",
+    compute=without_cutoff(log_loss),
+    synonyms=("nll",),
+    undefined="no probabilities, or a true triple of probability 0 or a false one of 1 (an infinite loss)",
+)
+
+ECE = Metric(
+    name="ece",
+    title="expected calibration error",
+    formula="Σ (n_b / n) |share true − mean p| over 15 equal bins",
+    source="Naeini et al., 2015",
+    lowest=0,
+    highest=1,
+    increasing=False,
+    needs="labels",
+    compute=without_cutoff(ece),
+    synonyms=("expected_calibration_error",),
+    undefined="no triples, or no probabilities",
+)

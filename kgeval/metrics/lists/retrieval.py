@@ -1,0 +1,310 @@
+"""Metrics of retrieval: precision, recall and F1 at k, average precision, reciprocal rank, ROC AUC of each list.
+
+With c relevant items among the first k and m in the whole list: P = c / k, R = c / m, F1 = 2 c / (k + m). All are
+linear in c, so the exact average over tied orders is that of the expected c. RankedLists hold relevant items only, so
+that a sum of probability_in_top_k over the items of a list is its expected c.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.lists.ranked_lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
+from kgeval.metrics.numerics.array_inputs import optional_cutoff
+from kgeval.metrics.numerics.sums import sum_of_reciprocals
+
+
+def precisions(lists: RankedLists, k: int | None) -> Float64Array:
+    """P = c / k of each list, also where it has fewer than k items; float64[list]."""
+    return lists.sums(lists.probability_in_top_k(k)) / (lists.lengths if k is None else k)
+
+
+def recalls(lists: RankedLists, k: int | None) -> Float64Array:
+    """R = c / m of each list, NaN where nothing is relevant; float64[list]."""
+    return safe_divide(lists.sums(lists.probability_in_top_k(k)), lists.relevant)
+
+
+def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
+    """F1 = 2 c / (k + m) of each list; float64[list]."""
+    return 2 * lists.sums(lists.probability_in_top_k(k)) / ((lists.lengths if k is None else k) + lists.relevant)
+
+
+def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
+    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list].
+
+    ``k`` is there because PerList passes it.
+    """
+    return safe_divide(lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant)
+
+
+PRECISION = list_metric(
+    name="p",
+    title="precision at k",
+    formula="#{answers at places ≤ k} / k",
+    source="van Rijsbergen, 1979",
+    compute=PerList(precisions),
+    cutoff="required",
+    synonyms=("precision", "precision_at_{k}"),
+)
+
+RECALL = list_metric(
+    name="r",
+    title="recall at k",
+    formula="#{answers at places ≤ k} / m, m answers in the list",
+    source="van Rijsbergen, 1979",
+    compute=PerList(recalls),
+    cutoff="required",
+    synonyms=("recall", "recall_at_{k}"),
+)
+
+F1 = list_metric(
+    name="f1",
+    title="F1 at k",
+    formula="2 #{answers at places ≤ k} / (k + m)",
+    source="van Rijsbergen, 1979",
+    compute=PerList(f1_scores),
+    cutoff="required",
+    synonyms=("f1_at_{k}",),
+)
+
+R_PRECISION = list_metric(
+    name="r-precision",
+    title="precision at the number of answers",
+    formula="#{answers at places ≤ m} / m",
+    source="Buckley and Voorhees, 2000",
+    compute=PerList(r_precisions),
+    synonyms=("rprec", "r_precision"),
+)
+
+
+def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
+    """Compute the share of relevant items (a grade above 0) among the first ``k`` of a list.
+
+    Parameters
+    ----------
+    relevance
+        the grades of the items, in served order or in the order of ``scores``; shape (item,)
+    scores
+        what the list is ordered by, higher first; equal scores are averaged over their orders. Shape (item,)
+    k
+        the cut-off; without one, the whole list. A list shorter than ``k`` is still divided by ``k``, as trec_eval does
+
+    Raises
+    ------
+    MetricError
+        if the arrays or the cut-off are malformed
+
+    Examples
+    --------
+    >>> precision_at_k([1, 0, 1, 1], k=2), precision_at_k([1, 0, 1], scores=[1, 1, 1], k=1)
+    (0.5, 0.6666666666666666)
+    """
+    return PRECISION.bounded(float(precisions(ranked(relevance, scores), optional_cutoff(k))[0]))
+
+
+def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
+    """Compute the share of a list's relevant items that is among its first ``k``; see :func:`precision_at_k`.
+
+    Raises
+    ------
+    MetricError
+        if the arrays or the cut-off are malformed
+    Undefined
+        if nothing is relevant
+
+    Examples
+    --------
+    >>> recall_at_k([1, 0, 1, 1], k=2)
+    0.3333333333333333
+    """
+    # single_value raises Undefined for NaN, which recall is where nothing is relevant.
+    return RECALL.bounded(single_value(recalls(ranked(relevance, scores), optional_cutoff(k))))
+
+
+def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
+    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m); see :func:`precision_at_k`.
+
+    It is 0 where nothing is relevant.
+
+    Raises
+    ------
+    MetricError
+        if the arrays or the cut-off are malformed
+
+    Examples
+    --------
+    >>> f1_at_k([1, 0, 1, 1], k=2)  # 2 · 1 / (2 + 3)
+    0.4
+    """
+    return F1.bounded(float(f1_scores(ranked(relevance, scores), optional_cutoff(k))[0]))
+
+
+def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
+    """The average precision of each list, over all of its relevant items, NaN where there are none; float64[list].
+
+    An item of a tied block with n items, r of them relevant, after t items with R relevant, stands at place t + i with
+    probability 1/n, and then R + (i − 1)(r − 1)/(n − 1) + 1 relevant items are expected up to it. Summed over i:
+    ((R + 1) H + (r − 1)/(n − 1) · (s − (t + 1) H)) / n, with s = n (cut to k − t) and H = Σ 1/(t + i) over i = 1 … s.
+    """
+    above, tied = lists.blocks
+    places = lists.places(k)
+    reciprocals = sum_of_reciprocals(lists.num_above + 1, lists.num_above + places)
+    others = (tied - 1) / np.maximum(lists.tie_block_size - 1, 1)
+    each = ((above + 1) * reciprocals + others * (places - (lists.num_above + 1) * reciprocals)) / lists.tie_block_size
+    return safe_divide(lists.sums(each), lists.relevant)
+
+
+MAP = list_metric(
+    name="map",
+    title="mean average precision",
+    formula="Σ P@place of each answer / m",
+    source="Buckley and Voorhees, 2000",
+    compute=PerList(average_precisions),
+    cutoff="optional",
+    synonyms=("ap", "mean_average_precision", "ap_at_{k}", "map_at_{k}"),
+)
+
+
+def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
+    """Compute the average precision of one list, AP = Σ P@position / m over the relevant items (a grade above 0).
+
+    Parameters
+    ----------
+    relevance
+        the grades of the items, in served order or in the order of ``scores``; shape (item,)
+    scores
+        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
+        2008), which scikit-learn, where a tied block is one threshold, does not do. Shape (item,)
+    k
+        only the first ``k`` places count; still divided by all m relevant items, as trec_eval does
+
+    Raises
+    ------
+    MetricError
+        if the arrays or the cut-off are malformed
+    Undefined
+        if nothing is relevant
+
+    Examples
+    --------
+    >>> average_precision([1, 0, 0, 1, 1, 0, 0, 1, 0, 0])
+    0.65
+    >>> average_precision([0, 1], scores=[0.5, 0.5])  # first or second, (1 + 1/2) / 2
+    0.75
+    """
+    return MAP.bounded(single_value(average_precisions(ranked(relevance, scores), optional_cutoff(k))))
+
+
+_EPSILON = 2.0**-53
+_STEPS = 64
+"""of the recurrence, at most"""
+_CELLS = 1 << 22
+"""the table of probabilities that is in hand at a time: 32 MiB"""
+
+
+def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
+    """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list].
+
+    >>> from kgeval.metrics.lists.ranked_lists import list_metric, ranked
+    >>> first_reciprocals(ranked([0, 1, 1], scores=[5, 5, 5]))  # first in 2 of 3 orders, else second
+    array([0.83333333])
+    """
+    values = np.full(len(lists.lengths), np.nan)
+    rows = np.flatnonzero(lists.relevant)
+    tops = lists.offsets[:-1][rows]
+    values[rows] = _expected_reciprocals(lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops])
+    return values
+
+
+def _expected_reciprocals(before: IntArray, level: IntArray, relevant: IntArray) -> Float64Array:
+    """E[1 / (t + X)], X the place of the first of r relevant among n items in random order, behind t others."""
+    values = sum_of_reciprocals(before + 1, before + level) / level
+    several = np.flatnonzero(relevant > 1)
+    cases, codes = np.unique(np.stack([before, level, relevant])[:, several], axis=1, return_inverse=True)
+    found, sure = _by_recurrence(*cases)
+    found[~sure] = _by_sums(cases[:, ~sure])
+    values[several] = found[codes.ravel()]
+    return values
+
+
+def _by_recurrence(before: IntArray, level: IntArray, relevant: IntArray) -> tuple[Float64Array, BoolArray]:
+    """Compute the expectation from that of one relevant item fewer, and tell where rounding stays below 10⁻¹³ of it.
+
+    C(n − x, r − 1) = C(n − x, r − 2) (n − x − r + 2) / (r − 1) makes E_r = ((n + t − r + 2) E_(r−1) − 1) · r / ((r − 1)
+    (n − r + 1)), from E_1 = (H(t + n) − H(t)) / n.
+    """
+    t, n = before.astype(np.float64), level.astype(np.float64)
+    values = sum_of_reciprocals(before + 1, before + level) / n
+    errors = 4 * _EPSILON * values
+    for r in range(2, min(int(relevant.max(initial=1)), _STEPS) + 1):
+        left = relevant >= r
+        factor = r / ((r - 1) * np.maximum(n - r + 1, 1))
+        scaled = (n + t - r + 2) * values
+        errors = np.where(left, factor * ((n + t - r + 2) * errors + 2 * _EPSILON * scaled), errors)
+        values = np.where(left, factor * (scaled - 1), values)
+    return values, (relevant <= _STEPS) & (errors <= 1e-13 * values)
+
+
+def _by_sums(cases: IntArray) -> Float64Array:
+    """Sum over the places of the first relevant item; for cases (before, level, relevant), int64[3, case]."""
+    before, level, relevant = cases
+    # P(X > x) < e^(−x r / n): beyond 50 n / r nothing that float64 holds is left.
+    spans = np.minimum(level - relevant + 1, np.ceil(50 * level / relevant).astype(np.int64))
+    # Widest last, so that cases which are summed together are about as wide as each other.
+    order = np.argsort(spans, kind="stable")
+    sums = np.empty(len(order))
+    start = 0
+    while start < len(order):
+        widths = spans[order[start:]]
+        fits = max(1, int(np.searchsorted(widths * np.arange(1, len(widths) + 1), _CELLS, "right")))
+        part = order[start : start + fits]
+        sums[part] = _summed(before[part], level[part], relevant[part], width=int(widths[fits - 1]))
+        start += fits
+    return sums
+
+
+def _summed(before: IntArray, level: IntArray, relevant: IntArray, *, width: int) -> Float64Array:
+    """Sum P(X = x) / (t + x) over x = 1 … width, with P(X = x + 1) / P(X = x) = (n − x − r + 1) / (n − x)."""
+    t, n, r = before[:, None], level[:, None], relevant[:, None]
+    x = np.arange(1, width + 1)
+    chances = np.empty((len(before), width))
+    chances[:, :1] = r / n
+    np.divide(np.maximum(n - x[:-1] - r + 1, 0), np.maximum(n - x[:-1], 1), out=chances[:, 1:])
+    return np.asarray((np.cumprod(chances, axis=1) / (t + x)).sum(axis=1), np.float64)
+
+
+FIRST = list_metric(
+    name="first-rr",
+    title="mean reciprocal place of the first answer",
+    formula="Σ (1 / place of the first answer) / #queries",
+    source="Voorhees, 1999",
+    compute=PerList(first_reciprocals),
+    synonyms=("first_reciprocal_rank", "recip_rank"),
+)
+
+
+def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
+    """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list].
+
+    >>> from kgeval.metrics.lists.ranked_lists import list_metric, ranked
+    >>> areas(ranked([0, 0, 1, 1, 1], scores=[0.1, 0.4, 0.35, 0.8, 0.8]))  # 5 of 6 pairs
+    array([0.83333333])
+    """
+    above, tied = lists.blocks
+    beaten_by, level = lists.num_above - above, lists.tie_block_size - tied
+    negatives = lists.lengths - lists.relevant
+    right = lists.sums(negatives[lists.list_ids] - beaten_by - level / 2)
+    return safe_divide(right, lists.relevant * negatives)
+
+
+AUC = list_metric(
+    name="auc",
+    title="area under the ROC curve of each query",
+    formula="#{answer above negative} / #{(answer, negative)}, ties half",
+    source="Hanley and McNeil, 1982",
+    compute=PerList(areas),
+    synonyms=("query-auc", "mean_query_auc"),
+    undefined="no ranks; no common list; no query has negatives (those without are left out)",
+)

@@ -1,0 +1,281 @@
+"""Metric names: ``[side.][ties.][average.]name[@k]``, with PyKEEN's names as synonyms.
+
+The side relation is written ``relation_side``: ``relation.mrr`` is the mean over relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from kgeval.errors import MetricError, did_you_mean, nearest
+from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
+from kgeval.metrics.metric import Metric, Needs, metrics
+from kgeval.metrics.ranks.ties import tie_policies
+
+Part = Literal["both", "head", "tail", "relation"]
+"""what was predicted: both sides of triples, one of them, or the relation"""
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+PREFIXES: dict[str, Part] = {"relation_side" if part == "relation" else part: part for part in PARTS}
+"""each part by what stands in the name of a metric"""
+
+_PREFIX_OF = {part: prefix for prefix, part in PREFIXES.items()}
+
+
+def pooled_side(sides: Iterable[str]) -> Part:
+    """Return the part that a metric without a side is of: both sides, or the one that was ranked.
+
+    >>> pooled_side(["head", "tail", "relation"]), pooled_side(["tail"]), pooled_side(["relation"])
+    ('both', 'tail', 'relation')
+    """
+    ranked = {*sides}
+    if ranked >= {"head", "tail"} or not ranked:
+        return "both"
+    return next(part for part in PARTS if part in ranked)
+
+
+Kind = Literal["ranks", "classification", "confidences"]
+"""what kind of table a metric is computed from"""
+
+_NEEDS: dict[Kind, tuple[Needs, ...]] = {
+    "ranks": ("ranks", "lists"),
+    "classification": ("labels",),
+    "confidences": ("confidences",),
+}
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """A metric with its cut-off, and the rows, tie policy and average that it is computed with."""
+
+    metric: Metric = field(repr=False)
+    k: int = 0
+    """the cut-off, 0 for metrics without one"""
+    side: Part | None = None
+    """``None`` for every side, and in tables of labels"""
+    ties: str | None = None
+    """``None`` for the tie policy of the summary"""
+    average: Average | None = None
+    """``None`` for the metric's own: macro of lists, micro of all else"""
+
+    @property
+    def name(self) -> str:
+        """The name of the metric itself."""
+        return self.metric.name
+
+    @property
+    def base(self) -> str:
+        """The name without its side."""
+        tail = f"@{self.k}" if self.k else ""
+        return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
+
+    def of_part(self, pooled: Part | None) -> MetricName:
+        """The same; a name without a side is of the part that :func:`pooled_side` gives."""
+        return replace(self, side=self.side or pooled)
+
+    def __call__(self, data: Any) -> float:
+        """Compute the metric of data that are selected and weighed already."""
+        return self.metric(data, k=self.k)
+
+    def __str__(self) -> str:
+        return f"{_PREFIX_OF[self.side]}.{self.base}" if self.side else self.base
+
+
+def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
+    """Read one metric or several, each a name or a ``Metric``.
+
+    Raises
+    ------
+    MetricError
+        with all problems in one message
+
+    Examples
+    --------
+    >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
+    (['mrr'], ['mrr', 'mr'])
+    >>> [str(name) for name in parse_all(["micro.f1", "Relation.auc"], "classification")]
+    ['f1', 'relation.roc_auc']
+    """
+    several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
+    names, problems = [], []
+    for metric in requested if several else [requested]:
+        try:
+            names.append(parse(metric, kind))
+        except MetricError as error:
+            problems.append(str(error))
+    if problems:
+        raise MetricError("\n".join(dict.fromkeys(problems)))
+    return list(dict.fromkeys(names))
+
+
+def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
+    """Read the name of a metric, or take a ``Metric``.
+
+    Parameters
+    ----------
+    requested
+        the name, or a metric that needs no cut-off (``metric.at(10)`` needs none)
+    kind
+        the kind of the table
+    also
+        metrics without a name in the registry, which the text may mean too
+
+    Raises
+    ------
+    MetricError
+        if a part of it is unknown, with the nearest name; if a cut-off, a tie policy or an average is missing or not
+        wanted; if the metric needs another kind of table
+
+    Examples
+    --------
+    >>> name = parse("head.hits@10")
+    >>> name.name, name.k, name.side
+    ('hits', 10, 'head')
+    >>> str(parse("both.realistic.inverse_harmonic_mean_rank")), str(parse("strat-mrr")), str(parse("macro.map@10"))
+    ('both.realistic.mrr', 'strat.mrr', 'map@10')
+    >>> str(parse("relation.f1", "classification"))
+    'relation.f1'
+    >>> parse("relation.mrr").average, parse("relation_side.mrr").side
+    ('relation', 'relation')
+    """
+    if isinstance(requested, Metric):
+        return _of_metric(requested, kind)
+    if not isinstance(requested, str):
+        raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
+    known = {metric.name: metric for metric in also} | metrics(*_NEEDS[kind])
+    stem, at, cutoff = requested.strip().lower().replace("strat-", "strat.").partition("@")
+    *prefixes, last = stem.split(".")
+    side, ties, average = _prefixes(requested, prefixes, kind)
+    metric, k = _resolve(requested, last + at + cutoff, kind, known)
+    _refuse_unfit(requested, metric, ties, average)
+    return MetricName(
+        metric,
+        k,
+        side=side,
+        ties=ties if metric.needs == "ranks" else None,
+        average=None if average == ("macro" if metric.needs == "lists" else "micro") else average,
+    )
+
+
+def _of_metric(metric: Metric, kind: Kind) -> MetricName:
+    if metric.needs not in _NEEDS[kind]:
+        raise MetricError(f"metric {metric.name!r} is computed from {metric.needs}, not from {kind}.")
+    if metric.cutoff == "required":
+        raise MetricError(f"metric {metric.name!r} needs a cut-off, as in metric.at(10).")
+    if metrics(*_NEEDS[kind]).get(metric.name, metric) is not metric:
+        raise MetricError(f"metric {metric.name!r}: another metric has this name. Choose a different one.")
+    return MetricName(metric)
+
+
+def _prefixes(text: str, prefixes: list[str], kind: Kind) -> tuple[Part | None, str | None, Average | None]:
+    """Read the side, the tie policy and the average: each at most once, in this order."""
+    left = list(prefixes)
+    side = next((part for prefix, part in PREFIXES.items() if kind == "ranks" and left[:1] == [prefix]), None)
+    left = left[side is not None :]
+    ties = next((name for name in tie_policies() if kind == "ranks" and left[:1] == [name]), None)
+    left = left[ties is not None :]
+    averages: tuple[Average, ...] = AVERAGES if kind == "ranks" else ("micro", "relation")
+    average = next((name for name in averages if left[:1] == [name]), None)
+    left = left[average is not None :]
+    if not left:
+        return side, ties, average
+    if kind == "ranks":
+        raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
+    if left[0] == "macro":
+        raise MetricError(
+            f"metric {text!r}: macro is the mean over queries. Write 'relation.…', the mean over relations."
+        )
+    raise MetricError(f"metric {text!r}: unknown average {left[0]!r}. {did_you_mean(left[0], averages)}")
+
+
+def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
+    """Refuse a tie policy or an average that the metric cannot have."""
+    if metric.needs != "ranks" and ties not in {None, "expected"}:
+        raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
+    if average and not metric.averaged:
+        raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
+    if average and metric.needs == "lists" and WEIGHINGS[average].lists is None:
+        raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
+
+
+def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
+    policies = tuple(tie_policies())
+    if prefix in PREFIXES and side:
+        return f"names two sides, {_PREFIX_OF[side]!r} and {prefix!r}. Ask for them one by one."
+    if prefix in policies and ties:
+        return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
+    if prefix in PREFIXES and ties:
+        return f"the side stands first. Write '{prefix}.{ties}.…'."
+    choices = (*PREFIXES, *policies, *AVERAGES)
+    if prefix in choices:
+        return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
+    return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
+
+
+def _resolve(text: str, last: str, kind: Kind, known: dict[str, Metric]) -> tuple[Metric, int]:
+    """Find the metric, and read its cut-off, by any of its names."""
+    # PyKEEN writes k for its default, 10.
+    spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
+    for metric in known.values():
+        if (k := metric.cutoff_in(spelled)) is not None:
+            return metric, k
+    _explain_cutoff(text, last, known)
+    for needs in (needs for needs in _NEEDS.values() if needs != _NEEDS[kind]):
+        if other := next((metric for metric in metrics(*needs).values() if metric.cutoff_in(last) is not None), None):
+            what = f"{other.name} is computed from {other.needs}, not from {_NEEDS[kind][0]}"
+            raise MetricError(f"metric {text!r}: {what}.")
+    names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
+    own, every = [first for first, *_ in names], [name for several in names for name in several]
+    near = own if nearest(last, own) else every
+    advice = did_you_mean(last, near if nearest(last, near) else own)
+    raise MetricError(
+        f"unknown metric {text!r}{'' if kind == 'ranks' else f' of {kind}'}. {advice} 'kgeval list metrics' shows all."
+    )
+
+
+def _explain_cutoff(text: str, last: str, known: dict[str, Metric]) -> None:
+    """Refuse the name of a metric whose cut-off is the only thing that is wrong."""
+    stem, at, k = last.partition("@")
+    for metric in known.values():
+        if stem not in {metric.name, *metric.synonyms}:
+            continue
+        if metric.cutoff == "none":
+            raise MetricError(f"metric {text!r}: {stem} has no cut-off. Write {stem!r}.")
+        found = f"found {k!r}" if at else "found none"
+        bound = "less than 10¹⁸" if k.isdecimal() and len(k) > 18 else "at least 1"
+        raise MetricError(
+            f"metric {text!r}: {stem} needs a cut-off, a whole number of {bound}, {found}. Write {stem + '@10'!r}."
+        )
+
+
+ARROWS = {True: "↑", False: "↓", None: ""}
+"""which direction is better"""
+
+
+def title_of(metric: MetricName) -> str:
+    """Call a metric as papers do, with the direction that is better.
+
+    >>> from kgeval.metrics.names import parse
+    >>> [title_of(parse(name)) for name in ("hits@10", "head.mr", "pessimistic.mrr", "count")]
+    ['Hits@10 ↑', 'head MR ↓', 'pessimistic MRR ↑', 'count']
+    """
+    return f"{short_title(metric)} {ARROWS[metric.metric.increasing]}".rstrip()
+
+
+def short_title(metric: MetricName) -> str:
+    """Call a metric as papers do.
+
+    >>> from kgeval.metrics.names import parse
+    >>> [short_title(parse(name)) for name in ("both.mrr", "relation.mrr", "relation_side.mrr")]
+    ['MRR', 'relation MRR', 'relation side MRR']
+    """
+    name, increasing = metric.name, metric.metric.increasing
+    acronym = name.isalpha() and len(name) <= 5 and increasing is not None
+    written = name.capitalize() if name == "hits" else name.upper() if acronym else name
+    side = {"both": None, "relation": "relation side"}.get(metric.side or "both", metric.side)
+    return " ".join(
+        part for part in (side, metric.ties, metric.average, f"{written}{f'@{metric.k}' if metric.k else ''}") if part
+    )

@@ -1,0 +1,216 @@
+"""Summaries of rank tables: metrics by side, and by any of the table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kgeval.errors import MetricError
+from kgeval.metrics.estimates.estimate import Sampling
+from kgeval.metrics.groups import group_rows, groups_of, summarize_all
+from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.selection_intervals import interval_notes
+from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
+from kgeval.metrics.names import PARTS, PREFIXES, Kind, MetricName, Part, parse, parse_all, pooled_side
+from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.selection import RankColumns, TableView
+from kgeval.metrics.summary import Group, Summary
+
+DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
+"""the metrics of a rank table if none are named"""
+
+
+@dataclass(frozen=True)
+class RankSummary(Summary):
+    """Metrics of a rank table."""
+
+    options: MetricOptions = DEFAULT_OPTIONS
+    """what the numbers depend on beside the ranks"""
+    intervals: Intervals | None = None
+    """what would be drawn again, where intervals were requested"""
+    sampling: Sampling | None = None
+    """how the triples were drawn, where the numbers are estimates from some of the split's"""
+    pooled: Part | None = "both"
+    """what a metric without a side is of: ``both`` sides, or the one that was ranked; ``None`` in groups by side"""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What stands above the table: what the numbers are of, and what would be drawn again."""
+        about = f"{self.provenance}, ties: {self.ties}"
+        if self.sampling is not None:
+            return about, str(self.sampling)
+        if self.intervals is None:
+            return (about,)
+        triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
+        return about, f"{self.intervals}{' (of lists, queries)' if triples else ''}"
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the table."""
+        return "ranks"
+
+    @property
+    def ties(self) -> str:
+        """The name of the tie policy of metrics that name none."""
+        return tie_policy(self.options.ties).name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: of the ranks, why metrics are undefined, and where ties decide the result."""
+        reasons = {
+            f"{name} is undefined: {why}."
+            for group in self.groups
+            for name, why in group.undefined.items()
+            if not _of_other_side(name, group) and not _repeats_both(name, why, group)
+        }
+        return (*self.table_notes, *sorted(reasons), *interval_notes(self.groups), *self.tie_notes)
+
+    @property
+    def tie_notes(self) -> tuple[str, ...]:
+        """Where the tie policy decides the result."""
+        serious = [group.ties for group in self.groups if group.ties and group.ties.serious]
+        if not self.by or len(self.groups) == 1:
+            return tuple(map(str, serious))
+        several = f"{len(serious)} of {len(self.groups)} groups"
+        return (f"in {several} the tie policy alone moves the MRR by more than 0.01.",) if serious else ()
+
+    @property
+    def requested_columns(self) -> list[MetricName]:
+        """The metrics that were requested, each once; one without a side is ``pooled``."""
+        return list(dict.fromkeys(name.of_part(self.pooled) for name in self.requested))
+
+    def _spellings(self, wanted: MetricName) -> list[MetricName]:
+        """A metric without a side is pooled; the tie policy of the summary need not be named."""
+        wanted = wanted.of_part(self.pooled)
+        if wanted.metric.needs == "lists":
+            return [wanted]
+        ties = wanted.ties if wanted.ties != self.ties else None
+        return [replace(wanted, ties=name) for name in (ties, self.ties)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of ``metrics.json``."""
+        head = {
+            "schema": 1,
+            "provenance": self.provenance.to_dict(),
+            "split": self.provenance.split,
+            "ties": self.ties,
+            "num_triples": self.provenance.triples,
+            **({} if self.sampling is None else {"estimated": True, "estimate": self.sampling.describe()}),
+            **self._further_options(),
+            "notes": list(self.notes),
+        }
+        if self.by:
+            groups = [{"key": group.key, **_content(group)} for group in self.groups]
+            return {**head, "by": list(self.by), "groups": groups}
+        return {**head, **_content(self.groups[0])}
+
+    def _further_options(self) -> dict[str, Any]:
+        """The options that these numbers depend on, beyond those of every summary."""
+        names = [name for group in self.groups for name in group.values]
+        further: dict[str, Any] = {}
+        policies = [self.options.ties, *(name.ties for name in names if name.ties)]
+        if any(tie_policy(ties).random for ties in policies):
+            further["seed"] = self.options.seed
+        if any(name.average == "strat" for name in names):
+            further["popularity"] = list(self.options.popularity)
+        if self.options.chance != "exact":
+            further["chance"] = self.options.chance
+        return further
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a row per metric and a column per side; of groups, a row per group and a column per metric."""
+        names = list(self.groups[0].values) if self.groups else []
+        if self.by:
+            rows = [[*map(str, group.key.values()), *map(group.cell, group.values)] for group in self.groups]
+            return [*self.by, *map(str, names)], rows
+        sides = list(dict.fromkeys(str(name.side) for name in names))
+        return ["", *sides], self.groups[0].cells(sides)
+
+
+def rank_summary(
+    table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions, intervals: Intervals | None = None
+) -> RankSummary:
+    """Compute metrics of a rank table; see :func:`kgeval.summarize`."""
+    if table.sampling is not None and intervals is not None:
+        what = "intervals: these ranks are of a sample, and every metric has the interval that holds that of the whole"
+        raise MetricError(f"{what}. Leave intervals out.")
+    names, columns = parse_all(metrics), column_names(by)
+    view = TableView(table, options)
+    ranked = [part for part in PARTS if (view.sides == part).any()]
+    refuse_absent_sides(names, ranked, by=columns)
+    pooled = None if "side" in columns else view.pooled
+    parts = [None] if pooled is None else list(dict.fromkeys([pooled, *ranked]))
+    of_sides = [replace(name, side=part) for name in names for part in ([name.side] if name.side else parts)]
+    distinct = list(dict.fromkeys(of_sides))
+    if columns:  # a value says little without how many ranks it is of
+        distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
+        groups = groups_of(group_rows(table, columns), distinct, view, intervals)
+    else:
+        groups = [summarize_all(distinct, view, intervals)]
+    notes = tuple(table.notes)
+    return RankSummary(
+        table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling, pooled
+    )
+
+
+def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
+    """Refuse metrics of sides that were not ranked.
+
+    Raises
+    ------
+    MetricError
+        with the sides that were
+    """
+    there = [str(side) for side in ranked]
+    for name in names:
+        if name.side == "both" and "side" in by:
+            raise MetricError(f"{name}: each group is of one side. Ask for {replace(name, side=None)}.")
+        if name.side and name.side not in (*there, pooled_side(there)):
+            found = f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
+            raise MetricError(f"{name}: {found}. Ask for {name.base}.")
+
+
+def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
+    """The requested metrics of several models; one without a side has none where the models ranked other sides."""
+    first, *others = summaries.values()
+    alike = all(other.pooled == first.pooled for other in others)
+    return first.requested_columns if alike else list(dict.fromkeys(first.requested))
+
+
+def column_names(by: Any) -> tuple[str, ...]:
+    """Read the name of one column, or of several.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else (by,)
+    if not all(isinstance(name, str) for name in names):
+        raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")
+    return names
+
+
+def _repeats_both(name: str, why: str, group: Group) -> bool:
+    """Whether a metric of one side is undefined as that of both is."""
+    side, _, metric = name.partition(".")
+    return side in ("head", "tail") and group.undefined.get(f"both.{metric}") == why
+
+
+def _of_other_side(name: str, group: Group) -> bool:
+    """Whether a metric is undefined only because the rows of a group are all of another side."""
+    side = PREFIXES.get(name.partition(".")[0])
+    return "side" in group.key and side not in (None, group.key["side"])
+
+
+def _content(group: Group) -> dict[str, Any]:
+    metrics: dict[str, dict[str, float | None]] = {}
+    for name, value in group.values.items():
+        metrics.setdefault(name.side or group.key["side"], {})[name.base] = value
+    intervals: dict[str, dict[str, Any]] = {}
+    for name, interval in group.intervals.items():
+        intervals.setdefault(name.side or group.key["side"], {})[name.base] = interval.to_dict()
+    further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
+    ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
+    return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}

@@ -1,0 +1,289 @@
+"""Selections: some rows of a rank table, as the ranks or the ranked lists that a metric is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeGuard
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.queries import starts_of_runs
+from kgeval.errors import MetricError
+from kgeval.metrics.averages import WEIGHINGS, Average, against_popularity
+from kgeval.metrics.estimates.estimate import Sampling
+from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
+from kgeval.metrics.metric import Needs, Undefined
+from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
+from kgeval.metrics.names import Part, pooled_side
+from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.ranks.ranks import Ranks, uniform
+from kgeval.metrics.ranks.ties import Ties, tie_policy
+from kgeval.provenance import Provenance
+
+Rows = IntArray | slice
+
+
+class RankColumns(Protocol):
+    """What a summary reads: the columns of a rank table."""
+
+    @property
+    def split(self) -> str:
+        """The split that was ranked."""
+        ...
+
+    @property
+    def filter(self) -> tuple[str, ...] | None:
+        """The splits whose triples were known answers, where that is known."""
+        ...
+
+    @property
+    def provenance(self) -> Provenance:
+        """What the ranks are of."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the ranks should know."""
+        ...
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How its triples were drawn, where it has only some of the split."""
+        ...
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        ...
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """Return one column."""
+        ...
+
+    def ordered_codes(self, name: str) -> IntArray | None:
+        """Return the place of each value of a column in the order that it declares, if it declares one."""
+        ...
+
+
+def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
+    """Whether a table is one of ranks."""
+    # Two members that no other kind of table has; a runtime_checkable protocol would compute all of them.
+    return callable(getattr(table, "column", None)) and hasattr(table, "filter")
+
+
+def refuse_other_tables(table: Any) -> None:
+    """Refuse what is no table of ranks.
+
+    Raises
+    ------
+    MetricError
+        if it is something else
+    """
+    if not is_rank_table(table):
+        what = "a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one"
+        raise MetricError(f"expected {what}, found {type(table).__name__}.")
+
+
+@dataclass(frozen=True, eq=False)
+class TableView:
+    """A whole rank table; what only some metrics read is computed when the first of them needs it."""
+
+    table: RankColumns
+    options: MetricOptions = DEFAULT_OPTIONS
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The counts of every row."""
+        greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
+        return Ranks(greater, tied, candidates)
+
+    @cached_property
+    def scores(self) -> Float64Array:
+        """The score of every answer."""
+        return np.asarray(self.table.column("score"), np.float64)
+
+    @cached_property
+    def sides(self) -> np.ndarray[Any, Any]:
+        """The side that every row predicts."""
+        return np.asarray(self.table.column("side"))
+
+    @cached_property
+    def ids(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The number of the side, the anchor, the relation, and the other entity of every row."""
+        head, relation, tail = (self.table.column(name) for name in ("head", "relation", "tail"))
+        side = np.where(self.of_entities, self.sides == "tail", 2)
+        heads = side == 0
+        return side, np.where(heads, tail, head), relation, np.where(heads, head, tail)
+
+    @cached_property
+    def of_entities(self) -> BoolArray:
+        """Whether a row predicts a head or a tail, and no relation; bool[row]."""
+        return np.asarray(self.sides != "relation", np.bool_)
+
+    @cached_property
+    def pooled(self) -> Part:
+        """What a metric without a side is of: ``both`` sides, or the one that was ranked."""
+        return pooled_side(map(str, np.unique(self.sides)))
+
+    def rows_of(self, part: Part | None) -> Rows:
+        """Return the rows of one side, or of ``both``, heads and tails."""
+        rows = self.of_entities if part == "both" else self.sides == part
+        return slice(None) if rows.all() else np.flatnonzero(rows)
+
+    @cached_property
+    def times(self) -> tuple[IntArray, ...]:
+        """The place of each row's time among all, if the graph has times: at another time it is another query."""
+        if self.table.provenance.times is None:
+            return ()
+        codes = self.table.ordered_codes("time")
+        return (np.unique(self.table.column("time"), return_inverse=True)[1] if codes is None else codes,)
+
+    @cached_property
+    def queries(self) -> IntArray:
+        """The number of each row's query."""
+        side, anchor, relation, other = self.ids
+        partner = np.where(side == 2, other, relation)  # a query of a relation names both entities
+        order = np.lexsort((*self.times, anchor, partner, side))
+        first = starts_of_runs(*(column[order] for column in (side, partner, anchor, *self.times)))
+        queries = np.empty(len(order), np.int64)
+        queries[order] = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(order)]))
+        return queries
+
+    @cached_property
+    def unpopularity(self) -> Float64Array:
+        """The weight of each row against the popularity of its answer and relation.
+
+        Both are counted in all rows of entities; where the relation is the answer, it is weighed by its own popularity
+        alone, in all rows of relations.
+        """
+        _, anchor, relation, answer = self.ids
+        of_entity, of_relation = self.options.popularity
+        weights = np.empty(len(relation))
+        for rows, exponent in ((np.flatnonzero(self.of_entities), of_entity), (np.flatnonzero(~self.of_entities), 0.0)):
+            frequencies = np.bincount(np.r_[anchor[rows], answer[rows]]), np.bincount(relation[rows])
+            exponents = exponent, of_relation
+            weights[rows] = against_popularity(answer[rows], relation[rows], frequencies, exponents)
+        return weights
+
+    @cached_property
+    def draws(self) -> Float64Array:
+        """Uniform random numbers for random ties: a function of the seed and of the row's side, triple and time."""
+        return uniform(self.options.seed, *self.ids, *self.times)
+
+    def draws_for(self, ties: Ties) -> Float64Array | None:
+        """Return the draws, if the tie policy is random."""
+        return self.draws if tie_policy(ties).random else None
+
+
+@dataclass(frozen=True, eq=False)
+class RowSelection:
+    """Some rows of a table, or the rows of several groups, group by group."""
+
+    view: TableView
+    rows: Rows
+    groups: IntArray | None = None
+    """int64[row], ascending: the group of each row; ``None`` where all are one group"""
+    _ranks: dict[tuple[Ties | None, Average | None], Ranks] = field(default_factory=dict, init=False, repr=False)
+    """those that some metric had, which others have too"""
+
+    def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
+        """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""
+        if (ties, average) not in self._ranks:
+            self._ranks[ties, average] = self._ranks_of(ties, average)
+        return self._ranks[ties, average]
+
+    def _ranks_of(self, ties: Ties | None, average: Average | None) -> Ranks:
+        options = self.view.options
+        ties = ties or options.ties
+        weights = WEIGHINGS[average or "micro"].answers(self)
+        # The convention is one of random ranking alone: the length of a list is what it is.
+        candidates = self._counts.candidates - (options.chance == "without-answer")
+        draws = self.view.draws_for(ties)
+        draws = None if draws is None else draws[self.rows]
+        return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
+
+    def lists(self, average: Average | None) -> RankedLists:
+        """Return the lists of their queries, weighed by an average (macro by default).
+
+        Raises
+        ------
+        Undefined
+            if the ranks do not tell where the answers of a query stand in one list
+        MetricError
+            if lists cannot be weighed so
+        """
+        weigh = WEIGHINGS[average or "macro"].lists
+        if weigh is None:
+            raise MetricError(f"lists have no {average} average.")
+        return replace(self.unweighed, weights=weigh(self))
+
+    @property
+    def queries(self) -> IntArray:
+        """The number of each row's query, another one in each group."""
+        return self._by_group(self.view.queries)
+
+    @property
+    def triples(self) -> IntArray:
+        """The number of each row's triple, another one in each group."""
+        return self._by_group(np.asarray(self.view.table.column("triple")))
+
+    @property
+    def relations(self) -> IntArray:
+        """The number of each row's relation, another one in each group."""
+        return self._by_group(self.view.ids[2])
+
+    @property
+    def unpopularity(self) -> Float64Array:
+        """The weight of each row against its popularity."""
+        return self.view.unpopularity[self.rows]
+
+    @property
+    def answers_per_list(self) -> IntArray:
+        """How many answers each list has."""
+        return self.unweighed.relevant
+
+    def groups_of(self, needs: Needs) -> IntArray:
+        """Return the group of each row (``"ranks"``), or of each list (``"lists"``); 0 where all are one group."""
+        groups = np.zeros(len(self._counts), np.int64) if self.groups is None else self.groups
+        return self.of_lists(groups) if needs == "lists" else groups
+
+    def of_lists(self, column: IntArray) -> IntArray:
+        """Return the value of a column for each list, in the order of the numbers of their queries.
+
+        Raises
+        ------
+        Undefined
+            if a list has several, as one of (h, ?, t) has several relations
+        """
+        first = np.unique(self.queries, return_index=True)[1]
+        if not self.view.of_entities.all() and (column[first][numbered(self.queries)[1]] != column).any():
+            raise Undefined("a list of relations is of several relations")
+        return column[first]
+
+    def _by_group(self, column: IntArray) -> IntArray:
+        values = column[self.rows]
+        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
+
+    @cached_property
+    def _counts(self) -> Ranks:
+        whole, rows = self.view.ranks, self.rows
+        return Ranks(whole.greater[rows], whole.tied[rows], whole.candidates[rows])
+
+    @cached_property
+    def unweighed(self) -> RankedLists:
+        """The lists of their queries.
+
+        Raises
+        ------
+        Undefined
+            as :meth:`lists`
+        """
+        table = self.view.table
+        if table.filter is not None and table.split not in table.filter:
+            raise Undefined(
+                f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
+                "other answers of its query too"
+            )
+        return answer_lists(self.queries, self.view.scores[self.rows], self._counts)

@@ -1,1 +1,0 @@
-"""From a rank table to numbers: which rows, which groups, which averages; summaries and comparisons."""

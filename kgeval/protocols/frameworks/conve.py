@@ -1,0 +1,136 @@
+"""The ConvE and TuckER codes: an answer's place in a sort of float32 sigmoids, which saturate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array
+from kgeval.metrics.names import Part
+from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.protocol import Protocol
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.rules import FrameworkQuirk
+from kgeval.ranking.tie_rules import TieRule, sigmoid32, tied_under
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.aligned import Aligned
+
+
+@dataclass(frozen=True)
+class KnownAnswersKeepZero(FrameworkQuirk):
+    """Known answers get probability 0.0, and tie with an answer whose float32 sigmoid is 0.0 (score below −88.7)."""
+
+    cause: ClassVar[str] = "zeroed answers"
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Always: it depends on the scores."""
+        return True
+
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
+        """Count the known answers among the tied."""
+        hidden = ranked.raw.candidates - ranked.filtered.candidates
+        tied = np.where(sigmoid32(ranked.scores) == 0, hidden, 0)
+        return ranked._replace(filtered=ranked.filtered + RankCounts(np.zeros_like(tied), tied, tied + 1))
+
+
+TOKENS = ("OOV", "")
+"""the labels of its first two rows"""
+
+
+@dataclass(frozen=True)
+class Tokens(FrameworkQuirk):
+    """Two tokens compete with the answers: the empty token, and the token of unknown words (OOV).
+
+    The empty token always competes. The OOV token pads the lists of known answers, so it is filtered wherever a list is
+    shorter than the longest one of its side.
+    """
+
+    cause: ClassVar[str] = "tokens"
+    compares_queries: ClassVar[bool] = True
+    note: ClassVar[str] = (
+        "The ConvE code lets its tokens OOV and '' compete with the answers, though they are no entities."
+    )
+
+    def applies_to(self, scorer: Aligned) -> bool:
+        """Whether the model has the tokens."""
+        labels = getattr(scorer.source, "entities", None)
+        return labels is not None and len(labels) > 1 and (labels[0], labels[1]) == TOKENS
+
+    def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
+        """Count the tokens too."""
+        queries = task.queries
+        of_tokens = scorer.scorer.scores(scorer.map_queries(queries), np.arange(len(TOKENS)))
+        scores = as_float64(of_tokens, "the scorer")[queries.owners]
+        lengths = task.known.lengths
+        longest = (lengths == lengths.max(initial=0))[queries.owners]
+        competes = np.stack([longest, np.ones_like(longest)], axis=1)
+        ends = tie_rule(ranked.scores)
+        filtered, raw = (
+            _with_tokens(counts, scores, mask, *ends)
+            for counts, mask in ((ranked.filtered, competes), (ranked.raw, np.ones_like(competes)))
+        )
+        return Ranked(ranked.scores, filtered, raw)
+
+
+def _with_tokens(
+    counts: RankCounts, scores: Float64Array, competes: BoolArray, lowest: Float64Array, highest: Float64Array
+) -> RankCounts:
+    above = (competes & (scores > highest[:, None])).sum(axis=1)
+    reaching = (competes & (scores >= lowest[:, None])).sum(axis=1)
+    return counts + RankCounts(above, reaching - above, competes.sum(axis=1) + 1)
+
+
+_METRICS = {
+    **{f"Hits{{}} @{k}": f"hits@{k}" for k in range(1, 11)},
+    "Mean rank{}": "mr",
+    "Mean reciprocal rank{}": "mrr",
+}
+
+_SIDES: dict[str, Part] = {" left": "tail", " right": "head", "": "both"}
+
+CONVE = Protocol(
+    name="conve",
+    summary="the place in a sort of float32 sigmoids (ties: their mean); left is the tail, right the head",
+    tie_rule=tied_under(sigmoid32),
+    quirks=(Tokens(), KnownAnswersKeepZero()),
+    repeats="each",
+    framework_metrics=tuple(
+        FrameworkMetric(name.format(part), metric, side)
+        for name, metric in _METRICS.items()
+        for part, side in _SIDES.items()
+    ),
+    tie_note=(
+        "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
+        "its sort; here they take their mean"
+    ),
+)
+
+BATCHED = replace(
+    CONVE,
+    name="conve-128",
+    summary="as conve, with its default --test-batch-size 128: triples that fill no batch are left out",
+    batch=128,
+    repeats="once",  # the position of a repetition, and so its batch, is not known
+)
+
+
+TUCKER = Protocol(
+    name="tucker",
+    summary="the place in a sort of float32 sigmoids (ties: their mean); both directions pooled",
+    tie_rule=tied_under(sigmoid32),
+    quirks=(KnownAnswersKeepZero(),),
+    repeats="each",
+    framework_metrics=(
+        *(FrameworkMetric(f"Hits @{k}", f"hits@{k}") for k in (10, 3, 1)),
+        FrameworkMetric("Mean rank", "mr"),
+        FrameworkMetric("Mean reciprocal rank", "mrr"),
+    ),
+    tie_note=(
+        "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
+        "its sort; here they take their mean"
+    ),
+)

@@ -1,1 +1,0 @@
-"""Protocols of papers, their code, and benchmarks, one source a file."""

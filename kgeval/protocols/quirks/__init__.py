@@ -1,1 +1,0 @@
-"""Quirks that several frameworks share."""

@@ -1,0 +1,170 @@
+"""Results in the making: the counts of each answer, and the best candidates of each query, so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.rows import Rows
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.tie_rules import TieRule
+
+RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
+"""the columns of the counts"""
+
+
+@dataclass(frozen=True, eq=False)
+class CountAccumulator:
+    """What has been counted so far for the answers of a ranking task."""
+
+    task: RankingTask
+    thresholds: Float64Array
+    """float64[answer], the score of each answer"""
+    counts: IntArray
+    """int64[answer, 4]: raw greater, raw tied, filtered greater, filtered tied"""
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+
+    @classmethod
+    def zero(cls, task: RankingTask, thresholds: Float64Array) -> CountAccumulator:
+        """Begin to count."""
+        counts = np.zeros((task.queries.num_answers, 4), np.int64)
+        return cls(task, thresholds, counts, np.zeros(len(task.queries), np.bool_))
+
+    def __getitem__(self, part: slice) -> CountAccumulator:
+        """View some queries: what is counted in the view is counted here."""
+        start, stop, _ = part.indices(len(self.task.queries))
+        own = slice(*self.task.queries.offsets[[start, stop]])
+        return CountAccumulator(self.task[part], self.thresholds[own], self.counts[own], self.undefined[part])
+
+    @classmethod
+    def zeros_for_interval(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> list[CountAccumulator]:
+        """Begin to count at both ends of each answer's tie interval; once, where they are one score.
+
+        A task that has thresholds of its own is counted there alone.
+        """
+        if task.thresholds is not None:
+            return [cls.zero(task, task.thresholds)]
+        lowest, highest = tie_rule(answers)
+        ends = [highest] if np.array_equal(lowest, highest, equal_nan=True) else [highest, lowest]
+        return [cls.zero(task, end) for end in ends]
+
+    @classmethod
+    def from_interval(cls, answers: Float64Array, ends: Sequence[CountAccumulator]) -> CountAccumulator:
+        """Combine what was counted at both ends: what reaches the lowest and is not above the highest is tied.
+
+        An answer reaches the lowest end itself. A kernel that meets it as a candidate counts it there as above, and
+        takes it from those that tie with the end: of both together, it is in neither.
+        """
+        highest, lowest = ends[0], ends[-1]
+        above, reaching = highest.counts[:, ::2], lowest.counts[:, ::2] + lowest.counts[:, 1::2]
+        counts = np.stack([above, reaching - above], axis=2).reshape(-1, 4)
+        return cls(highest.task, answers, counts, highest.undefined | lowest.undefined)
+
+    def with_undefined_last(self, lowest: Float64Array) -> CountAccumulator:
+        """Count NaN as the worst possible score, minus infinity.
+
+        No kernel finds NaN above an answer, nor level with one. It ties with those whose tie interval begins at minus
+        infinity (``lowest``, float64[answer]): whatever is not above them ties.
+        """
+        counts, others = self.counts.copy(), (self.filtered.candidates - 1, self.raw.candidates - 1)
+        for (above, tied), candidates in zip(((GREATER, TIED), (RAW_GREATER, RAW_TIED)), others, strict=True):
+            counts[:, tied] = np.where(lowest == -np.inf, candidates - counts[:, above], counts[:, tied])
+        return CountAccumulator(self.task, self.thresholds, counts, self.undefined)
+
+    @property
+    def filtered(self) -> RankCounts:
+        """The counts without other known answers."""
+        return RankCounts(self.counts[:, GREATER], self.counts[:, TIED], self.task.filtered_candidates)
+
+    @property
+    def raw(self) -> RankCounts:
+        """The counts with them."""
+        return RankCounts(self.counts[:, RAW_GREATER], self.counts[:, RAW_TIED], self.task.raw_candidates)
+
+
+ALL, KNOWN = range(2)
+"""the columns of the ties: of all candidates, and of known answers"""
+
+
+@dataclass(frozen=True, eq=False)
+class BestAnswers:
+    """The best so far: by score, descending, and where scores are equal by position, ascending.
+
+    A score of minus infinity rules a candidate out: it is never among the best.
+    """
+
+    scores: Float64Array
+    """float64[query, place], −∞ where there are no more"""
+    positions: IntArray
+    """int64[query, place], positions among the shared candidates, −1 where there are no more"""
+    tied: IntArray
+    """int64[query, 2]: of all candidates that were met, and of the known answers among them, how many have the score of
+    the last place"""
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+    known: Rows
+    """the positions of each query's known answers, ascending"""
+    drops_known: bool
+    """whether known answers are left out"""
+    nan_last: bool = False
+    """whether a candidate whose score is NaN is ruled out, and nothing is undefined"""
+
+    @classmethod
+    def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
+        """Begin to search for the best of each query, one row of known answers each."""
+        shape = (len(known), places)
+        return cls(
+            np.full(shape, -np.inf),
+            np.full(shape, -1),
+            np.zeros((len(known), 2), np.int64),
+            np.zeros(len(known), np.bool_),
+            known,
+            drops_known,
+            nan_last,
+        )
+
+    @property
+    def spans_of_ties(self) -> tuple[IntArray, IntArray]:
+        """Where those that tie with each place begin and end in its list; int64[query, place] each."""
+        width = self.scores.shape[1]
+        changes = self.scores[:, 1:] != self.scores[:, :-1]
+        columns, edge = np.arange(width), np.ones((len(self.scores), 1), np.bool_)
+        starts = np.maximum.accumulate(np.where(np.hstack([edge, changes]), columns, 0), axis=1)
+        ends = np.where(np.hstack([changes, edge]), columns + 1, width)[:, ::-1]
+        return starts, np.minimum.accumulate(ends, axis=1)[:, ::-1]
+
+    def __getitem__(self, part: slice) -> BestAnswers:
+        """View some queries: what is merged into the view is merged here."""
+        return BestAnswers(
+            *(self.scores[part], self.positions[part], self.tied[part], self.undefined[part]),
+            *(self.known[part], self.drops_known, self.nan_last),
+        )
+
+    def copied(self) -> BestAnswers:
+        """Copy what was found, so that more can be merged into it on trial."""
+        return BestAnswers(
+            *(self.scores.copy(), self.positions.copy(), self.tied.copy(), self.undefined.copy()),
+            *(self.known, self.drops_known, self.nan_last),
+        )
+
+    def take_over(self, trial: BestAnswers) -> None:
+        """Take over what was merged into a copy."""
+        self.scores[:], self.positions[:], self.tied[:] = trial.scores, trial.positions, trial.tied
+        self.undefined[:] = trial.undefined
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
+        """Concatenate the best answers of several blocks of queries, of which there is at least one."""
+        scores, positions, tied, undefined = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("scores", "positions", "tied", "undefined")
+        )
+        known = Rows.sized(
+            np.concatenate([part.known.lengths for part in parts]), np.concatenate([part.known.ids for part in parts])
+        )
+        return cls(scores, positions, tied, undefined, known, parts[0].drops_known, parts[0].nan_last)

@@ -1,0 +1,246 @@
+"""Triton's kernels: comparison fused behind the product, and sums of listed pairs.
+
+What ``plain_comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
+certainly above, and a bit of each pair for those that are undecided. So a pair takes an eighth of a byte.
+
+The sums are taken in float64 in some order, with or without fused multiplications: ``device_pairs`` bounds them all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
+from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
+from kgeval.ranking.kernels.device.plain_comparison import ScreenResult
+from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
+
+FUSED_BYTES_PER_PAIR = 4
+"""of a pair: its bit, and the 32 bits that each word with a set bit is unpacked to, which are nearly all of them"""
+
+ANSWERS, CANDIDATES = 128, 128
+"""the sides of a tile"""
+
+FEW_ANSWERS, FEW_CANDIDATES = 32, 32
+"""the sides of a tile of distances, whose sums take no tensor cores, and of few answers"""
+
+WORD = 32
+"""bits of a word"""
+
+KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
+"""what the program computes: products, sums of differences, or sums of moduli; Triton compares numbers, not words"""
+
+
+def compare_fused(
+    similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
+) -> ScreenResult:
+    """Compare all candidates with a block of answers, as ``plain_comparison.compare`` does."""
+    number, width = len(queries), len(entities)
+    above = torch.zeros(number, dtype=torch.int32, device=queries.device)
+    words = torch.empty((number, -(-width // WORD)), dtype=torch.int32, device=queries.device)
+    products = similarity in PRODUCTS
+    large = products and number > FEW_ANSWERS
+    rows, columns = (ANSWERS, CANDIDATES) if large else (FEW_ANSWERS, FEW_CANDIDATES)
+    grid = (triton.cdiv(number, rows) * triton.cdiv(width, columns),)
+    if number and width:
+        _compare_tile[grid](
+            *((queries.contiguous(), entities) if products else (queries.T.contiguous(), entities.T.contiguous())),
+            *answer_side,
+            *candidate_side,
+            above,
+            words,
+            number,
+            width,
+            queries.shape[1],
+            words.shape[1],
+            KIND=KINDS[similarity],
+            ROWS=rows,
+            COLUMNS=columns,
+            DEPTH=DIM_MULTIPLE,
+            num_warps=8 if large else 4,
+            num_stages=4,
+        )
+    return ScreenResult(above.long(), *_pairs(words))
+
+
+def _pairs(words: Any) -> tuple[Any, Any]:
+    """Find the places of the bits that are set; int64[pair] each."""
+    rows, places = words.nonzero(as_tuple=True)
+    bits = (words[rows, places, None] >> torch.arange(WORD, device=words.device, dtype=torch.int32)) & 1
+    found, bit = bits.nonzero(as_tuple=True)
+    return rows[found], places[found] * WORD + bit
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _compare_tile(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    queries,
+    entities,
+    middles,
+    scales,
+    constants,
+    per_norms,
+    per_errors,
+    addeds,
+    norms,
+    errors,
+    slacks,
+    above,
+    words,
+    number,
+    width,
+    dim,
+    num_words,
+    KIND: tl.constexpr,  # noqa: N803
+    ROWS: tl.constexpr,  # noqa: N803
+    COLUMNS: tl.constexpr,  # noqa: N803
+    DEPTH: tl.constexpr,  # noqa: N803
+):
+    # Neighbouring programs share their candidates, which then are in cache.
+    tiles = tl.cdiv(number, ROWS)
+    row = (tl.program_id(0) % tiles) * ROWS + tl.arange(0, ROWS)
+    first = (tl.program_id(0) // tiles) * COLUMNS
+    column = first + tl.arange(0, COLUMNS)
+    row_exists, column_exists = row < number, column < width
+    # Rows and columns beyond the end repeat the last one, and are not counted.
+    clamped_row, clamped_column = tl.minimum(row, number - 1).to(tl.int64), tl.minimum(column, width - 1).to(tl.int64)
+    scores = tl.zeros((ROWS, COLUMNS), tl.float32)
+    if KIND == 0:
+        scores = _add_products(scores, queries + clamped_row * dim, entities + clamped_column * dim, dim, DEPTH)
+    elif KIND == 1:
+        scores = _add_differences(scores, queries + clamped_row, entities + clamped_column, number, width, dim)
+    else:
+        scores = _add_moduli(scores, queries + clamped_row, entities + clamped_column, number, width, dim // 2)
+    middle, scale = _of_rows(middles, row, row_exists), _of_rows(scales, row, row_exists)
+    difference = scores * scale + _of_columns(addeds, column, column_exists) - middle
+    band = _of_rows(per_norms, row, row_exists) * _of_columns(norms, column, column_exists)
+    band += _of_rows(per_errors, row, row_exists) * _of_columns(errors, column, column_exists)
+    band += _of_columns(slacks, column, column_exists) + _of_rows(constants, row, row_exists)
+    valid = row_exists[:, None] & column_exists[None, :]
+    certain = (difference > band) & valid
+    # NaN is undecided.
+    undecided = valid ^ (certain | ((difference < -band) & valid))
+    tl.atomic_add(above + row, tl.sum(certain.to(tl.int32), axis=1), mask=row_exists)
+    bits = tl.reshape(undecided.to(tl.int32), (ROWS, COLUMNS // 32, 32)) << tl.arange(0, 32)[None, None, :]
+    place = first // 32 + tl.arange(0, COLUMNS // 32)
+    target = words + row.to(tl.int64)[:, None] * num_words + place[None, :]
+    tl.store(target, tl.sum(bits, axis=2), mask=row_exists[:, None] & (place < num_words)[None, :])
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _add_products(scores, left, right, dim, DEPTH: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+    """Add the dot products of rows: of float16, with sums in float32."""
+    depth = tl.arange(0, DEPTH)
+    for start in range(0, dim, DEPTH):
+        query = tl.load(left[:, None] + (start + depth)[None, :])
+        entity = tl.load(right[None, :] + (start + depth)[:, None])
+        scores = tl.dot(query, entity, scores)
+    return scores
+
+
+@triton.jit
+def _add_differences(scores, left, right, number, width, dim):  # type: ignore[no-untyped-def]
+    """Add the absolute differences of columns; dimensions are a row of all numbers apart."""
+    for _ in range(dim):
+        scores += tl.abs(tl.load(left)[:, None] - tl.load(right)[None, :])
+        left += number
+        right += width
+    return scores
+
+
+@triton.jit
+def _add_moduli(scores, left, right, number, width, half):  # type: ignore[no-untyped-def]
+    """Add the moduli of differences of complex columns; imaginary parts follow all real ones."""
+    all_real = tl.full((1,), half, tl.int64)
+    for _ in range(half):
+        real = tl.load(left)[:, None] - tl.load(right)[None, :]
+        imaginary = tl.load(left + all_real * number)[:, None] - tl.load(right + all_real * width)[None, :]
+        scores += tl.sqrt(real * real + imaginary * imaginary)
+        left += number
+        right += width
+    return scores
+
+
+@triton.jit
+def _of_rows(numbers, row, exists):  # type: ignore[no-untyped-def]
+    return tl.load(numbers + row, mask=exists, other=0.0)[:, None]
+
+
+@triton.jit
+def _of_columns(numbers, column, exists):  # type: ignore[no-untyped-def]
+    return tl.load(numbers + column, mask=exists, other=0.0)[None, :]
+
+
+PAIRS, DEPTH = 32, 32
+"""pairs of a program, and dimensions that it fetches at a time"""
+
+TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
+"""what is added up: products, differences, their squares, or moduli"""
+
+
+def sum_pairs(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
+    """Add up the terms of each pair; float64[pair].
+
+    Parameters
+    ----------
+    similarity
+        of the vectors; no root is taken of squares
+    queries, entities
+        float64[query, dim], and float32 or float64[entity, dim]
+    owners, candidates
+        int64[pair], the query and the entity of each
+    """
+    found = torch.empty(len(owners), dtype=torch.float64, device=owners.device)
+    width = queries.shape[1] // (2 if similarity == "modulus" else 1)
+    if len(owners):
+        _sum_pairs[(triton.cdiv(len(owners), PAIRS),)](
+            *(queries, entities, owners, candidates, found),
+            *(len(owners), queries.shape[1], width),
+            KIND=TERMS[similarity],
+            PAIRS=PAIRS,
+            DEPTH=DEPTH,
+        )
+    return found
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _sum_pairs(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
+    queries,
+    entities,
+    owners,
+    candidates,
+    found,
+    number,
+    dim,
+    width,
+    KIND: tl.constexpr,  # noqa: N803
+    PAIRS: tl.constexpr,  # noqa: N803
+    DEPTH: tl.constexpr,  # noqa: N803
+):
+    pair = tl.program_id(0).to(tl.int64) * PAIRS + tl.arange(0, PAIRS)
+    exists = pair < number
+    left = queries + tl.load(owners + pair, mask=exists, other=0) * dim
+    right = entities + tl.load(candidates + pair, mask=exists, other=0) * dim
+    total = tl.zeros((PAIRS,), tl.float64)
+    for start in range(0, width, DEPTH):
+        depth = start + tl.arange(0, DEPTH)
+        # What is beyond the end is zero on both sides, and adds nothing.
+        inside = exists[:, None] & (depth < width)[None, :]
+        query = tl.load(left[:, None] + depth[None, :], mask=inside, other=0.0)
+        entity = tl.load(right[:, None] + depth[None, :], mask=inside, other=0.0).to(tl.float64)
+        if KIND == 0:
+            terms = query * entity
+        elif KIND == 1:
+            terms = tl.abs(query - entity)
+        elif KIND == 2:
+            terms = (query - entity) * (query - entity)
+        else:
+            real = query - entity
+            imaginary = tl.load(left[:, None] + (width + depth)[None, :], mask=inside, other=0.0)
+            imaginary -= tl.load(right[:, None] + (width + depth)[None, :], mask=inside, other=0.0).to(tl.float64)
+            terms = tl.sqrt(real * real + imaginary * imaginary)
+        total += tl.sum(terms, axis=1)
+    tl.store(found + pair, total, mask=exists)

@@ -1,0 +1,177 @@
+"""Where a metric comes from: a dot per relation, and a dot with its interval per category of a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from kgeval.reports.charts.theme import LIGHT, Palette, records, themed
+from kgeval.reports.document import library
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+
+def relations_chart(
+    relations: pd.DataFrame, palette: Palette = LIGHT, *, axes: tuple[str, str], title: Any = "", width: Any = 480
+) -> alt.Chart:
+    """Draw a dot for each relation; a click on one selects it as the parameter ``picked``.
+
+    Parameters
+    ----------
+    relations
+        columns relation, x, y, triples and cardinality (empty where unknown)
+    palette
+        the colours
+    axes
+        the titles of x and y
+    title
+        what the picture shows
+    width
+        in pixels, or ``"container"``
+    """
+    altair = library("altair")
+    against_model = axes[0] != "test triples"
+    kinds = sorted(set(relations["cardinality"]))
+    picked = altair.selection_point(name="picked", fields=["relation"], on="click", empty=True)
+    scale = altair.Scale() if against_model else altair.Scale(type="log")
+    number = altair.Axis(domain=False, ticks=False, tickCount=5)
+    across = number if against_model else altair.Axis(grid=False, tickCount=4, format="~s")
+    dots = (
+        altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
+        .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
+        .encode(
+            x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
+            y=altair.Y("y:Q", title=axes[1], axis=number),
+            size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
+            color=altair.Color(
+                "cardinality:N",
+                scale=altair.Scale(domain=kinds, range=[look.color for look in palette.looks(kinds).values()]),
+                legend=altair.Legend(columns=4) if any(kinds) else None,
+            ),
+            opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
+            tooltip=_tooltip(),
+        )
+        .add_params(picked)
+    )
+    layers = [_diagonal(palette), dots] if against_model else [dots]
+    return themed(
+        altair.layer(*layers).properties(
+            width=width, height=400, title=title, description=f"A dot for each relation: {axes[1]} against {axes[0]}."
+        ),
+        palette,
+    )
+
+
+def _tooltip() -> list[Any]:
+    """What hovering over a relation tells."""
+    altair = library("altair")
+    return [
+        altair.Tooltip("relation:N"),
+        altair.Tooltip("x:Q", title="across", format=".4~f"),
+        altair.Tooltip("y:Q", title="up", format=".4~f"),
+        altair.Tooltip("triples:Q", format=",", title="test triples"),
+        altair.Tooltip("cardinality:N"),
+    ]
+
+
+def _diagonal(palette: Palette) -> Any:
+    """Where two models are equal."""
+    altair = library("altair")
+    ends = altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
+    return altair.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")
+
+
+LANE = 13
+"""pixels for each model of a category"""
+
+
+def slice_panel(
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: str = "",
+    width: Any = 260,
+    legend: bool = True,
+) -> alt.LayerChart:
+    """Draw one slice.
+
+    Parameters
+    ----------
+    groups
+        columns category (of several lines, in the order of the rows), group (its name), model, value, low, high (NaN
+        without an interval), count and axis (the metric's title)
+    palette
+        the colours
+    baselines
+        the models that are grey
+    title
+        the slice
+    width
+        in pixels, or ``"container"``
+    legend
+        whether to name the models
+    """
+    altair = library("altair")
+    models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
+    values = groups.dropna(subset=["value"])
+    looks = palette.looks(models, baselines).values()
+    color = altair.Scale(domain=models, range=[look.color for look in looks])
+    shape = altair.Scale(domain=models, range=[look.shape for look in looks])
+    scale = altair.Scale(zero=False, nice=True)
+    name = groups["axis"].iloc[0] if len(groups) else ""
+    named = {} if legend and len(models) > 1 else {"legend": None}
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y(
+            "category:N",
+            sort=categories,
+            title=None,
+            axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
+        ),
+        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
+        color=altair.Color("model:N", scale=color, **named),
+        tooltip=_facts(),
+    )
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
+        shape=altair.Shape("model:N", scale=shape, **named),
+    )
+    layers = [points]
+    if values["low"].notna().any():
+        whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
+        layers.insert(0, whiskers.encode(x=altair.X("low:Q", title=name, scale=scale), x2="high:Q"))
+    height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
+    panel: alt.LayerChart = altair.layer(*layers).properties(
+        width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
+    )
+    return panel
+
+
+def _facts() -> list[Any]:
+    """What hovering over a dot tells."""
+    altair = library("altair")
+    return [
+        altair.Tooltip("group:N"),
+        altair.Tooltip("model:N"),
+        altair.Tooltip("value:Q", format=".4f"),
+        altair.Tooltip("low:Q", format=".4f"),
+        altair.Tooltip("high:Q", format=".4f"),
+        altair.Tooltip("count:Q", format=",", title="ranks"),
+    ]
+
+
+def slices_chart(
+    groups: pd.DataFrame, palette: Palette = LIGHT, *, baselines: Collection[str] = (), title: str = ""
+) -> alt.Chart:
+    """Draw several slices, told apart by the column ``slice``, side by side."""
+    altair = library("altair")
+    names = groups["slice"].unique()
+    panels = [slice_panel(groups[groups["slice"] == name], palette, baselines=baselines, title=name) for name in names]
+    return themed(
+        altair.concat(*panels, columns=2, spacing=30)
+        .resolve_legend(color="shared", shape="shared")
+        .properties(title=title),
+        palette,
+    )

@@ -1,0 +1,259 @@
+"""Configurations with environment variables: YAML whose values know what they were written with."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kgeval.errors import ConfigError, KgevalError
+from kgeval.files.variables import VARIABLE, escaped, look_up
+from kgeval.files.yaml_text import CountingLoader, QuotedText
+
+HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What a value was written with."""
+
+    text: str
+    """the value, as text"""
+    written: str
+    """such as ``${HOME}/data``"""
+    values: tuple[tuple[str, str], ...]
+    """the value of each variable that is set, and the variable as it was written"""
+
+
+class Expanded:
+    """A value that knows what it was written with."""
+
+    expansion: Expansion
+    plain: Any
+    """the value alone"""
+
+
+class _Text(str, Expanded):
+    pass
+
+
+class _Integer(int, Expanded):
+    pass
+
+
+class _Number(float, Expanded):
+    pass
+
+
+KINDS: dict[type, type] = {str: _Text, int: _Integer, float: _Number}
+
+
+class ExpandingLoader(CountingLoader):
+    """Reads YAML with variables, which expand to a value or a part of one, never to structure.
+
+    Braces have another meaning in YAML inside ``{…}`` and ``[…]``, so variables are hidden from its scanner. A value
+    without quotes is read as a number or a truth value if it is one after expansion.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(VARIABLE.sub(lambda match: f"\ue000{match[1]}{match[2]}{match[3] or ''}\ue001", text))
+        self._unset: dict[str, list[int]] = {}
+        self._expansions: dict[yaml.Node, Expansion] = {}
+
+    def get_single_node(self) -> yaml.Node | None:
+        """Compose the document; refuse variables that are not set, each with all of its lines."""
+        root: yaml.Node | None = super().get_single_node()
+        if self._unset:
+            raise ConfigError("\n".join(_unset_message(name, lines) for name, lines in self._unset.items()))
+        return root
+
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
+        """Expand the variables of a value or a key."""
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        hidden, line = node.value, node.start_mark.line + 1
+        node.value = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
+        if node.value != hidden and node.style is None:
+            node.tag = self.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
+        if variables := [name for name in HIDDEN.findall(hidden) if not name.startswith("$")]:
+            values = ((os.environ.get(name.partition(":-")[0]), _written(name)) for name in variables)
+            written = HIDDEN.sub(lambda match: _written(match[1]), hidden)
+            self._expansions[node] = Expansion(
+                node.value, written, tuple((value, name) for value, name in values if value)
+            )
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002  # PyYAML calls it so
+        """Make a value of a node, which knows what it was written with."""
+        value = super().construct_object(node, deep)
+        if node in self._expansions and type(value) in KINDS:
+            plain, value = value, KINDS[type(value)](value)
+            value.plain, value.expansion = plain, self._expansions[node]
+        return value
+
+    def _value(self, variable: str, line: int) -> str:
+        """Look up ``NAME`` or ``NAME:-default``; the default also replaces an empty variable, as in a shell."""
+        value = look_up(variable)
+        if value is None:
+            self._unset.setdefault(variable, []).append(line)
+        return value or ""
+
+
+def _written(hidden: str) -> str:
+    return f"$${{{hidden[1:]}}}" if hidden.startswith("$") else f"${{{hidden}}}"
+
+
+def _unset_message(name: str, lines: Sequence[int]) -> str:
+    distinct = sorted(set(lines))
+    where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
+    hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
+    return f"the environment has no variable {name} ({where}). {hint}"
+
+
+Place = tuple[str, ...]
+"""the path to a value: its keys and positions, as they are written"""
+
+SHORTEST = 3
+"""characters of a value that is replaced inside a longer text; shorter ones stand everywhere by chance"""
+
+NAMED = {
+    *("name", "layout", "kind", "format", "baseline", "protocol", "device", "kernel"),
+    *("model", "loss", "regularizer", "optimizer", "lr_scheduler", "training_loop", "negative_sampler", "stopper"),
+    *("split", "sides", "filter", "times", "unseen", "nan", "metrics", "ties", "chance", "unit", "by"),
+    *("calibration", "mapping"),
+}
+"""keys whose text is a name that kgeval or PyKEEN knows: a run is read by it, whatever the environment is by then"""
+
+SERVICES = ("tracker", "executor")
+"""blocks that are told to a service: numbers may be secret there too"""
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The values of a configuration that were written with variables."""
+
+    places: Mapping[Place, Expansion] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, content: Any) -> Variables:
+        """Find them in what was read from YAML."""
+        return cls(dict(_expansions(content, ())))
+
+    def of_model(self, name: str) -> Variables:
+        """Those of the configuration of one of several models, and of what the models share."""
+        own = {place: value for place, value in self.places.items() if place[:1] != ("models",)}
+        for place, value in self.places.items():
+            if place[:2] == ("models", name):
+                own[("model", *place[2:])] = value
+        return Variables(own)
+
+    def conceal(self, words: Any) -> Any:
+        """Write the variables again in a text in which their values stand, or in each text of a block or a list."""
+        if isinstance(words, dict):
+            return type(words)((name, self.conceal(part)) for name, part in words.items())
+        if isinstance(words, list | tuple):
+            return type(words)(map(self.conceal, words))
+        return self._conceal(words) if isinstance(words, str) else words
+
+    def _conceal(self, text: str) -> str:
+        for place, expansion in self.places.items():
+            if _is_hidden(place, expansion.text):
+                text = conceal(text, expansion)
+        return text
+
+    def conceal_in_name(self, name: str) -> str:
+        """Likewise in the name of a dataset, unless a variable is all of it: by that name, results are told apart."""
+        values = {value for expansion in self.places.values() for value, _ in expansion.values}
+        return name if name in values else self._conceal(name)
+
+    @contextmanager
+    def concealed(self) -> Iterator[None]:
+        """Let no error show the value of a variable."""
+        try:
+            yield
+        except (KgevalError, OSError) as error:
+            error.args = tuple(self.conceal(part) if isinstance(part, str) else part for part in error.args)
+            if isinstance(error, OSError) and isinstance(error.filename, str):
+                error.filename = self.conceal(error.filename)
+            raise
+
+    def as_written(self, content: Any, place: Place = (), *, whole: bool = False) -> Any:
+        """Write the variables of a configuration again, and escape what only looks like one.
+
+        Parameters
+        ----------
+        content
+            the configuration
+        place
+            where it stands in the whole
+        whole
+            whether numbers and known names are as they were written, too; otherwise they are what they were
+        """
+        if isinstance(content, dict):
+            return {escaped(key): self.as_written(value, (*place, key), whole=whole) for key, value in content.items()}
+        if isinstance(content, list | tuple):
+            return [self.as_written(value, (*place, str(step)), whole=whole) for step, value in enumerate(content)]
+        expansion = self._at(place)
+        if expansion is None or not (whole or _is_hidden(place, content)):
+            return escaped(content)
+        if not isinstance(content, str):
+            return expansion.written
+        return QuotedText(expansion.written if content == expansion.text else conceal(content, expansion))
+
+    def _at(self, place: Place) -> Expansion | None:
+        """The expansion of a value, or of the text that its block was short for."""
+        around = (place[:depth] for depth in range(len(place), 0, -1))
+        return next((self.places[part] for part in around if part in self.places), None)
+
+
+def plain(content: Any) -> Any:
+    """Forget what was written with variables: return the values."""
+    if isinstance(content, dict):
+        return {plain(key): plain(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [plain(value) for value in content]
+    return content.plain if isinstance(content, Expanded) else content
+
+
+def conceal(text: str, expansion: Expansion) -> str:
+    """Write variables again in a text in which their values stand.
+
+    >>> conceal("no such file 'data/hunter2.csv'", Expansion("hunter2", "${NAME}", (("hunter2", "${NAME}"),)))
+    "no such file 'data/${NAME}.csv'"
+    """
+    if not expansion.values:  # all are defaults, which the configuration shows
+        return text
+    for value, variable in ((expansion.text, expansion.written), *expansion.values):
+        for form in dict.fromkeys((value, value.rstrip("/"), str(Path(value)))):
+            if len(form) >= SHORTEST:
+                # A word or a number is not replaced inside a longer one.
+                edges = r"(?<![^\W_]){}(?![^\W_])" if form.isalpha() or form.isdecimal() else "{}"
+                text = variable.join(re.split(edges.format(re.escape(form)), text))
+    return text
+
+
+def _expansions(content: Any, place: Place) -> Iterator[tuple[Place, Expansion]]:
+    items: Any = ()
+    if isinstance(content, dict):
+        items = content.items()
+    elif isinstance(content, list | tuple):
+        items = enumerate(content)
+    elif isinstance(content, Expanded):
+        yield place, content.expansion
+    for step, value in items:
+        yield from _expansions(value, (*place, str(step)))
+
+
+def _is_hidden(place: Place, value: Any) -> bool:
+    """Whether a value is stored as it was written: any text but the names that are known, and all of services."""
+    if place[0] in SERVICES:
+        return True
+    *blocks, key = [step for step in place if not step.isdecimal()]
+    is_path = place == ("model",) or blocks == ["models"]
+    is_free = any(step == "options" or step.endswith("_kwargs") for step in blocks)
+    return isinstance(value, str) and (is_path or is_free or key not in NAMED)

@@ -1,0 +1,194 @@
+"""Live models of PyKEEN and PyTorch Geometric as scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray, IntArray, detached
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import InputError
+from kgeval.scorers.adapters.array_scorers import CallableScorer
+from kgeval.scorers.adapters.functions import evaluating
+from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_float64
+from kgeval.scorers.checks import reproduces_scores
+from kgeval.scorers.families.bilinear import DistMult
+from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.rotations import RotatE
+from kgeval.scorers.families.translations import TransE
+from kgeval.scorers.family import Family
+from kgeval.scorers.numerics.ordered import unit
+from kgeval.threads import slices
+
+BATCH_SCORES = 2**12
+"""scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,
+and a network tens of thousands of numbers for each"""
+
+HELD_SCORES = 2**20
+"""scores of all entities that are held at a time, where a query has candidates of its own"""
+
+
+@dataclass(frozen=True, eq=False)
+class PyKEENScorer:
+    """Scores with ``model.predict_t`` and ``model.predict_h``: inverse triples and sigmoids are the model's own.
+
+    The model is put into evaluation mode for each call and back into its mode afterwards.
+    """
+
+    model: Any
+    """a ``pykeen.models.Model``"""
+    mode: str | None = None
+    """for inductive models, the graph whose entities are scored: ``"training"``, ``"validation"`` or ``"testing"``"""
+    unmodified: bool = False
+    """whether its score functions are PyKEEN's own, which score some of the entities, or slice by slice, if asked to"""
+
+    @property
+    def title(self) -> str:
+        """What results call it: the class of the model."""
+        return type(self.model).__name__
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities the model knows, of one of its graphs if it is inductive.
+
+        Raises
+        ------
+        InputError
+            if it has no such graph
+        """
+        try:
+            return int(self.model._get_entity_len(mode=self.mode))
+        except (NotImplementedError, ValueError) as error:
+            raise InputError(
+                f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
+                "training, validation and testing; others know the entities of one graph, and score no new ones."
+            ) from error
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations the model knows, inverses not counted."""
+        return int(self.model.num_relations) // (2 if self.model.use_inverse_triples else 1)
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score all entities and take the candidates, or only those where all queries share them."""
+        return as_float64(self._scores(queries, candidates, on_host=True), "the model")
+
+    def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
+        """Score likewise; a tensor that was never copied, or None where the model is on another device."""
+        mine = next((tensor.device for tensor in chain(self.model.parameters(), self.model.buffers())), None)
+        return self._scores(queries, candidates, on_host=False) if mine == device else None
+
+    def _scores(self, queries: Queries, candidates: IntArray, *, on_host: bool) -> Any:
+        """Score candidates; a tensor on the host, or on the model's device."""
+        import torch
+
+        columns = (queries.anchors, queries.relations)
+        batch = torch.from_numpy(np.stack(columns if queries.side == "tail" else columns[::-1], axis=1))
+        if self.unmodified and candidates.ndim == 1:
+            return self._scores_of(batch, queries.side, candidates, on_host=on_host)
+        wanted = torch.from_numpy(np.broadcast_to(candidates, (len(queries), candidates.shape[-1])).copy())
+        scores = []
+        # Of all entities' scores, those of few queries are held at a time.
+        for part in slices(len(queries), max(1, HELD_SCORES // self.num_entities)):
+            rows = self._scores_of(batch[part], queries.side, None, on_host=on_host)
+            scores.append(torch.take_along_dim(rows, wanted[part].to(rows.device), dim=1))
+        return torch.cat(scores) if scores else torch.empty(wanted.shape)
+
+    def _scores_of(self, batch: Any, side: Side, ids: IntArray | None, *, on_host: bool) -> Any:
+        """Score all entities, or some."""
+        import torch
+
+        few = ids is not None and len(ids) < self.num_entities
+        options = {f"{side}s": torch.from_numpy(ids).to(self.model.device)} if few else {}
+        width = len(ids) if ids is not None else self.num_entities
+        if self.unmodified and width > BATCH_SCORES:
+            options["slice_size"] = BATCH_SCORES
+        with torch.inference_mode(), evaluating(self.model):
+            rows = self._in_batches(partial(self._predict(side), **options), batch, width, on_host=on_host)
+        return rows if few or ids is None else rows[:, ids]
+
+    def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int, *, on_host: bool) -> Any:
+        """Score in batches, smaller ones where memory is lacking."""
+        import torch
+
+        def score(part: slice) -> Any:
+            found = predict(batch[part])
+            return found.cpu() if on_host else found
+
+        batches = ShrinkingBatches(max(1, BATCH_SCORES // max(width, 1)))
+        parts = [*batches.compute(score, len(batch))]
+        return torch.cat(parts) if parts else torch.empty(0, width)
+
+    def _predict(self, side: Side) -> Callable[..., Any]:
+        # A model without tensors, such as the baselines, is on no device, which predict_t and predict_h insist on.
+        tensors = next(chain(self.model.parameters(), self.model.buffers()), None)
+        names = (
+            {"tail": "predict_t", "head": "predict_h"}
+            if tensors is not None
+            else {"tail": "score_t", "head": "score_h"}
+        )
+        function: Callable[..., Any] = getattr(self.model, names[side])
+        return function if self.mode is None else partial(function, mode=self.mode)
+
+
+def is_pykeen_model(candidate: object) -> bool:
+    """Whether an object is a PyKEEN model, found out without importing PyKEEN."""
+    return any(f"{base.__module__}.{base.__name__}" == "pykeen.models.base.Model" for base in type(candidate).__mro__)
+
+
+CLASSES = {
+    "torch_geometric.nn.kge.transe.TransE": "TransE",
+    "torch_geometric.nn.kge.distmult.DistMult": "DistMult",
+    "torch_geometric.nn.kge.complex.ComplEx": "ComplEx",
+    "torch_geometric.nn.kge.rotate.RotatE": "RotatE",
+}
+"""the classes of its models, and the name of each"""
+
+TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "TransE": (("node_emb",), ("rel_emb",)),
+    "DistMult": (("node_emb",), ("rel_emb",)),
+    "ComplEx": (("node_emb", "node_emb_im"), ("rel_emb", "rel_emb_im")),
+    "RotatE": (("node_emb", "node_emb_im"), ("rel_emb",)),
+}
+"""the embeddings of entities and of relations, real and imaginary; RotatE's relations are phases in radians"""
+
+FORMULAS: Mapping[str, Callable[[FloatArray, FloatArray, Any], Family]] = {
+    # Only entities are normalised, and by the norm that measures the distance.
+    "TransE": lambda entity, relation, norm: TransE(unit(np.asarray(entity, np.float64), norm), relation, norm),
+    "DistMult": lambda entity, relation, _: DistMult(entity, relation),
+    "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
+    "RotatE": lambda entity, relation, _: RotatE(entity, relation, 2),  # one norm of real and imaginary parts
+}
+"""(entities, relations, p of the norm) -> the model"""
+
+
+def vectors_of_pyg(model: Any) -> Family | None:
+    """Make the formula of a live model of PyTorch Geometric, where its class is exactly one of ``CLASSES``.
+
+    ``None`` for any other object, and for a model that was changed so that it scores otherwise.
+    """
+    name = CLASSES.get(f"{type(model).__module__}.{type(model).__qualname__}")
+    if name is None or any(map(_is_hooked, model.modules())):
+        return None
+    norm, margin = getattr(model, "p_norm", None), float(model.margin) if name == "RotatE" else 0.0
+    if name == "TransE" and norm not in (1, 2):
+        return None
+    entity, relation = (np.concatenate([_rows(model, part) for part in parts], axis=1) for parts in TABLES[name])
+    family = FORMULAS[name](entity, relation, norm and int(norm))
+    live = CallableScorer(lambda h, r, t: model(h, r, t) - margin, model.num_nodes, model.num_relations)
+    return family if all(reproduces_scores(family, live, side, model) for side in SIDES) else None
+
+
+def _is_hooked(module: Any) -> bool:
+    return bool("forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks)
+
+
+def _rows(model: Any, part: str) -> FloatArray:
+    rows: FloatArray = detached(getattr(model, part).weight).numpy().copy()
+    return rows

@@ -1,0 +1,187 @@
+"""Checks of models: equal vectors, scores that change when asked again, formulas that differ from the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.errors import ScoreError
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.entity_types import Typed
+from kgeval.scorers.family import Family, rows
+from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays
+from kgeval.threads import slices
+
+BATCH_ROWS = 1024
+"""rows of a table that are looked at first, and at a time"""
+
+Rows = Callable[[IntArray], FloatArray]
+
+
+def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = SIDES) -> list[str]:
+    """Tell of which tables most rows are equal: of a checkpoint's arrays, or of a vector scorer's vectors of a side.
+
+    Examples
+    --------
+    >>> from kgeval.scorers.families.bilinear import DistMult
+    >>> notes_on_equal_rows(DistMult(np.zeros((5, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])))
+    ['5 of 5 rows of the array entity are zero: what they stand for cannot be told apart.']
+    """
+    notes = []
+    for name, size, take in _tables(scorer, sides):
+        sample = np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))
+        some, counts = np.unique(take(sample), axis=0, return_counts=True)
+        if counts.max() == 1 or 2 * counts.max() <= counts.sum():
+            continue
+        most = some[counts.argmax()]
+        count = sum(int((take(np.arange(size)[part]) == most).all(axis=1).sum()) for part in slices(size, BATCH_ROWS))
+        alike = "equal" if most.any() else "zero"
+        notes.append(f"{count} of {size} rows of {name} are {alike}: what they stand for cannot be told apart.")
+    return notes
+
+
+def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tuple[str, int, Rows]]:
+    """Yield the name of each table of vectors, how many it has, and how to take some of them."""
+    family = scorer.family if isinstance(scorer, Reciprocal | Typed) else scorer
+    if isinstance(family, Family):
+        yield "the array entity", len(family.entity), partial(rows, family.entity)
+        yield "the array relation", len(family.relation), partial(rows, family.relation)
+    elif isinstance(scorer, VectorScorer):
+        for side in (side for side in SIDES if side in sides):
+            yield f"the {side}s' vectors", scorer.num_entities, partial(_vectors, scorer, side)
+
+
+def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
+    return entity_arrays(scorer, side, ids)[0]
+
+
+TRIPLES, CANDIDATES = 8, 64
+"""how much is scored twice: the triples of a side's queries, and the candidates of each query"""
+
+NOISE = 2.0**-10
+"""the part of the spread of a query's scores by which devices that add up in no fixed order may move one of them"""
+
+
+def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
+    """Score a few queries twice, and tell whether the scores were the same.
+
+    Stored arrays under a formula are always scored alike, so they are not tried.
+
+    Parameters
+    ----------
+    scorer
+        the model in the ids of the dataset
+    triples
+        those that it knows
+    sides
+        the sides that are predicted
+
+    Raises
+    ------
+    ScoreError
+        if they were others by more than noise: a rank would be another one each time
+    """
+    if isinstance(scorer.scorer, Family | Reciprocal | Typed):
+        return []
+    change = 0.0
+    for side in sides:
+        queries, of_side = Queries.of(triples[:TRIPLES], side), scorer.scorer_of(side)
+        known = np.flatnonzero(scorer.answer_rows(side) >= 0)
+        candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]
+        first, again = (as_float64(of_side.scores(queries, candidates), "the scorer") for _ in range(2))
+        if first.shape == again.shape == (len(queries), len(candidates)):
+            change = max(change, _largest_change(first, again))
+    if change > NOISE:
+        raise ScoreError(
+            "the model gave other scores when it was asked for the same triples again, so that every evaluation would "
+            "give other ranks. Switch off what is random in it: dropout (model.eval(), or training=False where it is "
+            "called as a function) and sampling; a random baseline can draw its scores by the ids."
+        )
+    if change:
+        return [
+            f"the model's scores of the same triples differed by {change:.1g} of their spread when it was asked again: "
+            "ranks among nearly equal scores may change from one evaluation to the next."
+        ]
+    return []
+
+
+def _largest_change(first: Float64Array, again: Float64Array) -> float:
+    """Tell by how much scores differ at most, in parts of the spread of their query's."""
+    changed: BoolArray = ~((first == again) | (np.isnan(first) & np.isnan(again)))
+    if not changed.any():
+        return 0.0
+    if not np.isfinite([first[changed], again[changed]]).all():
+        return np.inf
+    finite = np.where(np.isfinite(first), first, np.nan)
+    spread = np.broadcast_to((np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1))[:, None], first.shape)
+    with np.errstate(divide="ignore", over="ignore"):
+        return float(np.max(np.abs(again[changed] - first[changed]) / spread[changed]))
+
+
+QUERIES = 16
+"""queries of each side in the sample"""
+
+COMPARED_CANDIDATES = 1024
+"""candidates of each query in the sample"""
+
+REPRODUCTION_NOISE = 256
+"""the largest difference by another order of sums, in units in the last place of the largest score"""
+
+
+def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, module: Any) -> bool:
+    """Whether vectors give a live model's own scores of a sample of queries and candidates, up to rounding errors.
+
+    Parameters
+    ----------
+    vectors
+        the formula
+    live
+        the model's own functions
+    side
+        the side whose queries are compared
+    module
+        the ``torch.nn.Module``, whose parameters tell how precisely it computes
+    """
+    sizes = (vectors.num_entities, vectors.num_relations)
+    if sizes != (live.num_entities, live.num_relations):
+        return False
+    queries, candidates = _sample_queries(side, *sizes), _evenly_spaced(COMPARED_CANDIDATES, sizes[0])
+    expected = live.scores(queries, candidates)
+    scores: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
+    if not (np.isfinite(expected).all() and np.isfinite(scores).all()):
+        return False
+    noise = REPRODUCTION_NOISE * _machine_epsilon(module) * float(np.abs(expected).max(initial=0.0))
+    # Scores that are nearly all equal cannot show that two formulas are the same.
+    return bool(np.abs(scores - expected).max(initial=0.0) <= noise < np.ptp(expected, axis=1).max(initial=0.0) / 8)
+
+
+def _machine_epsilon(module: Any) -> float:
+    """The machine epsilon of the coarsest dtype of a module's parameters."""
+    import torch
+
+    types = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
+    return max((float(torch.finfo(dtype).eps) for dtype in types), default=0.0)
+
+
+def _sample_queries(side: Side, num_entities: int, num_relations: int) -> Queries:
+    anchors, relations = _evenly_spaced(QUERIES, num_entities), _evenly_spaced(QUERIES, num_relations)
+    count = max(len(anchors), len(relations))
+    anchors, relations = np.resize(anchors, count), np.resize(relations, count)
+    return Queries.of(Triples(np.stack([anchors, relations, anchors], axis=1)), side)
+
+
+def _evenly_spaced(count: int, size: int) -> IntArray:
+    """Choose at most ``count`` evenly spaced ids below ``size``.
+
+    >>> _evenly_spaced(3, 10), _evenly_spaced(3, 2)
+    (array([0, 4, 9]), array([0, 1]))
+    """
+    return np.unique(np.linspace(0, size - 1, count).astype(np.int64))

@@ -1,0 +1,135 @@
+"""Models whose entities are of types: a relation takes heads of one type and tails of one, and ranks those alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.queries import Queries, starts_of_runs
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.scorers.family import Family
+from kgeval.scorers.reciprocal import Reciprocal, RemappedVectors
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer, views_of
+
+
+@dataclass(frozen=True, eq=False)
+class EntityTypes:
+    """Which entities are of which type, and which type each relation takes on each side.
+
+    An entity of two types has a row for each.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 1, -1], [2, -1, 3]])  # bee, cat, dog: the first two of one type, bee and dog of another
+    >>> types = EntityTypes(rows, {"head": np.array([0]), "tail": np.array([1])})
+    >>> types.rows_of("tail", np.array([0, 0, 0]), np.array([0, 1, 2]))
+    array([ 2, -1,  3])
+    """
+
+    rows: IntArray
+    """int64[type, entity], the entity's row in the model's table, -1 where it is not of the type"""
+    of_relation: Mapping[Side, IntArray]
+    """int64[relation], the type that it takes on a side"""
+
+    def rows_of(self, side: Side, relations: IntArray, ids: IntArray) -> IntArray:
+        """Find the rows of entities on one side of relations, -1 where one is of another type."""
+        return np.asarray(self.rows[self.of_relation[side][relations], ids])
+
+    def rows_of_anchors(self, queries: Queries) -> IntArray:
+        """Find the row of the entity that each query names, -1 where it is of another type; int64[query]."""
+        side: Side = "head" if queries.side == "tail" else "tail"
+        return self.rows_of(side, queries.relations, queries.anchors)
+
+    def hold(self, triples: Triples) -> BoolArray:
+        """Whether head and tail of each triple are of the types that its relation takes; bool[triple]."""
+        sides = zip(SIDES, (triples.heads, triples.tails), strict=True)
+        return np.asarray(np.all([self.rows_of(side, triples.relations, ids) >= 0 for side, ids in sides], axis=0))
+
+    def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
+        """Yield the queries (bool[query]) whose answers are of one type, and the entities (bool[entity]) of it.
+
+        Of no queries, there is one group.
+        """
+        types = self.of_relation[side][relations]
+        for kind in np.unique(types) if len(types) else (0,):
+            yield types == kind, self.rows[kind] >= 0
+
+    def renumbered(self, entities: IntArray, relations: IntArray) -> EntityTypes:
+        """Give entities and relations other ids: int64[entity] and int64[relation] hold the present ones, -1 for none.
+
+        A relation that there was none of takes the types of any: it is in no query.
+        """
+        rows = np.where(entities < 0, -1, self.rows[:, entities])
+        return EntityTypes(rows, {side: types[relations] for side, types in self.of_relation.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Typed(PartitionedScorer):
+    """A model by vectors, whose table has a row for each entity of each type; entities of other types score −∞."""
+
+    model: Family | Reciprocal
+    types: EntityTypes
+
+    @property
+    def family(self) -> Family:
+        """The formula and its arrays."""
+        return self.model.family if isinstance(self.model, Reciprocal) else self.model
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities there are, each counted once."""
+        return int(self.types.rows.shape[1])
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows."""
+        return self.model.num_relations
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Return the model's views of runs of queries whose answers are of one type."""
+        types = self.types.of_relation[queries.side][queries.relations]
+        starts = starts_of_runs(types)
+        for start, stop in pairwise([*starts, len(queries)]):
+            kind = OneType(self.types, int(types[start]), self.num_relations)
+            for part, view in views_of(self.model, kind.map_queries(queries[start:stop])):
+                if not isinstance(view, VectorScorer):
+                    raise TypeError("only vectors are looked up by type")
+                yield QueryPartition(slice(start + part.start, start + part.stop), VectorsOfType(kind, view))
+
+
+@dataclass(frozen=True, eq=False)
+class OneType:
+    """The rows of the anchors of queries, and of answers that are of one type."""
+
+    types: EntityTypes
+    kind: int
+    num_relations: int
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities there are, of all types."""
+        return int(self.types.rows.shape[1])
+
+    def map_queries(self, queries: Queries) -> Queries:
+        """Find the anchors' rows."""
+        return replace(queries, anchors=self.types.rows_of_anchors(queries))
+
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Find the answers' rows."""
+        return side, self.types.rows[self.kind, ids]
+
+
+class VectorsOfType(RemappedVectors):
+    """Vectors of rows of the right type; where an anchor or an answer is of another, the score is −∞."""
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the model's query offsets."""
+        return np.where(self.mapping.map_queries(queries).anchors < 0, -np.inf, super().query_offsets(queries))
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the model's biases of entities."""
+        return np.where(self.mapping.map_answers(side, ids)[1] < 0, -np.inf, super().entity_biases(side, ids))

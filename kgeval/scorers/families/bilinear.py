@@ -1,0 +1,223 @@
+"""Bilinear families: a score is a product of head, relation and tail, summed over their dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import VectorFamily, by_relation, rows64
+from kgeval.scorers.family_bases import ScoredFamily
+from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
+from kgeval.scorers.numerics.similarity import Similarity, canonical
+
+
+@dataclass(frozen=True, eq=False)
+class DistMult(VectorFamily):
+    """score(h, r, t) = Σ_k h_k r_k t_k.
+
+    Yang et al.: Embedding Entities and Relations for Learning and Inference in Knowledge Bases, ICLR 2015.
+    """
+
+    name: ClassVar[str] = "DistMult"
+    formula: ClassVar[str] = "Σ h r t"
+    similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Multiply the anchor by the relation: h∘r or r∘t; the form is symmetric."""
+        return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
+
+
+@dataclass(frozen=True, eq=False)
+class RESCAL(VectorFamily):
+    """score(h, r, t) = hᵀ M_r t; a relation's row is its matrix, row by row.
+
+    Nickel, Tresp and Kriegel: A Three-Way Model for Collective Learning on Multi-Relational Data, ICML 2011.
+    """
+
+    name: ClassVar[str] = "RESCAL"
+    formula: ClassVar[str] = "hᵀ M_r t"
+    similarity: ClassVar[Similarity] = "dot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        matrix = self.entity.shape[1] ** 2
+        self.require(self.relation.shape[1] == matrix, "a relation must be an entity width × entity width matrix a row")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Multiply the anchor by the relation's matrix: Mᵀ h for a tail query, M t for a head query."""
+        width = self.entity.shape[1]
+
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
+            matrix = rows64(self.relation, relation).reshape(width, width)
+            anchors = rows64(self.entity, queries.anchors[part])
+            return matmul_ordered(anchors, matrix if queries.side == "tail" else matrix.T)
+
+        return by_relation(queries.relations, width, multiply)
+
+
+@dataclass(frozen=True, eq=False)
+class SimplE(VectorFamily):
+    """score(h, r, t) = ½ Σ_k (h_k r_k t'_k + t_k r'_k h'_k), halves [as head | as tail] and [relation | inverse].
+
+    Kazemi and Poole: SimplE Embedding for Link Prediction in Knowledge Graphs, NeurIPS 2018.
+    """
+
+    name: ClassVar[str] = "SimplE"
+    formula: ClassVar[str] = "½ Σ (h r t' + t r' h')"
+    similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity.shape[1] % 2 == 0, "vectors are stored as halves of an even width")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Multiply both halves by the relation: ½ [h' r' | h r] for a tail query, ½ [r t' | r' t] for a head query."""
+        head, tail = np.split(rows64(self.entity, queries.anchors), 2, axis=1)
+        forward, backward = np.split(rows64(self.relation, queries.relations), 2, axis=1)
+        if queries.side == "head":
+            forward, backward = backward, forward
+        return 0.5 * np.concatenate([tail * backward, head * forward], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class CP(VectorFamily):
+    """score(h, r, t) = Σ_k h_k r_k t'_k, entities stored as halves [as head | as tail].
+
+    Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
+    """
+
+    name: ClassVar[str] = "CP"
+    formula: ClassVar[str] = "Σ h r t'"
+    similarity: ClassVar[Similarity] = "dot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity.shape[1] == 2 * self.relation.shape[1], "entity must be twice as wide as relation")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Multiply the anchor by the relation: h∘r or r∘t'."""
+        anchors = rows64(self._half("head" if queries.side == "tail" else "tail"), queries.anchors)
+        return anchors * rows64(self.relation, queries.relations)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as heads or as tails."""
+        return self._half(side)[ids]
+
+    def _half(self, side: Side) -> FloatArray:
+        width = self.relation.shape[1]
+        return self.entity[:, :width] if side == "head" else self.entity[:, width:]
+
+
+@dataclass(frozen=True, eq=False)
+class HolE(VectorFamily):
+    """score(h, r, t) = Σ_ij h_i r_{(j − i) mod d} t_j.
+
+    Nickel, Rosasco and Poggio: Holographic Embeddings of Knowledge Graphs, AAAI 2016.
+    """
+
+    name: ClassVar[str] = "HolE"
+    formula: ClassVar[str] = "Σ_ij h_i r_(j−i mod d) t_j"
+    similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Convolve the anchor with the relation: Σ_i h_i r_{j−i} for a tail query, Σ_j t_j r_{j−i} for a head query."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        if queries.side == "head":
+            # r_{j−i} as a function of i runs backwards; reversed and shifted by one, it is a convolution again.
+            relations = np.roll(relations[:, ::-1], 1, axis=1)
+        vectors = np.zeros_like(anchors)
+        for k in range(anchors.shape[1]):
+            vectors = vectors + anchors[:, k : k + 1] * np.roll(relations, k, axis=1)
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class AutoSF(VectorFamily):
+    """score(h, r, t) = Σ s ⟨h_i, r_j, t_k⟩ over the coefficients (i, j, k, s), vectors stored block after block.
+
+    Zhang, Yao, Dai and Chen: AutoSF: Searching Scoring Functions for Knowledge Graph Embedding, ICDE 2020.
+    """
+
+    name: ClassVar[str] = "AutoSF"
+    formula: ClassVar[str] = "Σ s ⟨h_i, r_j, t_k⟩"
+    similarity: ClassVar[Similarity] = "dot"
+
+    coefficients: tuple[tuple[int, int, int, int], ...]
+    """the blocks of head, relation and tail in each product, from 0, and its sign"""
+    width: int
+    """the width of a block"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = self.width > 0 and all(array.shape[1] % self.width == 0 for array in (self.entity, self.relation))
+        self.require(whole, f"width {self.width} must divide the width of entity and relation")
+        entities, relations = (array.shape[1] // self.width for array in (self.entity, self.relation))
+        limits = (entities, relations, entities)
+        found = all(0 <= at < size for product in self.coefficients for at, size in zip(product, limits, strict=False))
+        self.require(bool(self.coefficients) and found, "every coefficient must name blocks that there are")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Multiply the blocks of anchor and relation, and add each product to the block that it meets."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        vectors = np.zeros_like(anchors)
+        for head, relation, tail, sign in self.coefficients:
+            anchor, other = (head, tail) if queries.side == "tail" else (tail, head)
+            vectors[:, self._block(other)] += (
+                sign * anchors[:, self._block(anchor)] * relations[:, self._block(relation)]
+            )
+        return vectors
+
+    def _block(self, number: int) -> slice:
+        return slice(number * self.width, (number + 1) * self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class DistMA(VectorFamily):
+    """score(h, r, t) = h·r + r·t + h·t.
+
+    The symmetric part E₁ of Shi and Xiao: Modeling Multi-mapping Relations for Precise Cross-lingual Entity Alignment,
+    EMNLP 2019.
+    """
+
+    name: ClassVar[str] = "DistMA"
+    formula: ClassVar[str] = "h·r + r·t + h·t"
+    similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Add the relation to the anchor: h + r or t + r."""
+        return rows64(self.entity, queries.anchors) + rows64(self.relation, queries.relations)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the part that all candidates share: h·r or t·r."""
+        return dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+
+
+@dataclass(frozen=True, eq=False)
+class ClampedDistMult(ScoredFamily):
+    """score(h, r, t) = min(max(Σ_k h_k r_k t_k, low), high): every score beyond a limit is a tie."""
+
+    name: ClassVar[str] = "ClampedDistMult"
+    formula: ClassVar[str] = "min(max(Σ h r t, low), high)"
+    equal_widths: ClassVar[bool] = True
+
+    low: float
+    """the lowest score; −inf is none"""
+    high: float
+    """the highest score; inf is none"""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Multiply the anchor by the relation: h∘r or r∘t."""
+        return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
+
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Return the dot product, cut off at the limits."""
+        return np.clip(canonical("dot", queries[:, None], candidates), self.low, self.high)

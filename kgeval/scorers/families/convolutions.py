@@ -1,0 +1,275 @@
+"""Convolutions: ConvE, ConvKB, ConEx and AConEx."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import rows64
+from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
+from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered, weighted_sum
+from kgeval.threads import slices
+
+BATCH_HEADS = 64
+"""heads that pass the network at a time"""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvE(TailNetwork):
+    """score(h, r, t) = relu(relu([h; r] * K + b) D + c) · t + b_t, h and r as images of some height, one on the other.
+
+    The convolution K has stride 1 and no padding; a vector is the rows of its first input channel, then of the next.
+    Batch normalisation is folded into K, b, D and c by the reader. Heads are scored in blocks.
+    Dettmers et al.: Convolutional 2D Knowledge Graph Embeddings, AAAI 2018.
+    """
+
+    name: ClassVar[str] = "ConvE"
+    formula: ClassVar[str] = "relu(relu([h; r] * K + b) D + c) · t + b_t"
+    equal_widths: ClassVar[bool] = True
+
+    kernel: FloatArray
+    """float[channel, height, width], K; float[channel, input channel, height, width] of several input channels"""
+    kernel_bias: FloatArray
+    """float[channel], b"""
+    dense: FloatArray
+    """float[channel × height × width of the convolved image, entity width], D"""
+    dense_bias: FloatArray
+    """float[entity width], c"""
+    tail_bias: FloatArray
+    """float[entity], b_t"""
+    height: int
+    """the height of one vector as an image; its width is what remains"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width, kernel = self.entity.shape[1], self._kernel
+        self.require(kernel.ndim == 4, "kernel must be channel × height × width, or channel × input channel × …")
+        rows = kernel.shape[1] * self.height
+        self.require(0 < rows <= width and width % rows == 0, "height and input channels must divide the entity width")
+        image = (2 * self.height - kernel.shape[2] + 1, width // rows - kernel.shape[3] + 1)
+        features = len(kernel) * image[0] * image[1]
+        self.require(min(image) > 0 and self.dense.shape == (features, width), "dense must fit the convolved image")
+        biases = (self.kernel_bias.shape, self.dense_bias.shape, self.tail_bias.shape)
+        self.require(biases == ((len(kernel),), (width,), (len(self.entity),)), "biases must fit")
+
+    def tail_biases(self, ids: IntArray) -> Float64Array:
+        """Return the biases b_t."""
+        return rows64(self.tail_bias, ids)
+
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Convolve some images at a time, so that what is made of them stays small."""
+        parts = [
+            self._pass(heads[i : i + BATCH_HEADS], relations[i : i + BATCH_HEADS])
+            for i in range(0, len(heads), BATCH_HEADS)
+        ]
+        return np.concatenate([np.empty((0, self.entity.shape[1])), *parts])
+
+    @property
+    def _kernel(self) -> FloatArray:
+        """float[channel, input channel, height, width]."""
+        return self.kernel[:, None] if self.kernel.ndim == 3 else self.kernel
+
+    def _pass(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        shape = (len(heads), self._kernel.shape[1], self.height, -1)
+        halves = (rows64(self.entity, heads), rows64(self.relation, relations))
+        image = np.concatenate([half.reshape(shape) for half in halves], axis=2)
+        features = np.maximum(self._convolved(image) + np.asarray(self.kernel_bias, np.float64)[:, None, None], 0)
+        flat = features.reshape(len(heads), -1)
+        dense = matmul_ordered(flat, np.asarray(self.dense, np.float64))
+        return np.maximum(dense + np.asarray(self.dense_bias, np.float64), 0)
+
+    def _convolved(self, image: Float64Array) -> Float64Array:
+        """Correlate with every kernel, cell by cell of the kernel, as deep learning means by convolution."""
+        kernel = np.asarray(self._kernel, np.float64)
+        _, channels, tall, wide = kernel.shape
+        rows, columns = image.shape[2] - tall + 1, image.shape[3] - wide + 1
+        cells = [(c, i, j) for c in range(channels) for i in range(tall) for j in range(wide)]
+        parts = np.stack([image[:, c : c + 1, i : i + rows, j : j + columns] for c, i, j in cells])
+        return weighted_sum(np.stack([kernel[:, c, i, j, None, None] for c, i, j in cells]), parts)
+
+
+HELD_QUERIES = 64
+"""queries whose vectors are held at a time"""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvKB(ScoredFamily):
+    """score(h, r, t) = Σ_k Σ_f W_fk relu(a_f h_k + b_f r_k + c_f t_k + d_f) + w.
+
+    Nguyen, Nguyen, Nguyen and Phung: A Novel Embedding Model for Knowledge Base Completion Based on Convolutional
+    Neural Network, NAACL 2018.
+    """
+
+    name: ClassVar[str] = "ConvKB"
+    formula: ClassVar[str] = "Σ W relu(a h + b r + c t + d) + w, over dimensions and filters"
+    equal_widths: ClassVar[bool] = True
+    by_dimension: ClassVar[bool] = True
+
+    kernel: FloatArray
+    """float[filter, 3], the weights (a, b, c) of head, relation and tail"""
+    kernel_bias: FloatArray
+    """float[filter], d"""
+    output: FloatArray
+    """float[filter, width], W"""
+    output_bias: FloatArray
+    """float[1], w"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count = self.kernel_bias.shape
+        fits = len(count) == 1 and self.kernel.shape == (*count, 3)
+        self.require(fits and self.output.shape == (*count, self.entity.shape[1]), "kernel and output must fit")
+        self.require(self.output_bias.shape == (1,), "output_bias must be one number")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Lay the weights of candidates and what filters make of anchor and relation, a h + b r + d, side by side."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        head, relation, tail = np.asarray(self.kernel, np.float64).T
+        anchor, slopes = (head, tail) if queries.side == "tail" else (tail, head)
+        responses = (
+            anchors[:, :, None] * anchor + relations[:, :, None] * relation + np.asarray(self.kernel_bias, np.float64)
+        )
+        return np.concatenate([np.tile(slopes, (len(queries), 1)), responses.reshape(len(queries), -1)], axis=1)
+
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Apply the filters to candidates, and sum what is above zero."""
+        # Numba is loaded when something is scored, not before.
+        from kgeval.scorers.numerics.kernels import sum_filters
+
+        weights = np.ascontiguousarray(np.asarray(self.output, np.float64).T)
+        slopes, responses = queries[:, : len(self.kernel)], queries[:, len(self.kernel) :]
+        scores = np.empty((len(queries), candidates.shape[1]))
+        sum_filters(responses, candidates, slopes[0], weights, scores)
+        return scores + np.float64(self.output_bias[0])
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Score some queries at a time, since their vectors are as wide as the outputs of all filters."""
+        own = candidates.ndim == 2
+        parts = [
+            super(ConvKB, self).scores(queries[part], candidates[part] if own else candidates)
+            for part in slices(len(queries), HELD_QUERIES)
+        ]
+        return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+
+
+CONEX_BATCH_HEADS = 64
+"""heads that pass the network at a time"""
+
+LINES = 4
+"""of the image: the real and the imaginary part of the head, then of the relation"""
+
+
+@dataclass(frozen=True, eq=False)
+class ConEx(TailNetwork):
+    """score(h, r, t) = Re Σ (a Re h + i b Im h) ∘ r ∘ conj(t), with [a | b] = relu(relu([h; r] * K + c) D + e).
+
+    The image [h; r] has the real and the imaginary parts as four lines. The convolution K has stride 1, and zeros
+    around the image keep its size. Batch normalisation is folded into K and c by the reader.
+    Demir and Ngonga Ngomo: Convolutional Complex Knowledge Graph Embeddings, ESWC 2021.
+    """
+
+    name: ClassVar[str] = "ConEx"
+    formula: ClassVar[str] = "Re Σ (a Re h + i b Im h) r conj(t), [a | b] = relu(relu([h; r] * K + c) D + e)"
+    equal_widths: ClassVar[bool] = True
+    halves: ClassVar[int] = 2
+    """how many vectors as long as half an entity the network makes"""
+
+    kernel: FloatArray
+    """float[channel, height, width], K; height and width are odd"""
+    kernel_bias: FloatArray
+    """float[channel], c"""
+    dense: FloatArray
+    """float[channel × 4 × half the entity width, halves × half the entity width], D"""
+    dense_bias: FloatArray
+    """float[halves × half the entity width], e"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.entity.shape[1]
+        self.require(width % 2 == 0, "complex vectors need an even width")
+        odd = self.kernel.ndim == 3 and self.kernel.shape[1] % 2 == self.kernel.shape[2] % 2 == 1
+        self.require(odd, "kernel must be channel × height × width, these odd")
+        outputs, features = self.halves * width // 2, len(self.kernel) * LINES * width // 2
+        self.require(self.dense.shape == (features, outputs), "dense must fit the convolved image")
+        fits = self.kernel_bias.shape == (len(self.kernel),) and self.dense_bias.shape == (outputs,)
+        self.require(fits, "biases must fit")
+
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Multiply heads, their real and imaginary parts scaled by what the network made, with relations."""
+        (a, b), (head, relation) = self.outputs(heads, relations), self.parts(heads, relations)
+        real = a * head[0] * relation[0] - b * head[1] * relation[1]
+        return np.concatenate([real, a * head[0] * relation[1] + b * head[1] * relation[0]], axis=1)
+
+    def parts(self, heads: IntArray, relations: IntArray) -> tuple[list[Float64Array], list[Float64Array]]:
+        """Return real and imaginary parts of heads and of relations."""
+        return np.split(rows64(self.entity, heads), 2, axis=1), np.split(rows64(self.relation, relations), 2, axis=1)
+
+    def outputs(self, heads: IntArray, relations: IntArray) -> list[Float64Array]:
+        """Pass pairs of head and relation through the network; ``halves`` arrays, float64[pair, half the width]."""
+        vectors = np.empty((len(heads), len(self.dense_bias)))
+        for part in slices(len(heads), CONEX_BATCH_HEADS):
+            pairs = np.concatenate([rows64(self.entity, heads[part]), rows64(self.relation, relations[part])], axis=1)
+            features = self._convolved(pairs.reshape(len(pairs), 1, LINES, -1))
+            dense = matmul_ordered(features.reshape(len(pairs), -1), np.asarray(self.dense, np.float64))
+            vectors[part] = np.maximum(dense + np.asarray(self.dense_bias, np.float64), 0)
+        return np.split(vectors, self.halves, axis=1)
+
+    def _convolved(self, image: Float64Array) -> Float64Array:
+        """Correlate with every kernel, cell by cell of the kernel; float64[pair, channel, line, column]."""
+        kernel, (_, tall, wide) = np.asarray(self.kernel, np.float64), self.kernel.shape
+        framed = np.pad(image, ((0, 0), (0, 0), (tall // 2, tall // 2), (wide // 2, wide // 2)))
+        lines, columns = image.shape[2:]
+        cells = [(i, j) for i in range(tall) for j in range(wide)]
+        moved = np.stack([framed[:, :, i : i + lines, j : j + columns] for i, j in cells])
+        sums = weighted_sum(np.stack([kernel[:, i, j, None, None] for i, j in cells]), moved)
+        return np.maximum(sums + np.asarray(self.kernel_bias, np.float64)[:, None, None], 0)
+
+
+@dataclass(frozen=True, eq=False)
+class AConEx(ConEx):
+    """score(h, r, t) = Re Σ (h ∘ r + a − d + i (b + c)) ∘ conj(t), with [a | b | c | d] made as ConEx makes its halves.
+
+    Scored triple by triple, dice-embeddings adds Σ (a + b + c − d) to ComplEx instead, which moves heads alone.
+    The layers are those of ConEx (Demir and Ngonga Ngomo, 2021); the additive form is of dice-embeddings.
+    """
+
+    name: ClassVar[str] = "AConEx"
+    formula: ClassVar[str] = (
+        "Re Σ (h r + a − d + i (b + c)) conj(t), [a | b | c | d] = relu(relu([h; r] * K + c) D + e)"
+    )
+    halves: ClassVar[int] = 4
+
+    by_triple: bool
+    """whether the network adds to the score, not to the vectors"""
+
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Multiply heads and relations, and add what the network made."""
+        head, relation = self.parts(heads, relations)
+        real = head[0] * relation[0] - head[1] * relation[1]
+        imaginary = head[0] * relation[1] + head[1] * relation[0]
+        if not self.by_triple:
+            a, b, c, d = self.outputs(heads, relations)
+            real, imaginary = real + (a - d), imaginary + (b + c)
+        return np.concatenate([real, imaginary], axis=1)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return what the network adds to all tails of a query."""
+        if queries.side == "head" or not self.by_triple:
+            return np.zeros(len(queries))
+        return self._sums(queries.anchors, queries.relations)
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Return what the network adds to each head."""
+        if side == "tail" or not self.by_triple:
+            return np.zeros(len(ids))
+        return self._sums(ids, np.full(len(ids), relation))
+
+    def _sums(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Sum a + b + c − d of each pair of head and relation; float64[pair]."""
+        a, b, c, d = self.outputs(heads, relations)
+        return dot_rows(a + b + (c - d), np.ones_like(a))

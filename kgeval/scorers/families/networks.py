@@ -1,0 +1,247 @@
+"""Networks: ERMLP, ERMLPE, NTN, ProjE and CrossE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import by_relation, rows64
+from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
+from kgeval.scorers.numerics.ordered import ACTIVATIONS, Activation, matmul_ordered, weighted_sum
+
+
+@dataclass(frozen=True, eq=False)
+class ERMLP(ScoredFamily):
+    """score(h, r, t) = f(h A_h + r A_r + t A_t + a) · w + b.
+
+    Dong et al.: Knowledge Vault: A Web-Scale Approach to Probabilistic Knowledge Fusion, KDD 2014.
+    """
+
+    name: ClassVar[str] = "ERMLP"
+    formula: ClassVar[str] = "f([h | r | t] A + a) · w + b"
+    by_dimension: ClassVar[bool] = True
+
+    hidden: FloatArray
+    """float[2 × entity width + relation width, hidden width], A: A_h, A_r, A_t one on the other"""
+    hidden_bias: FloatArray
+    """float[hidden width], a"""
+    output: FloatArray
+    """float[hidden width], w"""
+    output_bias: FloatArray
+    """float[1], b"""
+    activation: Activation
+    """the function f"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows, inner = 2 * self.entity.shape[1] + self.relation.shape[1], self.output.shape
+        fits = len(inner) == 1 and self.hidden.shape == (rows, *inner) and self.hidden_bias.shape == inner
+        self.require(
+            fits and self.output_bias.shape == (1,), "hidden and output must lead from [h | r | t] to one number"
+        )
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return what anchor and relation give to the hidden layer."""
+        entity, relation = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        hidden = matmul_ordered(entity, self._weights("head" if queries.side == "tail" else "tail"))
+        inner = slice(self.entity.shape[1], self.entity.shape[1] + self.relation.shape[1])
+        weights = np.asarray(self.hidden[inner], np.float64)
+        return hidden + matmul_ordered(relation, weights) + np.asarray(self.hidden_bias, np.float64)
+
+    def candidate_vectors(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return what entities give to the hidden layer."""
+        return matmul_ordered(rows64(self.entity, ids), self._weights(side))
+
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Pass the hidden layer to the score."""
+        # Numba is loaded when something is scored, not before.
+        from kgeval.scorers.numerics.kernels import sum_units
+
+        weights, bias = np.asarray(self.output, np.float64), np.float64(self.output_bias[0])
+        if self.activation != "relu":
+            act = ACTIVATIONS[self.activation]
+            return np.stack([weighted_sum(weights, act(query[:, None] + candidates)) for query in queries]) + bias
+        scores = np.empty((len(queries), candidates.shape[1]))
+        sum_units(queries, candidates, weights, scores)
+        return scores + bias
+
+    def _weights(self, side: Side) -> Float64Array:
+        width = self.entity.shape[1]
+        return np.asarray(self.hidden[:width] if side == "head" else self.hidden[-width:], np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ERMLPE(TailNetwork):
+    """score(h, r, t) = relu(relu([h | r] A + a) B + b) · t.
+
+    Batch normalisations are folded into A, a, B and b by the reader.
+    Sharifzadeh, in PyKEEN (Ali et al.: Bringing Light Into the Dark, TPAMI 2021).
+    """
+
+    name: ClassVar[str] = "ERMLPE"
+    formula: ClassVar[str] = "relu(relu([h | r] A + a) B + b) · t"
+
+    hidden: FloatArray
+    """float[entity width + relation width, hidden width], A"""
+    hidden_bias: FloatArray
+    """float[hidden width], a"""
+    dense: FloatArray
+    """float[hidden width, entity width], B"""
+    dense_bias: FloatArray
+    """float[entity width], b"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width, inner = self.entity.shape[1], len(self.hidden_bias)
+        fits = self.hidden.shape == (width + self.relation.shape[1], inner) and self.dense.shape == (inner, width)
+        biases = self.hidden_bias.ndim == 1 and self.dense_bias.shape == (width,)
+        self.require(fits and biases, "hidden and dense must lead from [h | r] to the entity width")
+
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Pass the two layers."""
+        vectors = np.concatenate([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1)
+        for weight, bias in ((self.hidden, self.hidden_bias), (self.dense, self.dense_bias)):
+            product = matmul_ordered(vectors, np.asarray(weight, np.float64))
+            vectors = np.maximum(product + np.asarray(bias, np.float64), 0)
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class NTN(ScoredFamily):
+    """score(h, r, t) = Σ_s u_s f(h W_s t + v_s · h + v'_s · t + b_s), all parameters the relation's.
+
+    A row of ``relation`` has the matrices W_s one after the other, each row by row.
+    Socher, Chen, Manning and Ng: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013.
+    """
+
+    name: ClassVar[str] = "NTN"
+    formula: ClassVar[str] = "Σ u f(h W t + v·h + v'·t + b), over slices of the relation"
+    by_dimension: ClassVar[bool] = True
+    batch_candidates: ClassVar[int] = 2**8
+
+    head_weight: FloatArray
+    """float[relation, slice × entity width], v"""
+    tail_weight: FloatArray
+    """float[relation, slice × entity width], v'"""
+    slice_bias: FloatArray
+    """float[relation, slice], b"""
+    slice_output: FloatArray
+    """float[relation, slice], u"""
+    activation: Activation
+    """the function f"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width, rows = self.entity.shape[1], len(self.relation)
+        self.require(
+            self.slice_output.ndim == 2 and self.slice_output.shape == self.slice_bias.shape,
+            "slice_bias and slice_output must fit",
+        )
+        slices = self.slice_output.shape[1]
+        shapes = [self.relation.shape, self.head_weight.shape, self.tail_weight.shape, self.slice_output.shape]
+        expected = [(rows, size) for size in (slices * width**2, slices * width, slices * width, slices)]
+        self.require(shapes == expected, "relation and weights must have a matrix and vectors for each slice")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Lay what each slice multiplies a candidate with, what it adds, and its output side by side."""
+        width, slices = self.entity.shape[1], self.slice_output.shape[1]
+        anchors = rows64(self.entity, queries.anchors)
+        tails = queries.side == "tail"
+        near, far = (self.head_weight, self.tail_weight) if tails else (self.tail_weight, self.head_weight)
+
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
+            """Multiply anchors with all slices at once."""
+            matrices = rows64(self.relation, relation).reshape(slices, width, width)
+            by_anchor = np.moveaxis(matrices, 1 if tails else 2, 0).reshape(width, -1)
+            weights = matmul_ordered(anchors[part], by_anchor) + rows64(far, relation)
+            added = matmul_ordered(anchors[part], rows64(near, relation).reshape(slices, width).T)
+            added = added + rows64(self.slice_bias, relation)
+            return np.concatenate(
+                [weights, added, np.tile(rows64(self.slice_output, relation), (part.sum(), 1))], axis=1
+            )
+
+        return by_relation(queries.relations, slices * (width + 2), multiply)
+
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Multiply with every slice, and sum the outputs."""
+        count, slices = len(queries), self.slice_output.shape[1]
+        weights, added, outputs = np.split(queries, [-2 * slices, -slices], axis=1)
+        products = matmul_ordered(weights.reshape(count * slices, -1), candidates).reshape(count, slices, -1)
+        hidden = ACTIVATIONS[self.activation](products + added[:, :, None])
+        return weighted_sum(outputs.T[:, :, None], np.moveaxis(hidden, 1, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class ProjE(TailNetwork):
+    """score(h, r, t) = f(d∘h + d'∘r + b) · t + b'.
+
+    Shi and Weninger: ProjE: Embedding Projection for Knowledge Graph Completion, AAAI 2017.
+    """
+
+    name: ClassVar[str] = "ProjE"
+    formula: ClassVar[str] = "f(d∘h + d'∘r + b) · t + b'"
+    equal_widths: ClassVar[bool] = True
+
+    head_scale: FloatArray
+    """float[width], d"""
+    relation_scale: FloatArray
+    """float[width], d'"""
+    bias: FloatArray
+    """float[width], b"""
+    score_bias: FloatArray
+    """float[1], b'"""
+    activation: Activation
+    """the function f"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = (self.entity.shape[1],)
+        fits = self.head_scale.shape == self.relation_scale.shape == self.bias.shape == width
+        self.require(fits and self.score_bias.shape == (1,), "scales and bias must be as wide as entity")
+
+    def tail_biases(self, ids: IntArray) -> Float64Array:
+        """Return the one bias b'."""
+        return np.full(len(ids), np.float64(self.score_bias[0]))
+
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Combine head and relation."""
+        scaled = np.asarray(self.head_scale, np.float64) * rows64(self.entity, heads)
+        moved = scaled + np.asarray(self.relation_scale, np.float64) * rows64(self.relation, relations)
+        return ACTIVATIONS[self.activation](moved + np.asarray(self.bias, np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossE(TailNetwork):
+    """score(h, r, t) = f(c_r∘h + c_r∘h∘r + b) · t.
+
+    The sigmoid around the paper's score orders nothing, and is left out.
+    Zhang, Paudel, Zhang, Bernstein and Chen: Interaction Embeddings for Prediction and Explanation in Knowledge Graphs,
+    WSDM 2019.
+    """
+
+    name: ClassVar[str] = "CrossE"
+    formula: ClassVar[str] = "f(c∘h + c∘h∘r + b) · t"
+    equal_widths: ClassVar[bool] = True
+
+    interaction: FloatArray
+    """float[relation, width], c"""
+    bias: FloatArray
+    """float[width], b"""
+    activation: Activation
+    """the function f"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fits = self.interaction.shape == self.relation.shape and self.bias.shape == (self.entity.shape[1],)
+        self.require(fits, "interaction must have the shape of relation, and bias the entity width")
+
+    def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
+        """Let the head interact with the relation."""
+        crossed = rows64(self.interaction, relations) * rows64(self.entity, heads)
+        moved = np.asarray(self.bias, np.float64) + crossed + crossed * rows64(self.relation, relations)
+        return ACTIVATIONS[self.activation](moved)

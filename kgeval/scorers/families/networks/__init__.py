@@ -1,1 +1,0 @@
-"""Families whose score is computed by a neural network."""

@@ -1,1 +1,0 @@
-"""Families whose score is a product of head, relation and tail."""

@@ -1,0 +1,93 @@
+"""Projections: TransH, TransR and TransD translate between entities that the relation projects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.scorers.family import rows64
+from kgeval.scorers.family_bases import ProjectedTranslation
+from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
+
+
+@dataclass(frozen=True, eq=False)
+class TransH(ProjectedTranslation):
+    """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, P_r(e) = e − (w_r · e) w_r.
+
+    Wang et al.: Knowledge Graph Embedding by Translating on Hyperplanes, AAAI 2014.
+    """
+
+    name: ClassVar[str] = "TransH"
+    formula: ClassVar[str] = "−‖(h − (w·h)w) + r − (t − (w·t)w)‖_p"
+    equal_widths: ClassVar[bool] = True
+
+    normal: FloatArray
+    """float[relation, width], the normal vector of each hyperplane, of length 1"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
+
+    def project(self, ids: IntArray, relation: int) -> Float64Array:
+        """Project entities onto the relation's hyperplane: e − (w · e) w."""
+        entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
+        return entities - dot_rows(entities, normal[None, :])[:, None] * normal
+
+
+@dataclass(frozen=True, eq=False)
+class TransR(ProjectedTranslation):
+    """score(h, r, t) = −‖h P_r + r − t P_r‖_p.
+
+    Lin et al.: Learning Entity and Relation Embeddings for Knowledge Graph Completion, AAAI 2015.
+    """
+
+    name: ClassVar[str] = "TransR"
+    formula: ClassVar[str] = "−‖h P_r + r − t P_r‖_p"
+
+    projection: FloatArray
+    """float[relation, entity width × relation width], each row a matrix, row by row"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expected = (len(self.relation), self.entity.shape[1] * self.relation.shape[1])
+        self.require(
+            self.projection.shape == expected, "projection must be an entity width × relation width matrix a row"
+        )
+
+    def project(self, ids: IntArray, relation: int) -> Float64Array:
+        """Project entities into the relation's space: e P_r."""
+        return matmul_ordered(
+            rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TransD(ProjectedTranslation):
+    """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, P_r(e) = e + (e' · e) r', e cut or filled with zeros to r's width.
+
+    Ji et al.: Knowledge Graph Embedding via Dynamic Mapping Matrix, ACL 2015.
+    """
+
+    name: ClassVar[str] = "TransD"
+    formula: ClassVar[str] = "−‖(h + (h'·h)r') + r − (t + (t'·t)r')‖_p"
+
+    entity_transfer: FloatArray
+    """float[entity, entity width]"""
+    relation_transfer: FloatArray
+    """float[relation, relation width]"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.entity_transfer.shape == self.entity.shape, "entity_transfer must have the shape of entity")
+        same = self.relation_transfer.shape == self.relation.shape
+        self.require(same, "relation_transfer must have the shape of relation")
+
+    def project(self, ids: IntArray, relation: int) -> Float64Array:
+        """Project entities by their own vectors and the relation's: e + (e' · e) r'."""
+        entities, transfer = rows64(self.entity, ids), rows64(self.relation_transfer, relation)
+        projected = dot_rows(rows64(self.entity_transfer, ids), entities)[:, None] * transfer
+        width = min(entities.shape[1], len(transfer))
+        return np.concatenate([projected[:, :width] + entities[:, :width], projected[:, width:]], axis=1)

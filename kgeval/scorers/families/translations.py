@@ -1,0 +1,270 @@
+"""Translations: a relation moves the head, perhaps stretched, and the tail should be near."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import VectorFamily, by_relation, rows64
+from kgeval.scorers.family_bases import RelationalFamily, ScoredFamily
+from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
+from kgeval.scorers.numerics.similarity import NormDistance, Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class TransE(NormDistance, VectorFamily):
+    """score(h, r, t) = −‖h + r − t‖_p.
+
+    Bordes et al.: Translating Embeddings for Modeling Multi-relational Data, NeurIPS 2013.
+    """
+
+    name: ClassVar[str] = "TransE"
+    formula: ClassVar[str] = "−‖h + r − t‖_p"
+    equal_widths: ClassVar[bool] = True
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Move the anchor by the relation: h + r for a tail query, t − r for a head query."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations
+
+
+@dataclass(frozen=True, eq=False)
+class MariusTransE(VectorFamily):
+    """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
+
+    name: ClassVar[str] = "MariusTransE"
+    formula: ClassVar[str] = "+‖h + r − t‖²"
+    similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return [−2q | 1] of the moved anchor: q = h + r for a tail query, q = t − r for a head query."""
+        moved = self._moved(queries)
+        return np.concatenate([-2 * moved, np.ones_like(moved)], axis=1)
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return ‖q‖²."""
+        moved = self._moved(queries)
+        return dot_rows(moved, moved)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return [e | e²]."""
+        entities = rows64(self.entity, ids)
+        return np.concatenate([entities, entities * entities], axis=1)
+
+    def _moved(self, queries: Queries) -> Float64Array:
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations
+
+
+@dataclass(frozen=True, eq=False)
+class TorusE(ScoredFamily):
+    """score(h, r, t) = −‖d‖_p, d how far each h_k + r_k − t_k is from the next whole number.
+
+    Ebisu and Ichise: TorusE: Knowledge Graph Embedding on a Lie Group, AAAI 2018.
+    """
+
+    name: ClassVar[str] = "TorusE"
+    formula: ClassVar[str] = "−‖h + r − t − [h + r − t]‖_p, [·] the next whole number"
+    equal_widths: ClassVar[bool] = True
+    by_dimension: ClassVar[bool] = True
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Move the anchor: h + r or t − r."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations
+
+    def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
+        """Measure distances on the torus."""
+        # Numba is loaded when something is scored, not before.
+        from kgeval.scorers.numerics.kernels import distances_on_torus
+
+        distances = np.empty((len(queries), candidates.shape[1]))
+        distances_on_torus(queries, candidates, self.norm == 2, distances)
+        return -distances
+
+
+@dataclass(frozen=True, eq=False)
+class TransF(VectorFamily):
+    """score(h, r, t) = (h + r)·t + h·(t − r).
+
+    Feng, Huang, Wang, Zhou, Hao and Zhu: Knowledge Graph Embedding by Flexible Translation, KR 2016.
+    """
+
+    name: ClassVar[str] = "TransF"
+    formula: ClassVar[str] = "(h + r)·t + h·(t − r)"
+    similarity: ClassVar[Similarity] = "dot"
+    equal_widths: ClassVar[bool] = True
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Double the anchor and move it by the relation: 2h + r or 2t − r."""
+        doubled, relations = 2 * rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        return doubled + relations if queries.side == "tail" else doubled - relations
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the part that all candidates share: −h·r or t·r."""
+        product = dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        return -product if queries.side == "tail" else product
+
+
+@dataclass(frozen=True, eq=False)
+class MuRE(RelationalFamily):
+    """score(h, r, t) = −‖R_r∘h + r − t‖² + b_h + b'_t. Each relation stretches heads in its own way.
+
+    Balažević, Allen and Hospedales: Multi-relational Poincaré Graph Embeddings, NeurIPS 2019.
+    """
+
+    name: ClassVar[str] = "MuRE"
+    formula: ClassVar[str] = "−‖R∘h + r − t‖² + b_h + b'_t"
+    similarity: ClassVar[Similarity] = "squared_l2"
+    equal_widths: ClassVar[bool] = True
+
+    diagonal: FloatArray
+    """float[relation, width], the stretching R"""
+    head_bias: FloatArray
+    """float[entity]"""
+    tail_bias: FloatArray
+    """float[entity]"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.diagonal.shape == self.relation.shape, "diagonal must have the shape of relation")
+        rows = (len(self.entity),)
+        self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
+
+    def is_shared(self, side: Side) -> bool:
+        """Tails have their stored vectors under every relation."""
+        return side == "tail"
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Stretch and move heads, or move tails back: R∘h + r for a tail query, t − r for a head query."""
+        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        if queries.side == "head":
+            return anchors - relations
+        return rows64(self.diagonal, queries.relations) * anchors + relations
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the bias of the anchor."""
+        return rows64(self.head_bias if queries.side == "tail" else self.tail_bias, queries.anchors)
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
+        """Stretch heads, R∘h; tails have their stored vectors."""
+        if side == "tail":
+            return self.entity[ids]
+        return np.asarray(rows64(self.diagonal, relation) * rows64(self.entity, ids))
+
+    def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Return the biases of entities as heads or as tails."""
+        return rows64(self.head_bias if side == "head" else self.tail_bias, ids)
+
+
+@dataclass(frozen=True, eq=False)
+class LineaRE(NormDistance, RelationalFamily):
+    """score(h, r, t) = −‖h∘r + b − t∘r'‖_p, relations stored as thirds [for heads | b | for tails].
+
+    TripleRE (Yu et al., 2022) is the same with a number added to r and r'.
+    Peng and Zhang: LineaRE: Simple but Powerful Knowledge Graph Embedding for Link Prediction, ICDM 2020.
+    """
+
+    name: ClassVar[str] = "LineaRE"
+    formula: ClassVar[str] = "−‖h∘r + b − t∘r'‖_p"
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(
+            self.relation.shape[1] == 3 * self.entity.shape[1], "relation must be three times as wide as entity"
+        )
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Stretch the anchor and move it: h∘r + b for a tail query, t∘r' − b for a head query."""
+        forward, between, backward = np.split(rows64(self.relation, queries.relations), 3, axis=1)
+        anchors = rows64(self.entity, queries.anchors)
+        return anchors * forward + between if queries.side == "tail" else anchors * backward - between
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Stretch entities: e∘r as heads, e∘r' as tails."""
+        forward, _, backward = np.split(rows64(self.relation, relation), 3)
+        return rows64(self.entity, ids) * (forward if side == "head" else backward)
+
+
+@dataclass(frozen=True, eq=False)
+class PairRE(NormDistance, RelationalFamily):
+    """score(h, r, t) = −‖h∘r − t∘r'‖_p, relations stored as halves [for heads | for tails].
+
+    The entities are used as they are stored: a reader normalises them where its framework does.
+    Chao et al.: PairRE: Knowledge Graph Embeddings via Paired Relation Vectors, ACL 2021.
+    """
+
+    name: ClassVar[str] = "PairRE"
+    formula: ClassVar[str] = "−‖h∘r − t∘r'‖_p"
+
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Stretch the anchor: h∘r for a tail query, t∘r' for a head query."""
+        side: Side = "head" if queries.side == "tail" else "tail"
+        return rows64(self.entity, queries.anchors) * self._half(side, queries.relations)
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Stretch entities: e∘r as heads, e∘r' as tails."""
+        return rows64(self.entity, ids) * self._half(side, np.array([relation]))
+
+    def _half(self, side: Side, relations: IntArray) -> Float64Array:
+        forward, backward = np.split(rows64(self.relation, relations), 2, axis=1)
+        return forward if side == "head" else backward
+
+
+@dataclass(frozen=True, eq=False)
+class SE(NormDistance, RelationalFamily):
+    """score(h, r, t) = −‖R_r h − R'_r t‖_p, relations stored as the rows of R, and those of R' as ``tail_relation``.
+
+    Bordes, Weston, Collobert and Bengio: Learning Structured Embeddings of Knowledge Bases, AAAI 2011.
+    """
+
+    name: ClassVar[str] = "SE"
+    formula: ClassVar[str] = "−‖R h − R' t‖_p"
+
+    tail_relation: FloatArray
+    """float[relation, relation width × entity width], each row the matrix R' of tails, row by row"""
+    norm: Literal[1, 2]
+    """the p of the norm"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole = self.relation.shape[1] % self.entity.shape[1] == 0
+        self.require(whole, "relation must be a matrix with rows of the entity width a row")
+        self.require(self.tail_relation.shape == self.relation.shape, "tail_relation must have the shape of relation")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Map the anchor into the relation's space: R h for a tail query, R' t for a head query."""
+        side: Side = "head" if queries.side == "tail" else "tail"
+        return by_relation(
+            queries.relations,
+            self.relation.shape[1] // self.entity.shape[1],
+            lambda relation, part: self.candidate_vectors(side, relation, queries.anchors[part]),
+        )
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        """Map entities into the relation's space: R e as heads, R' e as tails."""
+        matrices = self.relation if side == "head" else self.tail_relation
+        matrix = rows64(matrices, relation).reshape(-1, self.entity.shape[1])
+        return matmul_ordered(rows64(self.entity, ids), matrix.T)

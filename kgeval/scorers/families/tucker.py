@@ -1,0 +1,124 @@
+"""Families with a core tensor: TuckER, and its form with a table of tails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import VectorFamily, by_relation, rows64
+from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
+from kgeval.scorers.numerics.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class TuckER(VectorFamily):
+    """score(h, r, t) = B₁(B₀(h) ×₁ W ×₂ r) · t, B(x) = scale∘x + shift: the trained batch normalisation.
+
+    Balažević, Allen and Hospedales: TuckER: Tensor Factorization for Knowledge Graph Completion, EMNLP 2019.
+    """
+
+    name: ClassVar[str] = "TuckER"
+    formula: ClassVar[str] = "B₁(B₀(h) ×₁ W ×₂ r) · t"
+    similarity: ClassVar[Similarity] = "dot"
+
+    core: FloatArray
+    """float[entity width, relation width, entity width], axes head, relation, tail"""
+    head_scale: FloatArray | None = None
+    """float[entity width], the scale of B₀; none is 1"""
+    head_shift: FloatArray | None = None
+    """float[entity width], the shift of B₀; none is 0"""
+    product_scale: FloatArray | None = None
+    """float[entity width], the scale of B₁; none is 1"""
+    product_shift: FloatArray | None = None
+    """float[entity width], the shift of B₁; none is 0"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        width = self.entity.shape[1]
+        expected = (width, self.relation.shape[1], width)
+        self.require(self.core.shape == expected, "core must be entity width × relation width × entity width")
+        for array in (self.head_scale, self.head_shift, self.product_scale, self.product_shift):
+            self.require(array is None or array.shape == (width,), "scales and shifts must be as wide as entity")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Mix the anchor: B₁(B₀(h) M_r) for a tail query, the adjoint scale₀∘(M_r (scale₁∘t)) for a head query."""
+        anchors = rows64(self.entity, queries.anchors)
+        if queries.side == "head":
+            return self._scale("head_scale") * self._adjoint(queries, anchors)
+        mixed = self._mixed(queries, self._scale("head_scale") * anchors + self._shift("head_shift"), transpose=False)
+        return self._scale("product_scale") * mixed + self._shift("product_shift")
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return what the shifts add to a head query's scores: shift₀ · M_r (scale₁∘t) + shift₁ · t."""
+        if queries.side == "tail":
+            return np.zeros(len(queries))
+        anchors = rows64(self.entity, queries.anchors)
+        terms = self._shift("head_shift") * self._adjoint(queries, anchors) + self._shift("product_shift") * anchors
+        return np.asarray(np.add.accumulate(terms, axis=1)[:, -1])
+
+    def _adjoint(self, queries: Queries, tails: Float64Array) -> Float64Array:
+        return self._mixed(queries, self._scale("product_scale") * tails, transpose=True)
+
+    def _mixed(self, queries: Queries, vectors: Float64Array, *, transpose: bool) -> Float64Array:
+        """Multiply each vector with its relation's matrix M_r = Σ_j r_j W[:, j, :]."""
+
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
+            weights = rows64(self.relation, relation)
+            matrix = weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
+            return matmul_ordered(vectors[part], matrix.T if transpose else matrix)
+
+        return by_relation(queries.relations, self.entity.shape[1], multiply)
+
+    def _scale(self, name: str) -> Float64Array:
+        value = getattr(self, name)
+        return np.ones(self.entity.shape[1]) if value is None else np.asarray(value, np.float64)
+
+    def _shift(self, name: str) -> Float64Array:
+        value = getattr(self, name)
+        return np.zeros(self.entity.shape[1]) if value is None else np.asarray(value, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MultiLinearTucker(VectorFamily):
+    """score(h, r, t) = W ×₁ h ×₂ r ×₃ t', entities stored as [as head | as tail].
+
+    Tucker: Some Mathematical Notes on Three-Mode Factor Analysis, Psychometrika 1966.
+    """
+
+    name: ClassVar[str] = "MultiLinearTucker"
+    formula: ClassVar[str] = "W ×₁ h ×₂ r ×₃ t'"
+    similarity: ClassVar[Similarity] = "dot"
+
+    core: FloatArray
+    """float[head width, relation width, tail width], W"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require(self.core.ndim == 3, "core must be head width × relation width × tail width")
+        head, relation, tail = self.core.shape
+        widths = self.entity.shape[1] == head + tail and self.relation.shape[1] == relation
+        self.require(widths, "core must be as wide as entity (as head, and as tail) and relation")
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Mix the anchor with its relation's matrix M_r = Σ_j r_j W[:, j, :]: h M_r or M_r t'."""
+        anchors = rows64(self._table("head" if queries.side == "tail" else "tail"), queries.anchors)
+
+        def multiply(relation: int, part: BoolArray) -> Float64Array:
+            weights = rows64(self.relation, relation)
+            matrix = weighted_sum(weights, np.moveaxis(np.asarray(self.core, np.float64), 1, 0))
+            return matmul_ordered(anchors[part], matrix if queries.side == "tail" else matrix.T)
+
+        return by_relation(queries.relations, self.core.shape[2 if queries.side == "tail" else 0], multiply)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities as heads or as tails."""
+        return self._table(side)[ids]
+
+    def _table(self, side: Side) -> FloatArray:
+        width = self.core.shape[0]
+        return self.entity[:, :width] if side == "head" else self.entity[:, width:]

@@ -1,0 +1,123 @@
+"""Models trained with inverse relations: a head query is the tail query of the inverse relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.scorers.family import Family
+from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer, views_of
+
+
+class IdMapping(Protocol):
+    """Maps queries and entities to the ids and sides of a scorer."""
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities there are before the mapping."""
+        ...
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations there are before the mapping."""
+        ...
+
+    def map_queries(self, queries: Queries) -> Queries:
+        """Map queries."""
+        ...
+
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Map entities (int64[id]) as answers on one side."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RemappedVectors(VectorScorer):
+    """A vector scorer behind a mapping."""
+
+    mapping: IdMapping
+    vectors: VectorScorer
+
+    @property
+    def similarity(self) -> Similarity:
+        """The scorer's similarity."""
+        return self.vectors.similarity
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities there are before the mapping."""
+        return self.mapping.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations there are before the mapping."""
+        return self.mapping.num_relations
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the scorer's query vectors."""
+        return self.vectors.query_vectors(self.mapping.map_queries(queries))
+
+    def query_offsets(self, queries: Queries) -> Float64Array:
+        """Return the scorer's query offsets."""
+        return self.vectors.query_offsets(self.mapping.map_queries(queries))
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the scorer's entity vectors."""
+        return self.vectors.entity_vectors(*self.mapping.map_answers(side, ids))
+
+    def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
+        """Return the scorer's entity biases."""
+        return self.vectors.entity_biases(*self.mapping.map_answers(side, ids))
+
+
+@dataclass(frozen=True, eq=False)
+class Reciprocal(PartitionedScorer):
+    """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
+
+    Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
+    """
+
+    family: Family
+
+    def __post_init__(self) -> None:
+        rows = self.family.num_relations
+        self.family.require(rows % 2 == 0, "a reciprocal model has two rows per relation, so an even number")
+
+    @property
+    def num_entities(self) -> int:
+        """How many entities it knows."""
+        return self.family.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        """How many relations it knows, inverses not counted."""
+        return self.family.num_relations // 2
+
+    @property
+    def num_times(self) -> int | None:
+        """How many times it knows; None where a fact scores alike at all times."""
+        return self.family.num_times
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Return the family's scores of the tail queries."""
+        return self.family.scores(self.map_queries(queries), candidates)
+
+    def views(self, queries: Queries) -> Iterator[QueryPartition]:
+        """Return the family's views of the tail queries."""
+        for part, view in views_of(self.family, self.map_queries(queries)):
+            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
+
+    def map_queries(self, queries: Queries) -> Queries:
+        """Map head queries to tail queries of the inverse relation."""
+        if queries.side == "tail":
+            return queries
+        return replace(queries, side="tail", relations=queries.relations + self.num_relations)
+
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Map entities to tails, whatever side they answer."""
+        return "tail", ids

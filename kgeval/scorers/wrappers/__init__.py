@@ -1,1 +1,0 @@
-"""Scorers made of others: reciprocal relations, renumbered ids, relations as answers, squares, one for each side."""
