@@ -165,13 +165,7 @@ class Baseline(Settings):
 
 @cache
 def baselines() -> dict[str, type[Baseline]]:
-    """All baselines, by name.
-
-    Raises
-    ------
-    InputError
-        if one that another package brings has no name of its own
-    """
+    """All baselines, by name."""
     own = [found for found in subclasses("kgeval.baselines", Baseline) if _names(found)]
     classes: dict[str, type[Baseline]] = {}
     for found in (*own, *brought("kgeval.baselines", Baseline, classes=True)):
@@ -187,13 +181,7 @@ def baselines() -> dict[str, type[Baseline]]:
 
 
 def find_baseline(name: Any) -> type[Baseline]:
-    """Find a baseline by name.
-
-    Raises
-    ------
-    InputError
-        if there is none, with the nearest name
-    """
+    """Find a baseline by name."""
     if not isinstance(name, str) or name not in baselines():
         what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
         raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")

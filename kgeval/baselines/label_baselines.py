@@ -54,7 +54,6 @@ class RelationMajority(LabelBaseline):
     """the majority of the relation's validation triples"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        """Take the share of true triples of each relation; of all of them, where a relation has none."""
         relations = valid.triples.relations
         size = len(dataset.relations)
         totals = np.bincount(relations, minlength=size)
@@ -76,7 +75,6 @@ class TailFrequency(LabelBaseline):
     """counts of tails by relation"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        """Count the heads of each relation and tail."""
         seen = Queries.of(dataset.split("train"), "head")
         size = len(dataset.entities)
         keys = seen.relations * size + seen.anchors  # ascending: queries come in (relation, anchor) order
@@ -102,13 +100,7 @@ class SameOrReversed(LabelBaseline):
     """confidences of train, either way round"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        """Collect the confidences of train.
-
-        Raises
-        ------
-        DatasetError
-            if the graph is not weighted
-        """
+        """Collect the confidences of train."""
         train = confidences_of_train(dataset)
         size = len(dataset.relations)
         totals = np.bincount(train.triples.relations, minlength=size)
@@ -126,13 +118,7 @@ class SameOrReversed(LabelBaseline):
 
 
 def confidences_of_train(dataset: Dataset) -> LabelledTriples:
-    """Return the train triples of a weighted graph.
-
-    Raises
-    ------
-    DatasetError
-        if the graph is not weighted
-    """
+    """Return the train triples of a weighted graph."""
     if "train" not in dataset.confidences:
         raise DatasetError(f"dataset {dataset.name} has no confidences: its files have no fourth column.")
     return dataset.confidences["train"]

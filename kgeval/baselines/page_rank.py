@@ -51,7 +51,6 @@ class PageRankBaseline(Baseline):
     """steps of the power iteration; damping to this power bounds what further ones would move"""
 
     def learn(self, dataset: Dataset) -> PageRankScorer:
-        """Lay the train graph out as the matrix of a walk's steps."""
         from scipy.sparse import csr_matrix
 
         size = len(dataset.entities)

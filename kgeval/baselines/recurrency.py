@@ -42,19 +42,12 @@ class RecurrencyBaseline(Baseline):
     """answers to the same query at earlier times"""
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse a graph without times.
-
-        Raises
-        ------
-        DatasetError
-            if facts have no times, or there are no train triples
-        """
+        """Refuse a graph without times."""
         super().check(dataset)
         if dataset.times is None:
             raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Sort the train triples by query, answer and time."""
         histories = {side: _History.of(dataset.train, side) for side in SIDES}
         sizes = len(dataset.entities), len(dataset.relations)
         return SparseScorer(*sizes, lambda queries: histories[queries.side].before(queries))
@@ -82,13 +75,7 @@ class _History:
         return cls((anchors * size + relations)[order], size, answers[order], times[order])
 
     def before(self, queries: Queries) -> SparseScores:
-        """List the answers to each query at earlier times, by the latest of these.
-
-        Raises
-        ------
-        InputError
-            if the queries name no time
-        """
+        """List the answers to each query at earlier times, by the latest of these."""
         if queries.contexts is None:
             raise InputError("baseline recurrency looks back from the time of a query, and the queries name none.")
         keys = np.where(queries.relations < self.relations, queries.anchors * self.relations + queries.relations, -1)

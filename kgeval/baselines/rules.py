@@ -47,7 +47,6 @@ class RandomBaseline(Baseline):
     """a random order of the candidates"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Learn nothing."""
 
         def listed(queries: Queries) -> SparseScores:
             return SparseScores(Rows.of([[]]), np.empty(0), of_query=np.zeros(len(queries), np.int64))
@@ -76,7 +75,6 @@ class PopularityBaseline(Baseline):
     """counts of answers, by relation and side"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Count the train triples of each relation, side and entity."""
         counts = {side: _counts(dataset, side) for side in SIDES}
 
         def listed(queries: Queries) -> SparseScores:
@@ -105,7 +103,6 @@ class TypesBaseline(Baseline):
     """entities of the relation's type, as train shows it"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Collect the entities of each relation and side."""
         types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
 
         def listed(queries: Queries) -> SparseScores:
@@ -137,7 +134,6 @@ class SymmetricBaseline(Baseline):
     """every relation is taken to be symmetric"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Turn all train triples round."""
         return scorer_of_implied(reverse(dataset.train), dataset)
 
 
@@ -168,13 +164,7 @@ class InverseBaseline(Baseline):
     """the share of one relation's pairs that the other has turned round, from which on they are partners"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Find the partners, and the triples that their train triples imply.
-
-        Raises
-        ------
-        DatasetError
-            if there are too many pairs of relations to compare
-        """
+        """Find the partners, and the triples that their train triples imply."""
         train = dataset.train
         facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
         overlaps = None if facts is None else facts.turned(least=self.threshold)

@@ -126,13 +126,7 @@ class Checkpoint:
         }
 
     def labelled(self, dataset: Dataset) -> Checkpoint:
-        """Return the checkpoint with the sorted labels of a dataset, if its framework numbers these and stores none.
-
-        Raises
-        ------
-        CheckpointError
-            if the dataset has another number of labels
-        """
+        """Return the checkpoint with the sorted labels of a dataset, if its framework numbers these and stores none."""
         if self.numbering != "sorted":
             return self
         return replace(
@@ -142,25 +136,13 @@ class Checkpoint:
         )
 
     def with_ids_of_dataset(self) -> Checkpoint:
-        """Return the checkpoint as one whose ids are those of the dataset: its user says so.
-
-        Raises
-        ------
-        UsageError
-            if it has labels, which tell what its ids are
-        """
+        """Return the checkpoint as one whose ids are those of the dataset: its user says so."""
         if self.entities is not None and self.relations is not None:
             raise UsageError(f"{self.files[0]}: the model has labels of its ids. Leave the option ids out.")
         return replace(self, numbering="dataset", layouts=())
 
     def refuse_nonfinite(self) -> None:
-        """Refuse arrays that contain NaN or infinity.
-
-        Raises
-        ------
-        CheckpointError
-            with the array, row, label and column of the first such value
-        """
+        """Refuse arrays that contain NaN or infinity."""
         for name, array in self.arrays.items():
             count, where = _nonfinite(array)
             if count:
@@ -205,27 +187,18 @@ class ModelWithoutFormula(Checkpoint):
 
     @property
     def family(self) -> Family:
-        """Refuse: there is no formula, and there are no arrays.
-
-        Raises
-        ------
-        CheckpointError
-            always
-        """
+        """Refuse: there is no formula, and there are no arrays."""
         raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
 
     @property
     def arrays(self) -> Mapping[str, FloatArray]:
-        """None: its reader has refused what is not finite."""
         return {}
 
     @property
     def title(self) -> str:
-        """What results call it: what wrote it, and the file that was read first."""
         return f"{self.name or self.format} ({with_folder(self.files[0])})"
 
     def describe(self) -> dict[str, Any]:
-        """Tell what it is: what ``kgeval inspect`` shows."""
         return {
             "format": self.format,
             "entities": self.num_entities,

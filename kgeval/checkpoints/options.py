@@ -52,11 +52,6 @@ class Options:
         """Take an option from the user or from the file, which must not contradict each other.
 
         Returns ``None`` where neither says anything.
-
-        Raises
-        ------
-        UsageError
-            if they differ
         """
         self._known.append(name)
         if name not in self._values:
@@ -76,11 +71,6 @@ class Options:
 
         Where nobody gives it and it has few values, the first of them is returned, so that reading goes on to the
         other options that are missing: :meth:`refuse_missing` then asks for all of them.
-
-        Raises
-        ------
-        UsageError
-            if nobody gives it and it has many values, or if it is none of them
         """
         value = self.resolve(name, stored, where)
         texts = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
@@ -98,11 +88,6 @@ class Options:
 
     def refuse_missing(self) -> None:
         """Refuse to go on without the required options that neither the user nor the files give.
-
-        Raises
-        ------
-        UsageError
-            with all that are missing, and their values
 
         Examples
         --------
@@ -136,13 +121,7 @@ class Options:
             self.origins.setdefault(name, origin)
 
     def refuse_unused(self, path: Path) -> None:
-        """Refuse options that the reader has not used.
-
-        Raises
-        ------
-        UsageError
-            with the nearest known option
-        """
+        """Refuse options that the reader has not used."""
         for name in self._values:
             raise UsageError(
                 f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._known)}".strip()
@@ -169,11 +148,6 @@ def truth_value(where: object, name: str, value: Any) -> bool:
         what it is called there
     value
         what it is there, ``None`` where it is not said
-
-    Raises
-    ------
-    CheckpointError
-        if it is anything else
 
     Examples
     --------

@@ -46,15 +46,7 @@ SCORES = (
 
 
 def describe_unknown(path: Path, options: Iterable[str]) -> str:
-    """Describe what a path in no known format holds and how that can be used.
-
-    Raises
-    ------
-    FileError
-        if it is a folder with a pipe, a device, or the pointer of a file that Git LFS has
-    PickleError
-        if its pickle is damaged, or one that is refused: then the format is not what is wrong with it
-    """
+    """Describe what a path in no known format holds and how that can be used."""
     if inside := _checkpoints_in(path):
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
@@ -239,13 +231,6 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
         a file or a folder
     options
         the names of the user's options: those that name tensors make a format of a state dictionary of one's own
-
-    Raises
-    ------
-    UsageError
-        if none, or more than one, recognises it
-    PickleError
-        if it is a damaged pickle, or one that is refused: then the format is not what is wrong with it
     """
     fitting = [reader for reader in formats().values() if reader.recognises(path)]
     if len(fitting) == 1:

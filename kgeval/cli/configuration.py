@@ -71,13 +71,6 @@ def configuration(
         those of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
     blocks
         the other blocks of the configuration
-
-    Raises
-    ------
-    ConfigError
-        with all problems at once, each with its option
-    InputError
-        if there is no dataset, and no run that tells it
     """
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely, suggest_paths

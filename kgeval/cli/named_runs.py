@@ -28,13 +28,7 @@ def _named(word: str) -> tuple[str, str]:
 
 
 def refuse_file(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file.
-
-    Raises
-    ------
-    InputError
-        if it is there, and may not be replaced
-    """
+    """Refuse to replace a file."""
     if exists_safely(path) and not force:
         raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")
 

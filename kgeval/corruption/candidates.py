@@ -78,13 +78,7 @@ class Candidates:
         return self if allowed.all() else replace(self, rows=self.rows.where(allowed[self.rows.ids]))
 
     def check(self, num_queries: int, num_entities: int) -> None:
-        """Refuse candidates that are no ids of entities, ascending, for so many queries.
-
-        Raises
-        ------
-        InputError
-            with what is wrong
-        """
+        """Refuse candidates that are no ids of entities, ascending, for so many queries."""
         ids = self.rows.ids
         if not isinstance(ids, np.ndarray) or ids.dtype != np.int64 or ids.ndim != 1:
             found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__

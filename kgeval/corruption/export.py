@@ -79,13 +79,6 @@ def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     -------
     int
         how many negatives were written
-
-    Raises
-    ------
-    InputError
-        if the file has another ending, or a label holds a tab or a line end, which no tab-separated line survives
-    RunError
-        if the file cannot be written
     """
     path = Path(path)
     writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}

@@ -14,13 +14,7 @@ from kgeval.settings.by_kind import ByKind
 
 @cache
 def generators() -> dict[str, type[CorruptionGenerator]]:
-    """Find the generators that a configuration may name.
-
-    Raises
-    ------
-    InputError
-        if one that another package brings has no kind of its own
-    """
+    """Find the generators that a configuration may name."""
     own = [vars(kgeval.corruption)[name] for name in kgeval.corruption.__all__ if name != "CorruptionGenerator"]
     found: dict[str, type[CorruptionGenerator]] = {}
     for generator in (*own, *brought("kgeval.corruptions", CorruptionGenerator, classes=True)):

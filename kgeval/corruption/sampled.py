@@ -36,17 +36,14 @@ class Sampled(CorruptionGenerator):
 
     @property
     def allows_known(self) -> bool:  # type: ignore[override]
-        """Whether known answers may be among its negatives."""
         return self.allow_known
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Draw the entities of each query."""
         avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
         rows = self._draw(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
         return Candidates(rows, self.shortage(queries.side, rows.lengths))
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Return how many are drawn: the draws of queries are independent."""
         return np.full(len(queries), min(self.count, len(dataset.entities)))
 
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
@@ -56,7 +53,6 @@ class Sampled(CorruptionGenerator):
         return (note,) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe count, kind and seed."""
         known = ", known answers too" if self.allow_known else ""
         return f"{self.count:,} {self.kind} (seed {self.seed}{known})"
 

@@ -258,13 +258,7 @@ class Dataset:
 
 
 def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:
-    """Refuse ids that the vocabularies do not have.
-
-    Raises
-    ------
-    DatasetError
-        with ``where(row)`` of the first triple that has one
-    """
+    """Refuse ids that the vocabularies do not have."""
     sizes = np.array([len(entities), len(relations), len(entities)])
     wrong = triples.ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
     if wrong.any():
@@ -277,13 +271,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
 
 
 def check_times(triples: Triples, times: Vocabulary | None, where: Callable[[int], str]) -> None:
-    """Refuse triples without a time in a temporal graph, triples with one in another, and times that there are not.
-
-    Raises
-    ------
-    DatasetError
-        with ``where(row)`` of the first such triple
-    """
+    """Refuse triples without a time in a temporal graph, triples with one in another, and times that there are not."""
     if (triples.contexts is None) != (times is None) and len(triples):
         has, lacks = ("a time", "no times") if times is None else ("no time", "times")
         raise DatasetError(f"{where(0)} has {has}, and the dataset has {lacks}.")

@@ -35,13 +35,7 @@ class Names(Mapping[str, str]):
 
     @classmethod
     def of(cls, names: Mapping[str, str]) -> Names:
-        """Take names by label.
-
-        Raises
-        ------
-        DatasetError
-            if a label or a name is no text
-        """
+        """Take names by label."""
         try:
             return cls(
                 *(pa.chunked_array([pa.array(column, pa.string())]) for column in (names.keys(), names.values()))
@@ -73,13 +67,7 @@ class Names(Mapping[str, str]):
 
 
 def read_names(path: str | Path) -> Names:
-    """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing or no text; with the line that has no tab; or if a label has two names
-    """
+    """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row."""
     if not isinstance(path, (str, os.PathLike)):
         raise DatasetError(f"names are given by label, or as a file of them or several, not as {path!r:.60}.")
     path = Path(path)
@@ -102,13 +90,7 @@ def read_names(path: str | Path) -> Names:
 
 
 def with_names(dataset: Dataset, names: NamesSource) -> Dataset:
-    """Give a dataset human names, which messages and tables show.
-
-    Raises
-    ------
-    DatasetError
-        if a file cannot be read, or names no entity and no relation of the dataset
-    """
+    """Give a dataset human names, which messages and tables show."""
     parts: Iterable[Any] = (
         [names] if isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable) else names
     )

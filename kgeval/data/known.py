@@ -42,13 +42,7 @@ class KnownAnswers:
         return cls(keys[first], answers[first], sizes)
 
     def rows(self, queries: Queries) -> Rows:
-        """Collect the known answers of queries, one ascending row each.
-
-        Raises
-        ------
-        InputError
-            if the facts have contexts and the queries have none
-        """
+        """Collect the known answers of queries, one ascending row each."""
         return Rows.spans(*self._spans(queries), self.answers)
 
     def lengths(self, queries: Queries) -> IntArray:

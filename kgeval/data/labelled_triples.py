@@ -72,25 +72,13 @@ def reverse(triples: Triples) -> Triples:
 
 
 def read_triple_ids(path: str | Path, table: pa.Table, entities: Vocabulary, relations: Vocabulary) -> Triples:
-    """Find the ids of triples that a file names by their labels.
-
-    Raises
-    ------
-    DatasetError
-        if the vocabularies do not know one of them, with its row
-    """
+    """Find the ids of triples that a file names by their labels."""
     columns = (("head", entities), ("relation", relations), ("tail", entities))
     return Triples(np.stack([read_column_ids(path, table, column, labels) for column, labels in columns], axis=1))
 
 
 def read_column_ids(path: str | Path, table: pa.Table, column: str, labels: Vocabulary) -> IntArray:
-    """Find the ids of one column of labels; int64[row].
-
-    Raises
-    ------
-    DatasetError
-        if the vocabulary does not know one of them, with its row
-    """
+    """Find the ids of one column of labels; int64[row]."""
     ids = labels.ids(table[column])
     if (ids < 0).any():
         row = int(np.argmax(ids < 0))
@@ -103,13 +91,7 @@ def read_column_ids(path: str | Path, table: pa.Table, column: str, labels: Voca
 
 
 def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:
-    """Read the column of confidences of a file of triples, if it has one; float64[triple].
-
-    Raises
-    ------
-    DatasetError
-        if one of them is no number from 0 to 1, with its row
-    """
+    """Read the column of confidences of a file of triples, if it has one; float64[triple]."""
     names = [name for name in CONFIDENCE if name in table.column_names]
     if not names:
         return None
@@ -134,13 +116,7 @@ def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:
 
 
 def false_rows(path: Path, table: pa.Table) -> BoolArray:
-    """Find the false rows of a file of negatives: all, or where it has confidences those of 0; bool[row].
-
-    Raises
-    ------
-    DatasetError
-        if none is, or if a confidence is no number from 0 to 1
-    """
+    """Find the false rows of a file of negatives: all, or where it has confidences those of 0; bool[row]."""
     confidences = read_confidences(path, table)
     if confidences is None:
         return np.ones(table.num_rows, np.bool_)
@@ -153,11 +129,6 @@ def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> T
     """Read a file of false triples.
 
     Where the file has a fourth column it may hold true triples too: only rows with confidence 0 are taken.
-
-    Raises
-    ------
-    DatasetError
-        if the file is malformed, names what the vocabularies do not know, or has no false triple
     """
     table = read_triples(path)
     triples = read_triple_ids(path, table, entities, relations)

@@ -79,12 +79,6 @@ def number(
         where each split is from, for messages
     entities, relations
         the labels in the order of their ids, if the ids are to be others
-
-    Raises
-    ------
-    DatasetError
-        if a vocabulary does not have a label; if some splits have confidences or times and others none; if a confidence
-        is no number from 0 to 1
     """
     ids: dict[str, IntArray] = {split: np.empty((table.num_rows, 3), np.int64) for split, table in tables.items()}
     if entities is None:
@@ -135,11 +129,6 @@ def as_table(rows: Any, source: str) -> pa.Table:
         whose columns are told apart by their names, in any order, or else by their positions
     source
         what they are, for messages
-
-    Raises
-    ------
-    DatasetError
-        if a row has another length, or a label is missing or no text, with the row
 
     Examples
     --------

@@ -99,13 +99,7 @@ class Queries:
 
     @property
     def times(self) -> IntArray:
-        """The time of each query; int64[query].
-
-        Raises
-        ------
-        InputError
-            if they have none
-        """
+        """The time of each query; int64[query]."""
         if self.contexts is None:
             raise InputError(
                 "the model scores facts at a time, and the queries name none. In a graph, the time is the fourth "

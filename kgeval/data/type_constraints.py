@@ -50,11 +50,6 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     -------
     dict[Side, Rows]
         by side, one ascending row per relation of the dataset
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing or malformed, with the line
     """
     entities = dataset.entities.ids(vocabulary(path.with_name(ENTITIES), "entity").labels)
     relations = dataset.relations.ids(vocabulary(path.with_name(RELATIONS), "relation").labels)

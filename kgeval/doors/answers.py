@@ -48,15 +48,7 @@ class SetRequest:
 
     @classmethod
     def of(cls, coverage: Any, nonconformity: str, per: str | Sequence[str]) -> SetRequest:
-        """Check the arguments of :func:`answers`.
-
-        Raises
-        ------
-        InputError
-            if the coverage is no probability between 0 and 1
-        MetricError
-            if the nonconformity or a column is unknown, with the nearest one
-        """
+        """Check the arguments of :func:`answers`."""
         number = isinstance(coverage, float | int | np.number) and not isinstance(coverage, bool)
         if not number or not 0 < coverage < 1:
             raise InputError(f"coverage: expected a probability between 0 and 1, such as 0.9; found {coverage!r:.40}.")

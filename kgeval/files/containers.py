@@ -35,15 +35,7 @@ class _ShortReads(io.BufferedReader):
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive to read it.
-
-    Raises
-    ------
-    FileError
-        if the list of its contents is too long
-    BadZipFile, OSError
-        if it is missing or damaged
-    """
+    """Open a zip archive to read it."""
     with _ShortReads(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
         file.longest = None
         yield archive
@@ -57,15 +49,7 @@ ROWS, CODED_ROWS = 2**14, 2**20
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Read the columns of text and numbers; nested columns are left out.
-
-    Raises
-    ------
-    FileError
-        if it is no regular file, or its columns are too large for its size
-    ArrowException, OSError, ValueError
-        if it is missing or damaged
-    """
+    """Read the columns of text and numbers; nested columns are left out."""
     checked(path)
     # Not read_table, which makes a column of a folder named key=value, and fails for repeated column names.
     with pq.ParquetFile(path) as file:
@@ -110,13 +94,7 @@ class Arrays:
         self.path, self._file, self._budget = path, file, budget
 
     def read(self, name: str) -> np.ndarray[Any, Any]:
-        """Read an array by its path in the file.
-
-        Raises
-        ------
-        FileError
-            if it is missing, damaged, no array of numbers, larger than the file can hold, or not in the file
-        """
+        """Read an array by its path in the file."""
         try:
             array = self._find(name)
             if array.dtype.kind not in "iuf":
@@ -154,11 +132,6 @@ def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
         the file
     times
         the most bytes that may be read, as a multiple of the size of the file: more than one where it is compressed
-
-    Raises
-    ------
-    FileError
-        if it is missing or damaged, or if h5py is not installed
     """
     try:
         import h5py

@@ -62,13 +62,7 @@ class Budget:
         self._steps = min(max(LEAST_STEPS, STEPS * self._size), MOST_STEPS, free // STEP)
 
     def take(self, count: int) -> None:
-        """Account for bytes before they are decoded.
-
-        Raises
-        ------
-        FileError
-            if fewer are left
-        """
+        """Account for bytes before they are decoded."""
         self._left -= count
         if self._left < 0:
             raise FileError(
@@ -77,13 +71,7 @@ class Budget:
             )
 
     def step(self) -> None:
-        """Account for an instruction before it is executed.
-
-        Raises
-        ------
-        FileError
-            if none is left
-        """
+        """Account for an instruction before it is executed."""
         self._steps -= 1
         if self._steps < 0:
             raise FileError(
@@ -124,11 +112,6 @@ MAX_POINTER = 1024
 def refuse_special(path: Path) -> None:
     """Refuse a path to a pipe, a socket, a device, a file of the system or a Git LFS pointer; a missing file passes.
 
-    Raises
-    ------
-    FileError
-        if it is one of these
-
     Examples
     --------
     >>> refuse_special(Path("/dev/null"))
@@ -158,13 +141,6 @@ def checked(path: Path, *, times: int = 0) -> int:
         the file
     times
         the bytes of memory that are needed for each of its bytes; 0 where it is memory-mapped
-
-    Raises
-    ------
-    FileError
-        if it is no regular file, consists mostly of holes, or needs more memory than is free
-    OSError
-        if it is missing
     """
     refuse_special(path)
     size = path.stat().st_size
@@ -177,26 +153,14 @@ def checked(path: Path, *, times: int = 0) -> int:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file.
-
-    Raises
-    ------
-    FileError, OSError
-        as :func:`checked` does
-    """
+    """Read a file."""
     size = checked(path, times=READ)
     with path.open("rb") as file:
         return file.read(size)
 
 
 def sha256_of_file(path: Path) -> str:
-    """Hash a file, a part at a time.
-
-    Raises
-    ------
-    FileError, OSError
-        as :func:`checked` does
-    """
+    """Hash a file, a part at a time."""
     checked(path)
     with path.open("rb") as file:
         digest = hashlib.sha256()
@@ -206,30 +170,14 @@ def sha256_of_file(path: Path) -> str:
 
 
 def read_settings(path: Path) -> str:
-    """Read a text file of settings.
-
-    Raises
-    ------
-    FileError, OSError
-        as :func:`checked` does, and if it is too large
-    ValueError
-        if it is no UTF-8 text
-    """
+    """Read a text file of settings."""
     if checked(path) > MAX_SETTINGS:
         raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
     return read_bytes(path).decode("utf-8")
 
 
 def read_json(path: Path, *, strict: bool = False) -> Any:
-    """Read a JSON file; ``strict`` refuses NaN and Infinity, which Python writes but which are no JSON.
-
-    Raises
-    ------
-    FileError, OSError
-        as :func:`checked` does
-    ValueError, RecursionError
-        if it is none
-    """
+    """Read a JSON file; ``strict`` refuses NaN and Infinity, which Python writes but which are no JSON."""
     checked(path, times=JSON)
     try:
         text = read_bytes(path).decode("utf-8")

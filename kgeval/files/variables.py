@@ -34,13 +34,7 @@ def escaped(content: Any) -> Any:
 
 
 def expanded(content: Any) -> Any:
-    """Expand the variables in the text of a stored configuration.
-
-    Raises
-    ------
-    ConfigError
-        if one is not set, with its name
-    """
+    """Expand the variables in the text of a stored configuration."""
     if isinstance(content, dict):
         return {expanded(key): expanded(value) for key, value in content.items()}
     if isinstance(content, list):

@@ -24,11 +24,6 @@ TEXT = "tag:yaml.org,2002:str"
 def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
     r"""Read YAML, by a loader that may do more than count values.
 
-    Raises
-    ------
-    ValueError
-        if it is no YAML, has too many values, or has a cycle of aliases
-
     Examples
     --------
     >>> read_yaml("a: &a {norm: 1}\nb: {<<: *a, bias: true}")

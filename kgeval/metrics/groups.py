@@ -54,13 +54,6 @@ def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """Group a table by the values of columns; entities and relations are keyed by their labels.
 
     Groups are in the order that a column declares of its values, such as 1-1, 1-N, N-1, N-N, or else in their own.
-
-    Raises
-    ------
-    TableError
-        if there is no such column
-    MetricError
-        if its values are not numbers, text or dates
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     for name in columns:

@@ -29,13 +29,7 @@ ROUNDING = 1e-9
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuse a name that cannot be part of ``[side.][ties.][average.]name[@k]``.
-
-    Raises
-    ------
-    MetricError
-        if it cannot
-    """
+    """Refuse a name that cannot be part of ``[side.][ties.][average.]name[@k]``."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_-]+", name):
         raise MetricError(f"{kind} {name!r}: a name is of lower-case letters, digits, - and _, such as 'my-metric'.")
 
@@ -90,15 +84,7 @@ class Metric:
         check_name("metric", self.name)
 
     def __call__(self, data: Any, *, k: int = 0) -> float:
-        """Compute the metric.
-
-        Raises
-        ------
-        Undefined
-            where it has no value; never a silent 0 or NaN
-        MetricError
-            if the function returns something else than a number
-        """
+        """Compute the metric."""
         value = self.compute(data, k)
         if not isinstance(value, float | int | np.number):
             raise MetricError(f"metric {self.name!r}: expected a number, found {value!r:.100}.")

@@ -22,11 +22,6 @@ z-scores published by Hoyt et al. (2022)"""
 class MetricOptions:
     """The tie policy, and the conventions of adjusted and stratified metrics.
 
-    Raises
-    ------
-    MetricError
-        if one is unknown, or not a number that it can be
-
     >>> MetricOptions(popularity=[1, 0]).popularity
     (1.0, 0.0)
     """
@@ -53,11 +48,6 @@ class MetricOptions:
 
 def checked_exponents(exponents: Any) -> tuple[float, float]:
     """Read the two exponents of popularity.
-
-    Raises
-    ------
-    MetricError
-        if they are not two numbers from −10 to 10, beyond which weights would overflow
 
     >>> checked_exponents([1, 0.5])
     (1.0, 0.5)

@@ -87,11 +87,6 @@ class MetricName:
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
     """Read one metric or several, each a name or a ``Metric``.
 
-    Raises
-    ------
-    MetricError
-        with all problems in one message
-
     Examples
     --------
     >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
@@ -122,12 +117,6 @@ def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metri
         the kind of the table
     also
         metrics without a name in the registry, which the text may mean too
-
-    Raises
-    ------
-    MetricError
-        if a part of it is unknown, with the nearest name; if a cut-off, a tie policy or an average is missing or not
-        wanted; if the metric needs another kind of table
 
     Examples
     --------

@@ -36,7 +36,6 @@ class RankSummary(Summary):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What stands above the table: what the numbers are of, and what would be drawn again."""
         about = f"{self.provenance}, ties: {self.ties}"
         if self.sampling is not None:
             return about, str(self.sampling)
@@ -47,7 +46,6 @@ class RankSummary(Summary):
 
     @property
     def kind(self) -> Kind:
-        """The kind of the table."""
         return "ranks"
 
     @property
@@ -57,7 +55,6 @@ class RankSummary(Summary):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: of the ranks, why metrics are undefined, and where ties decide the result."""
         reasons = {
             f"{name} is undefined: {why}."
             for group in self.groups
@@ -68,7 +65,6 @@ class RankSummary(Summary):
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
-        """Where the tie policy decides the result."""
         serious = [group.ties for group in self.groups if group.ties and group.ties.serious]
         if not self.by or len(self.groups) == 1:
             return tuple(map(str, serious))
@@ -81,7 +77,6 @@ class RankSummary(Summary):
         return list(dict.fromkeys(name.of_part(self.pooled) for name in self.requested))
 
     def _spellings(self, wanted: MetricName) -> list[MetricName]:
-        """A metric without a side is pooled; the tie policy of the summary need not be named."""
         wanted = wanted.of_part(self.pooled)
         if wanted.metric.needs == "lists":
             return [wanted]
@@ -89,7 +84,6 @@ class RankSummary(Summary):
         return [replace(wanted, ties=name) for name in (ties, self.ties)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``metrics.json``."""
         head = {
             "schema": 1,
             "provenance": self.provenance.to_dict(),
@@ -119,7 +113,6 @@ class RankSummary(Summary):
         return further
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return a row per metric and a column per side; of groups, a row per group and a column per metric."""
         names = list(self.groups[0].values) if self.groups else []
         if self.by:
             rows = [[*map(str, group.key.values()), *map(group.cell, group.values)] for group in self.groups]
@@ -155,13 +148,7 @@ def rank_summary(
 
 
 def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
-    """Refuse metrics of sides that were not ranked.
-
-    Raises
-    ------
-    MetricError
-        with the sides that were
-    """
+    """Refuse metrics of sides that were not ranked."""
     there = [str(side) for side in ranked]
     for name in names:
         if name.side == "both" and "side" in by:
@@ -179,13 +166,7 @@ def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
 
 
 def column_names(by: Any) -> tuple[str, ...]:
-    """Read the name of one column, or of several.
-
-    Raises
-    ------
-    MetricError
-        if it is something else
-    """
+    """Read the name of one column, or of several."""
     names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else (by,)
     if not all(isinstance(name, str) for name in names):
         raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")

@@ -74,13 +74,7 @@ def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
 
 
 def refuse_other_tables(table: Any) -> None:
-    """Refuse what is no table of ranks.
-
-    Raises
-    ------
-    MetricError
-        if it is something else
-    """
+    """Refuse what is no table of ranks."""
     if not is_rank_table(table):
         what = "a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one"
         raise MetricError(f"expected {what}, found {type(table).__name__}.")
@@ -205,15 +199,7 @@ class RowSelection:
         return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
 
     def lists(self, average: Average | None) -> RankedLists:
-        """Return the lists of their queries, weighed by an average (macro by default).
-
-        Raises
-        ------
-        Undefined
-            if the ranks do not tell where the answers of a query stand in one list
-        MetricError
-            if lists cannot be weighed so
-        """
+        """Return the lists of their queries, weighed by an average (macro by default)."""
         weigh = WEIGHINGS[average or "macro"].lists
         if weigh is None:
             raise MetricError(f"lists have no {average} average.")
@@ -250,13 +236,7 @@ class RowSelection:
         return self.of_lists(groups) if needs == "lists" else groups
 
     def of_lists(self, column: IntArray) -> IntArray:
-        """Return the value of a column for each list, in the order of the numbers of their queries.
-
-        Raises
-        ------
-        Undefined
-            if a list has several, as one of (h, ?, t) has several relations
-        """
+        """Return the value of a column for each list, in the order of the numbers of their queries."""
         first = np.unique(self.queries, return_index=True)[1]
         if not self.view.of_entities.all() and (column[first][numbered(self.queries)[1]] != column).any():
             raise Undefined("a list of relations is of several relations")
@@ -273,13 +253,7 @@ class RowSelection:
 
     @cached_property
     def unweighed(self) -> RankedLists:
-        """The lists of their queries.
-
-        Raises
-        ------
-        Undefined
-            as :meth:`lists`
-        """
+        """The lists of their queries."""
         table = self.view.table
         if table.filter is not None and table.split not in table.filter:
             raise Undefined(

@@ -178,13 +178,7 @@ class Summary(ABC):
         """Return the titles of the columns, and the rows of cells, for people to read."""
 
     def __getitem__(self, name: str | Metric) -> float:
-        """Look a metric of the model up, on all rows, by any of its names.
-
-        Raises
-        ------
-        MetricError
-            if the summary does not hold it, if it is undefined, or if there are only groups
-        """
+        """Look a metric of the model up, on all rows, by any of its names."""
         return self.of(MODEL, name)
 
     def of(self, predictor: str, name: str | Metric, /, **key: Any) -> float:

@@ -38,16 +38,7 @@ MAX_LARGE_NUMBERS = 16
 
 
 def refuse_instructions(program: bytes, budget: Budget) -> None:
-    """Refuse a pickle by its instructions, without executing them.
-
-    Raises
-    ------
-    PickleError
-        if an instruction is one that no model needs, or a memo index beyond the length of the pickle, or if there are
-        keys of too many values or too many keys of several values
-    FileError
-        if there are more instructions than the budget has steps
-    """
+    """Refuse a pickle by its instructions, without executing them."""
     sizes, large_numbers, tuples = _Sizes(), 0, 0
     for opcode, argument, _ in pickletools.genops(program):
         budget.step()
@@ -136,11 +127,6 @@ def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterab
         the largest number of values
     parts
         returns the values that a value directly consists of; a cycle is followed once
-
-    Raises
-    ------
-    PickleError
-        if there are more
     """
     sizes: dict[int, int] = {}
     stack = [(value, False)]

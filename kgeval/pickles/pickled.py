@@ -34,35 +34,17 @@ PICKLES = 5
 
 
 def read_torch(path: Path) -> Any:
-    """Read the object in a ``torch.save`` file of any version: tensors as arrays, other objects as stubs.
-
-    Raises
-    ------
-    PickleError
-        if the file is damaged or truncated, or if its pickle contains a name that no model needs
-    """
+    """Read the object in a ``torch.save`` file of any version: tensors as arrays, other objects as stubs."""
     return _read_safely(path, lambda budget: (_read_archive if _is_zip(path) else _read_stream_file)(path, budget))
 
 
 def read_pickle(path: Path) -> Any:
-    """Read the object in a plain pickle.
-
-    Raises
-    ------
-    PickleError
-        as :func:`read_torch` does
-    """
+    """Read the object in a plain pickle."""
     return _read_safely(path, lambda budget: _unpickle(read_bytes(path), _no_numbers, budget))
 
 
 def read_any(path: Path) -> Any:
-    """Read the object in a file that is a ``torch.save`` or a plain pickle.
-
-    Raises
-    ------
-    PickleError
-        as :func:`read_torch` does
-    """
+    """Read the object in a file that is a ``torch.save`` or a plain pickle."""
     checked(path)
     with path.open("rb") as file:
         start = file.read(len(STREAM_START))
@@ -146,15 +128,7 @@ def _read_stream_file(path: Path, budget: Budget) -> Any:
 
 
 def read_stream(content: bytes, budget: Budget) -> Any:
-    """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage.
-
-    Raises
-    ------
-    PickleError
-        if it is no such stream, or one of a big-endian machine; damage raises any exception
-    FileError
-        if the budget of the file is exceeded
-    """
+    """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage."""
     if not content.startswith(STREAM_START):
         raise PickleError("not a stream that torch.save wrote.")
     file = io.BytesIO(content)

@@ -71,13 +71,7 @@ class Reference:
 
     @classmethod
     def of(cls, pid: Any) -> Reference:
-        """Parse a persistent id.
-
-        Raises
-        ------
-        PickleError
-            if it refers to anything but the numbers of a tensor
-        """
+        """Parse a persistent id."""
         if not isinstance(pid, tuple):
             raise PickleError(f"the pickle refers to data by a {type(pid).__name__}.")
         kind, storage_type, key, _, count, *view = pid
@@ -89,13 +83,7 @@ class Reference:
 
 
 def shape_of(lengths: Any) -> tuple[int, ...]:
-    """Check lengths or strides.
-
-    Raises
-    ------
-    PickleError
-        if they are no tuple of non-negative integers
-    """
+    """Check lengths or strides."""
     if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
         raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
     return lengths

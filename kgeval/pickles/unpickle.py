@@ -126,13 +126,7 @@ class _NumpyType:
         self.order = state[1]
 
     def numeric(self) -> np.dtype[Any]:
-        """Return the dtype of numbers.
-
-        Raises
-        ------
-        PickleError
-            if it is no type of numbers, or one of a big-endian machine
-        """
+        """Return the dtype of numbers."""
         if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
             raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are no plain numbers.")
         return np.dtype(self.name)
@@ -267,13 +261,6 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *,
         the remaining bytes and steps for decoding the file
     nested
         reads the bytes of a ``torch.save`` file of the older format, which a pickle may contain in place of a tensor
-
-    Raises
-    ------
-    PickleError
-        if it contains a name or an instruction that no model needs; damage raises any exception
-    FileError
-        if the budget is exceeded
     """
     refuse_instructions(program, budget)
     value = _Unpickler(program, numbers, budget, nested).load()

@@ -283,13 +283,7 @@ def protocols() -> dict[str, Protocol]:
 
 
 def find_protocol(name: str | Protocol) -> Protocol:
-    """Find a protocol by name, in upper or lower case; a protocol itself is returned unchanged.
-
-    Raises
-    ------
-    ConfigError
-        if there is none, with the nearest name
-    """
+    """Find a protocol by name, in upper or lower case; a protocol itself is returned unchanged."""
     if isinstance(name, Protocol):
         return name
     if not isinstance(name, str):
@@ -302,13 +296,7 @@ def find_protocol(name: str | Protocol) -> Protocol:
 
 
 def protocol_of(table: RankTable) -> Protocol:
-    """Find the protocol of a rank table; the standard one where the table has none.
-
-    Raises
-    ------
-    ConfigError
-        if no installed package has it
-    """
+    """Find the protocol of a rank table; the standard one where the table has none."""
     name = "standard" if table.protocol == UNKNOWN else table.protocol
     if name not in protocols():
         raise ConfigError(

@@ -30,13 +30,7 @@ def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: Split
 
 
 def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: Split) -> Corruption:
-    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed.
-
-    Raises
-    ------
-    DatasetError
-        if there is none, and the dataset was not read from the files of the Open Graph Benchmark
-    """
+    """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
     if corruption is None:
         files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]
         if not files:

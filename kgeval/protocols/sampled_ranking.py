@@ -67,11 +67,6 @@ def rank_sample(
         what the metric depends on beside the ranks
     earlier
         an earlier sample of the same, whose ranks among all entities are not computed again
-
-    Raises
-    ------
-    ConfigError
-        if the protocol has rules that may compare triples of this model with each other
     """
     if ranking.quirks:
         what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"

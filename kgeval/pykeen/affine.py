@@ -139,17 +139,14 @@ class LiveProducts(RelationalFamily):
         return _number_rows(self.other)
 
     def is_shared(self, side: Side) -> bool:
-        """Whether the vectors are those of the free side, which are the same for every relation."""
         return side == self.free
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """[c | w] of anchor and relation; [1 | e] of an anchor on the free side."""
         if queries.side != self.free:
             return self._with_ones(queries.anchors)
         return self._products(queries.anchors, queries.relations)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """[1 | e]; [c | w] of each entity and the relation where entities are not on the free side."""
         return self._with_ones(ids) if side == self.free else self._products(ids, np.full(len(ids), relation))
 
     def _with_ones(self, ids: IntArray) -> Float64Array:

@@ -29,16 +29,13 @@ class Squared(PartitionedScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows."""
         return self.distance.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
         return self.distance.num_relations
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the views of the distance, squared."""
         for part, view in views_of(self.distance, queries):
             if not isinstance(view, VectorScorer) or view.similarity != "l2":
                 raise TypeError("only Euclidean distances of vectors can be squared")
@@ -55,20 +52,16 @@ class SquaredVectors(VectorScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows."""
         return self.distance.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
         return self.distance.num_relations
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the vectors of the distance."""
         return self.distance.query_vectors(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of the distance."""
         return self.distance.entity_vectors(side, ids)
 
 
@@ -122,7 +115,6 @@ class LiveParts(PyKEENModel):
     """of an inductive model, the graph whose entities are scored"""
 
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
-        """Return the vectors that the model computes; complex ones as re, im, re, im and so on."""
         import torch
 
         with torch.inference_mode():

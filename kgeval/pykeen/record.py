@@ -44,13 +44,6 @@ class Recording:
             the live model; None where PyKEEN passed scores alone
         dataset
             None where it is not known
-
-        Raises
-        ------
-        RunError
-            if it cannot be written
-        InputError
-            if another process writes into the folder
         """
         about = {} if model is None else {"model": _describe(model)}
         seed = getattr(model, "_random_seed", None)

@@ -69,11 +69,6 @@ class Request:
             ids; the triples may have no others
         cut
             whether triples with others are left out instead of refused
-
-        Raises
-        ------
-        InputError
-            if a target is unknown, if ``entities`` is empty, or if a triple has an id outside the restriction
         """
         test = Triples.of(_to_cpu(triples))
         competing = None if entities is None else np.unique(_ids(entities))
@@ -95,11 +90,6 @@ class Request:
         """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
 
         ``mode`` is that of an inductive model.
-
-        Raises
-        ------
-        InputError
-            if there is no triple to rank, or a triple or the restriction has an id that the model does not know
         """
         if not len(self.triples):
             raise InputError("there are no triples to evaluate.")
@@ -195,11 +185,6 @@ class KnownGraph:
             the triples as a dataset of the model's ids
         filtered
             whether known answers are filtered
-
-        Raises
-        ------
-        InputError
-            if they are not of the given dataset
         """
         parts, sizes = (*request.known, request.triples), (len(ranked.entities), len(ranked.relations))
         fitting = [given] if given is not None else _candidates(*sizes, len(parts[0]), trains=bool(request.known))

@@ -63,16 +63,13 @@ class PerSideScorer(PartitionedScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities both know."""
         return self.tail.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations both know."""
         return self.tail.num_relations
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the views of the side's scorer."""
         return views_of(self.tail if queries.side == "tail" else self.head, queries)
 
 

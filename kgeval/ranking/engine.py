@@ -108,15 +108,7 @@ class Engine:
     """bytes that the blocks may take on the kernel's device; None where it has none"""
 
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
-        """Rank every answer of some queries.
-
-        Raises
-        ------
-        UndefinedScore
-            if a score is NaN and the policy is ``"error"``
-        ScoreError
-            if the scorer returns an array of another shape, or what is no number
-        """
+        """Rank every answer of some queries."""
         views = views_of(scorer, task.queries)
         return _ranked(task, [counts for part, view in views for counts in self._rank_view(view, task[part])])
 
@@ -191,13 +183,7 @@ class Engine:
         return CountAccumulator.from_interval(thresholds, ends)
 
     def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
-        """Score candidates (int64[candidate] or int64[query, candidate]), and treat NaN as the policy says.
-
-        Raises
-        ------
-        ScoreError
-            if the scorer returns an array of another shape, or what is no number
-        """
+        """Score candidates (int64[candidate] or int64[query, candidate]), and treat NaN as the policy says."""
         shape = (len(queries), ids.shape[-1])
         returned = as_float64(scorer.scores(queries, ids), "the scorer")
         if returned.shape != shape:

@@ -30,13 +30,7 @@ GPU_PAYS = 10**10
 
 
 def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:
-    """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound.
-
-    Raises
-    ------
-    InputError
-        if there is no such device, or the kernel is one of the processor's
-    """
+    """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound."""
     devices = _devices_for(scorer, triples, evaluation)
     name, block = evaluation.kernel, evaluation.batch_size or BLOCK
     memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
@@ -56,13 +50,7 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
 
 
 def named_devices(evaluation: Evaluation) -> list[Any]:
-    """Return each ``torch.device`` that an evaluation names; none for the processor, or where it is to be chosen.
-
-    Raises
-    ------
-    InputError
-        if there is no such device, or the kernel is one of the processor's
-    """
+    """Return each ``torch.device`` that an evaluation names; none for the processor, or where it is to be chosen."""
     if evaluation.device in ("auto", "cpu"):
         return []
     if evaluation.kernel != "auto":

@@ -142,11 +142,6 @@ class Evaluation(Settings):
 
         Sides that are None are left to the model.
 
-        Raises
-        ------
-        InputError
-            with everything that is wrong, by name
-
         Examples
         --------
         >>> sorted(Evaluation.of(split="valid", filter=None, corruption=None).model_fields_set)
@@ -156,13 +151,7 @@ class Evaluation(Settings):
         return cls(**{name: value for name, value in settings.items() if name not in left_out})
 
     def require_entities(self, what: str) -> None:
-        """Refuse the side relation where only entities can be predicted.
-
-        Raises
-        ------
-        InputError
-            with what cannot be made of relations
-        """
+        """Refuse the side relation where only entities can be predicted."""
         if "relation" in self.sides:
             raise InputError(f"sides: there are no {what} of relations yet. Leave relation out of the sides.")
 

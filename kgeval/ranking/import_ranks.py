@@ -169,13 +169,7 @@ class _RowCheck:
     notes: list[str] = field(default_factory=list)
 
     def passing(self, wrong: BoolArray, rows: IntArray, what: Callable[[int], str], left_out: str) -> BoolArray:
-        """Choose the rows that stay; bool[row].
-
-        Raises
-        ------
-        TableError
-            with ``what(i)`` of the first wrong one, if such rows are not left out
-        """
+        """Choose the rows that stay; bool[row]."""
         if wrong.any() and self.unmatched == "error":
             first = int(np.argmax(wrong))
             self.file.refuse(int(rows[first]), what(first))

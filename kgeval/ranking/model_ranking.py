@@ -122,14 +122,7 @@ class ModelRanking:
         restrict_entities_to: IntArray | None,
         progress: Progress,
     ) -> ModelRanking:
-        """Find what there is to rank, and choose the kernel.
-
-        Raises
-        ------
-        InputError
-            if the dataset lacks the split, what the corruption learns from, or times that the filter speaks of; if
-            nothing is left to rank
-        """
+        """Find what there is to rank, and choose the kernel."""
         split, corruption = evaluation.split, evaluation.corruption
         known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
         require_splits_of_corruption(evaluation, dataset)

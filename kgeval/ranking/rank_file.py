@@ -74,15 +74,7 @@ class RankFile:
         separator: str | None = None,
         setting: RankSetting | None = None,
     ) -> RankFile:
-        """Read a file of ranks, whose columns are named by its header or by ``columns``.
-
-        Raises
-        ------
-        TableError
-            if columns are missing, or the setting is none of the file's
-        DatasetError
-            if the file is missing or malformed
-        """
+        """Read a file of ranks, whose columns are named by its header or by ``columns``."""
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
         with open_text(path) as text:
@@ -129,11 +121,6 @@ class RankFile:
 def _separator_character(separator: str) -> str:
     r"""Read a separator, given as a character or by its name.
 
-    Raises
-    ------
-    TableError
-        if it is not one character, or the name of one
-
     >>> _separator_character(r"\t") == _separator_character("tab") == chr(9)
     True
     """
@@ -151,13 +138,7 @@ def _semicolon(path: Path, skip: int) -> str | None:
 
 
 def _header(path: Path, cells: list[str]) -> list[str]:
-    """Name the columns by the first row.
-
-    Raises
-    ------
-    TableError
-        if it is no header but ends in a number, as ranks do
-    """
+    """Name the columns by the first row."""
     semicolons = any(";" in cell for cell in cells)
     row = " ".join(cells).split(";") if semicolons else cells
     if not is_header(row) and any(re.fullmatch(r"\s*[0-9]+(\.[05])?\s*", cell) for cell in row):

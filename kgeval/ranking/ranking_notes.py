@@ -35,24 +35,12 @@ FEW = 0.5
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
-    """Refuse a model that does not fit the dataset, or does not know triples that it has to, before any work.
-
-    Raises
-    ------
-    InputError
-        as the evaluation does
-    """
+    """Refuse a model that does not fit the dataset, or does not know triples that it has to, before any work."""
     notes_on_unseen(dataset, evaluation, align(model, dataset).knows(dataset.split(evaluation.split)))
 
 
 def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
-    """Refuse a corruption that learns from splits of which the dataset has none.
-
-    Raises
-    ------
-    InputError
-        with the splits
-    """
+    """Refuse a corruption that learns from splits of which the dataset has none."""
     splits = evaluation.corruption.learns_from
     if splits and not any(split in dataset.splits for split in splits):
         raise InputError(
@@ -62,13 +50,7 @@ def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> No
 
 
 def require_relations(evaluation: Evaluation, rules: Rules) -> None:
-    """Refuse rules and corruptions that rank entities alone, where relations are to be predicted.
-
-    Raises
-    ------
-    InputError
-        with the protocol or the corruption
-    """
+    """Refuse rules and corruptions that rank entities alone, where relations are to be predicted."""
     if "relation" not in evaluation.sides:
         return
     if not rules.predicts_relations:
@@ -80,13 +62,7 @@ def require_relations(evaluation: Evaluation, rules: Rules) -> None:
 
 
 def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
-    """Say what is odd about the triples that are ranked; ``known`` (bool[triple]) says which the model knows.
-
-    Raises
-    ------
-    InputError
-        if those that it does not know are to be refused, or are all there is
-    """
+    """Say what is odd about the triples that are ranked; ``known`` (bool[triple]) says which the model knows."""
     split = evaluation.split
     count = dataset.repeated.get(split, 0)
     repeats = (
@@ -97,13 +73,7 @@ def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -
 
 
 def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
-    """Say what becomes of the triples that the model does not know; ``known`` is bool[triple].
-
-    Raises
-    ------
-    InputError
-        if they are to be refused, or are all there is
-    """
+    """Say what becomes of the triples that the model does not know; ``known`` is bool[triple]."""
     if known.all():
         return []
     split, policy, triples = evaluation.split, evaluation.unseen, dataset.split(evaluation.split)
@@ -130,13 +100,7 @@ def notes_on_sides(scorer: Aligned) -> list[str]:
 
 
 def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
-    """Say how many queries of the triples have no list, if the model has lists.
-
-    Raises
-    ------
-    InputError
-        if there are any, and they are not to count as unanswered
-    """
+    """Say how many queries of the triples have no list, if the model has lists."""
     if not scorer.lists:
         return []
     asked = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]

@@ -30,11 +30,6 @@ def library(module: str) -> ModuleType:
 
     >>> library("jinja2").__name__
     'jinja2'
-
-    Raises
-    ------
-    InputError
-        if it is not installed, with the command that installs it
     """
     try:
         return importlib.import_module(module)
@@ -67,11 +62,6 @@ def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] =
         plain data for the scripts, by name
     content
         what the template shows
-
-    Raises
-    ------
-    InputError
-        if a library of the extra ``kgeval[report]`` is not installed
     """
     texts = ["\n".join(_text(f"scripts/{name}") for name in scripts)]
     if "charts" in data:
@@ -160,11 +150,6 @@ def comparison_document(comparison: Comparison) -> str:
     >>> text = comparison_document(compare(tables, ["mrr"]))
     >>> text.startswith("<!doctype html>"), text.count("<table>")
     (True, 2)
-
-    Raises
-    ------
-    InputError
-        if a library of the extra ``kgeval[report]`` is not installed
     """
     columns, rows = comparison.table()
     provenances = [summary.provenance for summary in comparison.summaries.values()]

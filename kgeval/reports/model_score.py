@@ -49,13 +49,7 @@ def score_of_run(group: Group, metric: MetricName) -> ModelScore:
 
 
 def score_over_seeds(model: EvaluatedModel, metric: MetricName, *, ties: Ties, unit: Unit) -> ModelScore:
-    """Average a metric over the seeds of a model; its interval is of other seeds and other units.
-
-    Raises
-    ------
-    MetricError
-        if the runs did not rank the same rows by the same rules
-    """
+    """Average a metric over the seeds of a model; its interval is of other seeds and other units."""
     tables = [run.table for run in model.seeds]
     groups = [summarize(table, metric.base, ties=ties).groups[0] for table in tables]
     scores = [score_of_run(group, metric) for group in groups]

@@ -78,13 +78,7 @@ class Report:
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page, whole or not at all.
-
-        Raises
-        ------
-        RunError
-            if the file cannot be written
-        """
+        """Write the page, whole or not at all."""
         write_text(Path(path), self.html)
 
 

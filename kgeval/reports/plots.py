@@ -132,11 +132,6 @@ def check_picture(path: Path) -> None:
     >>> check_picture(Path("figure.pgn"))
     Traceback (most recent call last):
     kgeval.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
-
-    Raises
-    ------
-    InputError
-        with the nearest one
     """
     if path.suffix.lower() not in PICTURES:
         hint = did_you_mean(path.suffix.lower(), PICTURES)
@@ -157,15 +152,7 @@ def picture_document(chart: alt.Chart, name: str) -> str:
 
 
 def save_picture(chart: alt.Chart, path: Path) -> None:
-    """Write a chart in the format that the ending of its file says; a page of it needs no network.
-
-    Raises
-    ------
-    InputError
-        if the ending is none, or a library of the extra ``kgeval[report]`` is missing
-    RunError
-        if the file cannot be written
-    """
+    """Write a chart in the format that the ending of its file says; a page of it needs no network."""
     check_picture(path)
     library("vl_convert")
     kind = path.suffix.lower().removeprefix(".")

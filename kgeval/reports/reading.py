@@ -165,11 +165,6 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
     """Read runs; one without a name is called by its model or, where two are called alike, by its folder.
 
     Runs of several seeds of one training, if they have no names, are one model.
-
-    Raises
-    ------
-    InputError
-        if there are none, if one cannot be read or ranked nothing, or if two have one name
     """
     several = (
         [runs]

@@ -207,13 +207,7 @@ def study_of(
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Study:
-    """Put models in order, the best by MRR first and baselines last, and compare them.
-
-    Raises
-    ------
-    MetricError
-        if they did not rank the same triples in the same way, and may not differ so
-    """
+    """Put models in order, the best by MRR first and baselines last, and compare them."""
     policy = ties or common_ties(model.ties for model in models)
     study = Study(models, dataset, policy, unit)
     first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}

@@ -86,13 +86,7 @@ def progress_of(folder: Path) -> str:
 
 
 def is_several(folder: Path) -> bool:
-    """Whether a folder contains the runs of several models and their common table.
-
-    Raises
-    ------
-    InputError
-        if the file of that table is damaged
-    """
+    """Whether a folder contains the runs of several models and their common table."""
     if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
         return False
     return isinstance(read_json(folder / METRICS).get("models"), dict)
@@ -102,11 +96,6 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
     """Read the ranks of a run directory, of a ``.parquet`` file, or of a text file of another tool.
 
     A text file needs the dataset that was ranked, and takes the options of :func:`kgeval.load_ranks`.
-
-    Raises
-    ------
-    InputError
-        if there are none
     """
     refuse_special(path)
     if not exists_safely(path):
@@ -131,13 +120,7 @@ def is_stored(path: Path) -> bool:
 
 
 def read_labels(path: Path) -> LabelTable:
-    """Read the labelled triples of a run directory.
-
-    Raises
-    ------
-    InputError
-        if there are none
-    """
+    """Read the labelled triples of a run directory."""
     return LabelTable.from_parquet(path / LABELS)
 
 
@@ -197,13 +180,7 @@ def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def altered(folder: Path) -> list[str]:
-    """Return the files of a run that have changed since it was written; its manifest, if it has no digests.
-
-    Raises
-    ------
-    InputError
-        if its manifest is damaged
-    """
+    """Return the files of a run that have changed since it was written; its manifest, if it has no digests."""
     written = read_json(folder / MANIFEST).get("written")
     if not isinstance(written, dict):
         return [MANIFEST]
@@ -215,13 +192,7 @@ def altered(folder: Path) -> list[str]:
 
 
 def read_common_table(folder: Path) -> dict[str, Any]:
-    """Read the common table of several models, whose runs are in folders of their names beside it.
-
-    Raises
-    ------
-    InputError
-        if it cannot be read, or if a name is a path out of the folder
-    """
+    """Read the common table of several models, whose runs are in folders of their names beside it."""
     kinds = {"models": dict, "failed": dict, "unfinished": list, "notes": list}
     table = {name: kind() for name, kind in kinds.items()} | read_json(folder / METRICS)
     blocks = all(isinstance(table[name], kind) for name, kind in kinds.items())
@@ -234,13 +205,7 @@ def read_common_table(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file of a run.
-
-    Raises
-    ------
-    InputError
-        if it cannot be read
-    """
+    """Read a JSON object from a file of a run."""
     try:
         content = opening.read_json(path, strict=True)
     except (OSError, ValueError, RecursionError) as error:

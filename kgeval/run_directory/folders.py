@@ -34,23 +34,12 @@ def runs_in(folder: Path) -> dict[str, Path]:
     """Find the complete runs inside a folder, by their paths in it; none in a folder that is a run itself.
 
     The models of a common table come first, in its order; those that failed are left out.
-
-    Raises
-    ------
-    InputError
-        if a common table is damaged
     """
     return {name: path for name, path in _places(folder, DEPTH) if is_run(path)}
 
 
 def unfinished_in(folder: Path) -> list[str]:
-    """Return the paths inside a folder of runs that were interrupted, or that its common table plans.
-
-    Raises
-    ------
-    InputError
-        if a common table is damaged
-    """
+    """Return the paths inside a folder of runs that were interrupted, or that its common table plans."""
     return [name for name, path in _places(folder, DEPTH) if not is_run(path)]
 
 

@@ -65,14 +65,6 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
         whether a complete run may exist, which the caller then compares with the current one
     trains
         whether a trained model will be written too
-
-    Raises
-    ------
-    InputError
-        if it has a run, part of one or a model, and may not; if another process writes into it, or ranks a shard of it;
-        if it is a file, or its name is no UTF-8 text; if its stage is a link to another folder
-    RunError
-        if it cannot be made or written to
     """
     stage = folder / STAGE
     with locked(folder):
@@ -106,13 +98,6 @@ def reserve_shard(
         whether the folder may hold an existing run, which stays until the new one is complete
     prepare
         called while no other process writes there
-
-    Raises
-    ------
-    InputError
-        as :func:`reserve` does, or if another process ranks the same shard
-    RunError
-        if it cannot be made or written to
     """
     stage = folder / STAGE
     with locked(folder, wait=PATIENCE):
@@ -134,13 +119,6 @@ def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
     """Make a folder and lock it for this process; it is removed if it stays empty.
 
     The system releases the lock of a process that dies. Another's is waited for so many seconds.
-
-    Raises
-    ------
-    InputError
-        if another process has locked it, if it is a file, or its name is no UTF-8 text
-    RunError
-        if it cannot be made or written to
     """
     missing = _missing_folders(folder)
     try:

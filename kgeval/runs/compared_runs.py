@@ -53,11 +53,6 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         files the other options of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones
     across
         whether they are of several datasets, on each of which a model has the same name
-
-    Raises
-    ------
-    InputError
-        if one has no ranks, if one is there twice, or if two have the same name
     """
     places = [place for text in runs for place in _places(text)]
     if not places:
@@ -101,11 +96,6 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
     """Return the policies that all runs have, but for the options that replace their own.
 
     Where tie policies differ, as those of baselines do, one is chosen by :func:`common_ties`.
-
-    Raises
-    ------
-    ConfigError
-        if they have not the same
     """
     (first, *others) = runs
     options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
@@ -138,13 +128,7 @@ def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
 def values_by_dataset(
     runs: Sequence[ComparedRun], metrics: Sequence[str], options: Mapping[str, Any]
 ) -> dict[MetricName, dict[str, dict[str, float]]]:
-    """Compute metrics of models on several datasets; {metric: {dataset: {model: value}}}.
-
-    Raises
-    ------
-    InputError
-        if a model is there twice on a dataset, or a metric is undefined or says nothing about which model is better
-    """
+    """Compute metrics of models on several datasets; {metric: {dataset: {model: value}}}."""
     policies = MetricOptions(**common_policies(runs, options))
     found: dict[MetricName, dict[str, dict[str, float]]] = {}
     for run in runs:

@@ -81,13 +81,11 @@ class CheckpointJob(Job):
         self._checkpoint: Checkpoint | None = None
 
     def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint:
-        """Read the model, and keep it until it is loaded."""
         self._checkpoint = self._model.load(dataset, nan=self._nan)
         evaluation.check(self._checkpoint)
         return self._checkpoint
 
     def load(self, dataset: Dataset) -> Checkpoint:
-        """Return the model, and keep it no longer."""
         checkpoint, self._checkpoint = self._checkpoint, None
         return checkpoint or self._model.load(dataset, nan=self._nan)
 
@@ -105,16 +103,13 @@ class TrainingJob(Job):
 
     @property
     def title(self) -> str:
-        """The name in the configuration, or that of the PyKEEN model."""
         return self.name or self._model.model
 
     @property
     def seeds(self) -> dict[str, int]:
-        """The seed of the training."""
         return {"training": self._model.random_seed}
 
     def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint | None:
-        """Read the model that an earlier run trained, if it is there and kgeval has a formula for it."""
         saved = self._stage.parent / MODEL
         try:
             return load_checkpoint(saved) if saved.is_dir() else None
@@ -122,11 +117,9 @@ class TrainingJob(Job):
             return None
 
     def load(self, dataset: Dataset) -> Scorer | VectorScorer:
-        """Train the model."""
         return train(self._model, dataset, self._stage)
 
     def watched(self, progress: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
-        """Show nothing: PyKEEN shows its own progress while it trains."""
         return nullcontext()
 
 
@@ -140,11 +133,9 @@ class BaselineJob(Job):
         self._model = model
 
     def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> FittedBaseline:
-        """Count the train triples."""
         return self._model.fit(dataset)
 
     def load(self, dataset: Dataset) -> FittedBaseline:
-        """Count the train triples."""
         return self._model.fit(dataset)
 
 

@@ -44,11 +44,6 @@ class Threshold:
             the metrics of the task; by default the default ones of its kind
         sides
             those that will be ranked, if they are known
-
-        Raises
-        ------
-        ConfigError
-            with the nearest name, or the option that fits
         """
         try:
             increasing = _metric(self.metric, kind, metrics).increasing
@@ -80,11 +75,6 @@ def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ra
 
     >>> thresholds_of({"--fail-under": {"mrr": 0.3, "my.model.head.mrr": 0.4}}, ["my.model"])[1]
     Threshold(option='--fail-under', model='my.model', metric='head.mrr', bound=0.4)
-
-    Raises
-    ------
-    ConfigError
-        if a name is neither, with the models
     """
     return tuple(
         Threshold(option, *_split(option, name, models, kind), bound)
@@ -94,13 +84,7 @@ def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ra
 
 
 def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
-    """Read the thresholds for what configurations will give, and refuse those that do not fit, before any work.
-
-    Raises
-    ------
-    ConfigError
-        with the nearest name, or what fits
-    """
+    """Read the thresholds for what configurations will give, and refuse those that do not fit, before any work."""
     limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
     for config in configs:
         evaluation = config.evaluation
@@ -148,13 +132,7 @@ class Judged:
 
 
 def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tuple[str, str]]:
-    """Find the thresholds that models miss: by option, what to say.
-
-    Raises
-    ------
-    ConfigError
-        if a metric does not fit
-    """
+    """Find the thresholds that models miss: by option, what to say."""
     learned = [model for model in models if not model.is_baseline] or models
     missed: list[tuple[str, str]] = []
     for model in models:
@@ -172,13 +150,7 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
-    """Fail if a threshold is missed.
-
-    Raises
-    ------
-    RunError
-        with every threshold that is missed
-    """
+    """Fail if a threshold is missed."""
     options = " and ".join(dict.fromkeys(option for option, _ in missed))
     if len(missed) == 1:
         raise RunError(f"{options}: {missed[0][1]}")

@@ -87,7 +87,6 @@ class Ranking(ModelEvaluation):
         self._keep = self._settings.keep or Keep()
 
     def check(self, model: Any) -> None:
-        """Refuse a device that is not there, metrics of other sides, and a model that does not know the triples."""
         named_devices(self._settings)
         self._refuse_other_sides(model)
         check_unseen(model, self._dataset, self._settings)
@@ -103,13 +102,11 @@ class Ranking(ModelEvaluation):
         return ranking_of(model, self._dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
 
     def num_ranks(self, model: Any) -> int | None:
-        """One of each triple and side that the model answers; of an estimate, nobody knows how many."""
         settings = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model)
         ranks = len(self._dataset.split(settings.split)) * len(settings.sides)
         return ranks if settings.estimate is None else None
 
     def evaluate(self, model: Any, request: EvaluationRequest) -> RankResult:
-        """Rank with a model."""
         self._refuse_other_sides(model)
         resolved = self._config.resolved_evaluation(self._dataset)
         table = resolved.rank(
@@ -136,7 +133,6 @@ class Ranking(ModelEvaluation):
 
     @property
     def negatives(self) -> Any:
-        """The corruption."""
         return self._settings.corruption
 
 
@@ -149,11 +145,9 @@ class TaskEvaluation(ModelEvaluation):
         self._config, self._dataset, self._task = config, dataset, task
 
     def num_ranks(self, model: Any) -> int | None:
-        """One of each fact and side, where facts are ranked."""
         return len(self._dataset.test) * len(self._task.sides) if isinstance(self._task, Confidences) else None
 
     def evaluate(self, model: Any, request: EvaluationRequest) -> Result:
-        """Score the labelled triples with a model."""
         metrics, task, by = self._config.metrics, self._task, self._config.by or ()
         if isinstance(task, Classification):
             return ClassificationResult(task(model, self._dataset, title=request.title), metrics, task, by)
@@ -162,7 +156,6 @@ class TaskEvaluation(ModelEvaluation):
 
     @property
     def negatives(self) -> Any:
-        """The source of the false triples."""
         return self._task.negatives
 
 

@@ -129,43 +129,35 @@ class RankResult(Result):
 
     @cached_property
     def groups(self) -> Summary | None:
-        """The metrics of each group."""
         return self.compute(self.metrics, by=self.groups_by) if self.groups_by else None
 
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
-        """Compute metrics of the ranks."""
         return summarize(self.table if self.grouped is None else self.grouped, metrics, by=by, **self.policies)
 
     @property
     def tables(self) -> dict[str, ParquetTable]:
-        """The rank table, and the predictions where they are kept."""
         return {RANKS: self.table, **({} if self.predictions is None else {PREDICTIONS: self.predictions})}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the ranks should know."""
         return self.table.notes
 
     @property
     def triples(self) -> IntArray:
-        """The rows of the split that were ranked."""
         return np.unique(self.table.column("triple"))
 
     @property
     def ranks(self) -> RankTable:
-        """The rank table."""
         return self.table
 
     @cached_property
     def framework(self) -> FrameworkMetrics | None:
-        """What the framework reports whose protocol was followed."""
         # A framework has no estimates: it reports the metrics of the ranks that there are.
         reports = self.table.sampling is None and protocol_of(self.table).framework_metrics
         return framework_metrics(self.table) if reports else None
 
     @property
     def follows_protocol(self) -> bool:
-        """Whether metrics and policies are the protocol's."""
         protocol = protocol_of(self.table)
         usual = MetricRequest(ties=tie_policy(protocol.ties).name).policies
         return (self.metrics, dict(self.policies), self.by) == (protocol.metrics, usual, ())
@@ -184,27 +176,22 @@ class ClassificationResult(Result):
     changes: tuple[str, ...] = ()
 
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
-        """Compute metrics of the labels."""
         return summarize(self.labels, metrics, by=by, calibration=self.task.calibration)
 
     @property
     def tables(self) -> dict[str, ParquetTable]:
-        """The label table."""
         return {LABELS: self.labels}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the scores should know."""
         return self.labels.notes
 
     @property
     def triples(self) -> IntArray:
-        """The labelled test triples; int64[triple, 3]."""
         return _test_triples(self.labels)
 
     @property
     def curves(self) -> dict[str, Any] | None:
-        """The model's curves."""
         return getattr(self.summary, "curves", None)
 
 
@@ -223,7 +210,6 @@ class ConfidenceResult(Result):
     changes: tuple[str, ...] = ()
 
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
-        """Compute metrics of the facts and their ranks."""
         return summarize(
             self.found,
             metrics,
@@ -236,23 +222,19 @@ class ConfidenceResult(Result):
 
     @property
     def tables(self) -> dict[str, ParquetTable]:
-        """The label table, and the rank tables of the model and of the baselines."""
         ranks = {RANKS if name == "score" else ranks_of(name): table for name, table in self.found.ranks.items()}
         return {LABELS: self.found.labels, **ranks}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of scores and ranks should know."""
         return self.found.notes
 
     @property
     def triples(self) -> IntArray:
-        """The test facts and their negatives; int64[triple, 3]."""
         return _test_triples(self.found.labels)
 
     @property
     def ranks(self) -> RankTable:
-        """The model's ranks."""
         return self.found.ranks["score"]
 
 

@@ -25,11 +25,6 @@ def refuse_changes(folder: Path, current: Fingerprint) -> None:
     """Refuse a stored run that differs from the current one, and name what has changed.
 
     An estimate that has become tighter is no change: its sample is gone on with.
-
-    Raises
-    ------
-    InputError
-        if anything has changed, or its files are damaged
     """
     damaged, stored = [f"{name} is not as it was written" for name in altered(folder)], _stored_fingerprint(folder)
     if _is_tighter(stored.config, current.config):
@@ -76,24 +71,12 @@ def _stored_config(folder: Path) -> Any:
 
 
 def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
-    """Read a stored run as an outcome, with its own or other metrics and policies; nothing is scored.
-
-    Raises
-    ------
-    InputError
-        as :func:`kgeval.runs.stored_result.read_result` does
-    """
+    """Read a stored run as an outcome, with its own or other metrics and policies; nothing is scored."""
     return Outcome(name, read_result(folder, metrics, options), folder, stored=True)
 
 
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
-    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones.
-
-    Raises
-    ------
-    InputError
-        if some have ranks, and others labels or confidences
-    """
+    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
     runs = runs_in(folder)
     if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
         metrics = DEFAULT

@@ -71,13 +71,6 @@ def run(
         how to show progress
     warn
         called with messages that should be shown before the results
-
-    Raises
-    ------
-    KgevalError
-        whatever is wrong; nothing was computed if the output folder was in use
-    ModelsFailed
-        if some of several models failed; it has the outcomes of the others
     """
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
@@ -174,12 +167,6 @@ class _Work:
         -------
         tuple[dict[str, Outcome], dict[str, KgevalError]]
             by model: the stored runs, unless they are replaced; the errors of files that cannot be read
-
-        Raises
-        ------
-        ConfigError
-            with all models whose path, format or options are wrong, that do not fit the dataset, or that are not those
-            of the shards that an interrupted run left
         """
         stored, unreadable, problems = {}, {}, []
         for job in jobs:

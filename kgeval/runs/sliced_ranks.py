@@ -56,11 +56,6 @@ def group_stored(
     -------
     tuple[RankTable, tuple[str, ...]]
         the table, and what to know of the dataset
-
-    Raises
-    ------
-    InputError
-        if a name is neither; if the dataset is not known or not there, or is no longer the graph that was ranked
     """
     for name in by:
         if name not in (known := [*table.columns, *slices()]):

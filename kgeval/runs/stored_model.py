@@ -31,13 +31,7 @@ class StoredModel(NamedTuple):
 
 
 def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
-    """Read the model of a configuration.
-
-    Raises
-    ------
-    ConfigError
-        if it has to be trained first
-    """
+    """Read the model of a configuration."""
     source = config.model
     if source is None or isinstance(source, TrainingConfig):
         raise ConfigError("model.kind: a checkpoint is needed; train it with kgeval run first.")
@@ -47,13 +41,7 @@ def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseli
 
 
 def read_stored_model(run: Path) -> StoredModel:
-    """Read the model and the dataset of a stored run again.
-
-    Raises
-    ------
-    InputError
-        if there is no such run, if it ranked nothing, or if a file of its model or dataset is gone or has changed
-    """
+    """Read the model and the dataset of a stored run again."""
     if not exists_safely(run):
         raise InputError(f"no such run directory or checkpoint {str(run)[:200]!r}. {suggest_paths(run)}".strip())
     _refuse_other_folders(run)
@@ -69,13 +57,7 @@ def read_stored_model(run: Path) -> StoredModel:
 
 
 def read_stored_document(run: Path) -> Document:
-    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved.
-
-    Raises
-    ------
-    InputError
-        if it is no complete run of one model, or if its model is not kept or no longer there
-    """
+    """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved."""
     _refuse_other_folders(run)
     document = read_document(run / CONFIG)
     refuse_unrepeatable(document)

@@ -52,11 +52,6 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
         what replaces the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
         ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
         With slices, ``dataset`` is where the run's dataset is now
-
-    Raises
-    ------
-    InputError
-        if there is no such run, if it is damaged, or if an option means nothing to its metrics
     """
     _refuse_interrupted(run)
     kind = _kind(run, metrics)
@@ -72,13 +67,7 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
 
 
 def read_request(run: Path) -> MetricRequest:
-    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator.
-
-    Raises
-    ------
-    ConfigError
-        if its configuration is damaged
-    """
+    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator."""
     if not exists_safely(run / CONFIG):
         return MetricRequest()
     try:

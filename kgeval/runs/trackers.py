@@ -59,13 +59,7 @@ class TrackerConfig(Settings):
 
 
 def refuse_missing_library(config: TrackerConfig | None) -> None:
-    """Refuse a tracker whose library is not installed, before anything is read or trained.
-
-    Raises
-    ------
-    ConfigError
-        with the command that installs it
-    """
+    """Refuse a tracker whose library is not installed, before anything is read or trained."""
     kind = "" if config is None else config.kind
     for library in LIBRARIES:
         if library in kind.casefold() and find_spec(library) is None:
@@ -90,13 +84,6 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
     ------
     Any
         the ``pykeen.trackers.ResultTracker``
-
-    Raises
-    ------
-    ConfigError
-        if it cannot be started: a library is missing, or it has no such option
-    RunError
-        if it cannot be ended
     """
     from pykeen.trackers import tracker_resolver
 
@@ -120,11 +107,6 @@ def report(tracker: Any, config: dict[str, Any], results: dict[str, Any], folder
     """Report a configuration, the run directory, and the defined metrics among the ``results`` (``metrics.json``).
 
     The ``@`` of ``hits@10``, which some trackers do not take in a name, becomes PyKEEN's ``hits_at_10``.
-
-    Raises
-    ------
-    RunError
-        if the tracker fails; the run directory is complete by then
     """
     metrics = {
         f"{part}.{name}".replace("@", "_at_"): value

@@ -40,11 +40,6 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     -------
     Scorer | VectorScorer
         the saved checkpoint, or the live model where kgeval has no formula for its interaction
-
-    Raises
-    ------
-    RunError
-        if PyKEEN refuses the configuration or fails, or if the result cannot be saved; an earlier one is then kept
     """
     training = as_json(
         {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}

@@ -38,11 +38,6 @@ BATCH_TRIPLES = 2048
 class RelationAnswers:
     """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
 
-    Raises
-    ------
-    InputError
-        if the model has scores of some queries only, or answers no tails
-
     Examples
     --------
     >>> from kgeval.scorers.adapters.array_scorers import CallableScorer
@@ -93,13 +88,7 @@ class RelationAnswers:
         return np.ascontiguousarray(found.reshape(shape).T)
 
     def _of_tails(self, triples: Triples) -> Float64Array:
-        """Score each triple by its tail; float64[triple].
-
-        Raises
-        ------
-        ScoreError
-            if the scorer returns an array of another shape, or what is no number
-        """
+        """Score each triple by its tail; float64[triple]."""
         queries = Queries.per_triple(triples, "tail")
         scores = as_float64(self.tails.scores(queries, queries.answers[:, None]), "the scorer")
         if scores.shape != (len(triples), 1):
@@ -127,12 +116,10 @@ class Aligned(PartitionedScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities the dataset has."""
         return len(self.entity_rows)
 
     @property
     def num_relations(self) -> int:
-        """How many relations the dataset has."""
         return len(self.relation_rows)
 
     @property
@@ -200,17 +187,10 @@ class Aligned(PartitionedScorer):
         return self.relation_rows if side == "relation" else self.entity_rows
 
     def scorer_of(self, side: Side) -> Scorer:
-        """Return what scores the answers of a side.
-
-        Raises
-        ------
-        InputError
-            if they are relations, and the model cannot score these
-        """
+        """Return what scores the answers of a side."""
         return RelationAnswers(self, self.scorer) if side == "relation" else self
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score in the scorer's own ids."""
         return self.scorer.scores(self.map_queries(queries), self.entity_rows[candidates])
 
     def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
@@ -222,7 +202,6 @@ class Aligned(PartitionedScorer):
         return views[0].score_tensor(mapped, self.entity_rows[candidates], device)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the scorer's runs, in the ids of the dataset."""
         for part, view in views_of(self.scorer, self.map_queries(queries)):
             if isinstance(view, SparseScorer):
                 yield QueryPartition(part, view.seen_through(self.map_queries, self.entity_rows))

@@ -62,12 +62,6 @@ def align(
         the graph; entities that only the model knows are left aside
     entities, relations, times
         the labels of the model's ids, where it has none of its own
-
-    Raises
-    ------
-    UsageError
-        if the model has no labels, and another number of ids or those of other files; if no label agrees; or if the
-        labels that are given are not as many as the model's ids, or not those of its own
     """
     source = with_times(_labelled_source(model, dataset, entities, relations), times)
     labels, scorer = _labels(source, dataset), source.model
@@ -112,11 +106,6 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
         its entities or its relations
     size
         how many ids the model has
-
-    Raises
-    ------
-    UsageError
-        if the model has another number of ids
     """
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))

@@ -83,11 +83,6 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
         those that it knows
     sides
         the sides that are predicted
-
-    Raises
-    ------
-    ScoreError
-        if they were others by more than noise: a rank would be another one each time
     """
     if isinstance(scorer.scorer, Family | Reciprocal | Typed):
         return []

@@ -81,16 +81,13 @@ class Typed(PartitionedScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are, each counted once."""
         return int(self.types.rows.shape[1])
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
         return self.model.num_relations
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the model's views of runs of queries whose answers are of one type."""
         types = self.types.of_relation[queries.side][queries.relations]
         starts = starts_of_runs(types)
         for start, stop in pairwise([*starts, len(queries)]):
@@ -127,9 +124,7 @@ class VectorsOfType(RemappedVectors):
     """Vectors of rows of the right type; where an anchor or an answer is of another, the score is −∞."""
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the model's query offsets."""
         return np.where(self.mapping.map_queries(queries).anchors < 0, -np.inf, super().query_offsets(queries))
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the model's biases of entities."""
         return np.where(self.mapping.map_answers(side, ids)[1] < 0, -np.inf, super().entity_biases(side, ids))

@@ -202,11 +202,9 @@ class VectorFamily(Family, VectorScorer):
     """
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the stored vectors of entities; float[id, dim]."""
         return rows(self.entity, ids)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
         return VectorScorer.scores(self, queries, candidates)
 
 
@@ -229,11 +227,6 @@ def families() -> dict[str, type[Family]]:
 
 def family(name: str) -> type[Family]:
     """Find a model family by name, in any capitalisation.
-
-    Raises
-    ------
-    UsageError
-        if there is none, with the nearest name
 
     Examples
     --------

@@ -47,7 +47,6 @@ class ScoredFamily(Family):
         """Compare the vectors of some queries with those of candidates, a row each; float64[query, candidate]."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score chunk by chunk, some queries at a time; float64[query, candidate]."""
         vectors, width = self.query_vectors(queries), candidates.shape[-1]
         scores = np.empty((len(queries), width))
         for columns in slices(width, self.batch_candidates):
@@ -105,13 +104,11 @@ class RelationalFamily(Family, PartitionedScorer):
         return False
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Cut queries into runs of one relation, where the candidates' vectors depend on it."""
         starts = starts_of_runs(queries.relations)[: 1 if self.is_shared(queries.side) else None]
         for start, stop in pairwise([*starts, len(queries)]):
             yield QueryPartition(slice(start, stop), RelationVectors(self, int(queries.relations[start])))
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the canonical scores of candidates (int64[candidate] or int64[query, candidate])."""
         return PartitionedScorer.scores(self, queries, candidates)
 
 
@@ -124,29 +121,23 @@ class RelationVectors(VectorScorer):
 
     @property
     def similarity(self) -> Similarity:
-        """The similarity of the family."""
         return self.family.similarity
 
     @property
     def num_entities(self) -> int:
-        """How many entities the family knows."""
         return self.family.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations the family knows."""
         return self.family.num_relations
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the family's query vectors."""
         return self.family.query_vectors(queries)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the family's query offsets."""
         return self.family.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of entities under the relation, a part at a time, which stays in cache."""
         first = self.family.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
         vectors = np.empty((len(ids), first.shape[1]), first.dtype)
         vectors[:BATCH_ENTITIES] = first
@@ -159,7 +150,6 @@ class RelationVectors(VectorScorer):
         return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the family's biases of entities."""
         return self.family.candidate_biases(side, self.relation, ids)
 
 
@@ -180,25 +170,20 @@ class TailNetwork(RelationalFamily):
         return np.zeros(len(ids))
 
     def is_shared(self, side: Side) -> bool:
-        """Tails have their stored vectors under every relation."""
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the network's vector of head and relation for a tail query, the tail itself for a head query."""
         if queries.side == "head":
             return rows64(self.entity, queries.anchors)
         return self.network(queries.anchors, queries.relations)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the bias of the tail for a head query."""
         return np.zeros(len(queries)) if queries.side == "tail" else self.tail_biases(queries.anchors)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """Return the network's vector of each head with the relation; tails have their stored vectors."""
         return self.entity[ids] if side == "tail" else self.network(ids, np.full(len(ids), relation))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Return the biases of tails."""
         return self.tail_biases(ids) if side == "tail" else np.zeros(len(ids))
 
 
@@ -216,7 +201,6 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
         """Project entities as one relation does; float64[id, relation width]."""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Project the anchor and move it: P(h) + r for a tail query, P(t) − r for a head query."""
         anchors = by_relation(
             queries.relations,
             self.relation.shape[1],
@@ -226,7 +210,6 @@ class ProjectedTranslation(NormDistance, RelationalFamily):
         return anchors + relations if queries.side == "tail" else anchors - relations
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Project entities, and normalise them as the option says."""
         projected = self.project(ids, relation)
         if self.normalization == "none":
             return projected

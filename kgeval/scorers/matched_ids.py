@@ -27,13 +27,7 @@ class MatchedIds:
 
 
 def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> MatchedIds:
-    """Match the entities, relations or times of a model that has ``size`` of them with those of a dataset.
-
-    Raises
-    ------
-    UsageError
-        if no label agrees, or the model has no labels and another number of ids
-    """
+    """Match the entities, relations or times of a model that has ``size`` of them with those of a dataset."""
     if model_labels is labels:
         return MatchedIds(np.arange(size))
     if labels.kind == "entity" and dataset.training_graph is not None:
@@ -73,13 +67,7 @@ def hint_on_inverses(kind: str, size: int, labels: int) -> str:
 
 
 def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
-    """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for.
-
-    Raises
-    ------
-    UsageError
-        if the model has labels, and most are the training graph's; or none, and as many ids as the training graph
-    """
+    """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
     of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
     what = "Inductive evaluation takes a model that scores new entities: of vectors, those that it makes of them."
@@ -102,13 +90,7 @@ def _share(labels: Vocabulary, model_labels: Vocabulary) -> float:
 
 
 def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | None:
-    """Match the times of a temporal model, by label or, since times have an order, by their place in it.
-
-    Raises
-    ------
-    UsageError
-        if the dataset has no times, no label agrees, or the model has no labels and another number of times
-    """
+    """Match the times of a temporal model, by label or, since times have an order, by their place in it."""
     labels: Vocabulary | None = getattr(source, "times", None)
     size = getattr(source.model, "num_times", None) if labels is None else len(labels)
     if size is None:
@@ -159,13 +141,7 @@ class LabelledScorer:
 def labelled(
     scorer: Scorer | VectorScorer | LabelledModel, entities: Labels | None = None, relations: Labels | None = None
 ) -> LabelledModel:
-    """Put labels to the ids of a scorer: those that are given, or its own attributes ``entities`` and ``relations``.
-
-    Raises
-    ------
-    CheckpointError
-        if it has another number of ids, or if it has other labels of its own
-    """
+    """Put labels to the ids of a scorer: those that are given, or its own attributes ``entities`` and ``relations``."""
     model = scorer.model if isinstance(scorer, LabelledModel) else scorer
     # Without labels, arrays of triples have the relations that these name.
     num_relations = None if isinstance(model, TripleArrays) else model.num_relations
@@ -184,13 +160,7 @@ def labelled(
 
 
 def with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
-    """Put labels to the ids of a model's times.
-
-    Raises
-    ------
-    UsageError
-        if it has no times, or other labels of its own
-    """
+    """Put labels to the ids of a model's times."""
     if times is None:
         return source
     model, found, own = source.model, Vocabulary.of(times, "time"), getattr(source, "times", None)
@@ -210,13 +180,7 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
 
 
 def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:
-    """Choose the mode in which an inductive PyKEEN model scores the inference graph's entities; None for other models.
-
-    Raises
-    ------
-    UsageError
-        if the dataset is inductive, and the model is not
-    """
+    """Choose the mode in which an inductive PyKEEN model scores the inference graph's entities; None for other models."""
     if hasattr(model, "_mode_to_representations"):
         return "validation" if split == "valid" else "testing"
     if dataset.training_graph is not None:

@@ -45,33 +45,26 @@ class RemappedVectors(VectorScorer):
 
     @property
     def similarity(self) -> Similarity:
-        """The scorer's similarity."""
         return self.vectors.similarity
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are before the mapping."""
         return self.mapping.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations there are before the mapping."""
         return self.mapping.num_relations
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the scorer's query vectors."""
         return self.vectors.query_vectors(self.mapping.map_queries(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the scorer's query offsets."""
         return self.vectors.query_offsets(self.mapping.map_queries(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the scorer's entity vectors."""
         return self.vectors.entity_vectors(*self.mapping.map_answers(side, ids))
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return the scorer's entity biases."""
         return self.vectors.entity_biases(*self.mapping.map_answers(side, ids))
 
 
@@ -90,12 +83,10 @@ class Reciprocal(PartitionedScorer):
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows."""
         return self.family.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows, inverses not counted."""
         return self.family.num_relations // 2
 
     @property
@@ -104,11 +95,9 @@ class Reciprocal(PartitionedScorer):
         return self.family.num_times
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the family's scores of the tail queries."""
         return self.family.scores(self.map_queries(queries), candidates)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        """Return the family's views of the tail queries."""
         for part, view in views_of(self.family, self.map_queries(queries)):
             yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 

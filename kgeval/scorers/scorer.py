@@ -189,13 +189,7 @@ class PartitionedScorer(ABC):
 
 
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
-    """Refuse arguments of other types, such as a triple of labels.
-
-    Raises
-    ------
-    InputError
-        with an example of a call
-    """
+    """Refuse arguments of other types, such as a triple of labels."""
     if isinstance(queries, Queries) and isinstance(candidates, np.ndarray) and candidates.dtype.kind in "iu":
         return
     raise InputError(
@@ -206,13 +200,7 @@ def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
 
 
 def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
-    """Get and check the vectors and offsets of queries; float64[query, dim] and float64[query].
-
-    Raises
-    ------
-    ScoreError
-        if they are no numbers, or of another shape
-    """
+    """Get and check the vectors and offsets of queries; float64[query, dim] and float64[query]."""
     vectors = as_float64(scorer.query_vectors(queries), "the scorer's query vectors")
     offsets = as_float64(scorer.query_offsets(queries), "the scorer's query offsets")
     _refuse_shape(vectors, "query vectors", len(queries), "queries", ndim=2)
@@ -221,13 +209,7 @@ def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, 
 
 
 def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[FloatArray, Float64Array]:
-    """Get and check the vectors of entities, in their precision, and the biases; float[id, dim] and float64[id].
-
-    Raises
-    ------
-    ScoreError
-        if they are no numbers, or of another shape
-    """
+    """Get and check the vectors of entities, in their precision, and the biases; float[id, dim] and float64[id]."""
     vectors = as_array(scorer.entity_vectors(side, ids), "the scorer's entity vectors")
     biases = as_float64(scorer.entity_biases(side, ids), "the scorer's entity biases")
     _refuse_shape(vectors, "entity vectors", len(ids), "entities", ndim=2)
@@ -244,13 +226,7 @@ def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: 
 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
-    """Refuse vectors of queries and entities of different widths.
-
-    Raises
-    ------
-    ScoreError
-        with both shapes
-    """
+    """Refuse vectors of queries and entities of different widths."""
     if queries.shape[1] != entities.shape[1]:
         raise ScoreError(
             f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must be "

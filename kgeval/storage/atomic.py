@@ -14,13 +14,7 @@ from kgeval.errors import RunError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which becomes ``path`` when all went well and vanishes when not.
-
-    Raises
-    ------
-    RunError
-        if the file cannot be written, for instance because the disk is full
-    """
+    """Give a temporary path to write to, which becomes ``path`` when all went well and vanishes when not."""
     partial = _beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,13 +32,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill, which becomes ``path`` when all went well and vanishes when not.
-
-    Raises
-    ------
-    RunError
-        if the folder cannot be written, for instance because the disk is full
-    """
+    """Give a temporary folder to fill, which becomes ``path`` when all went well and vanishes when not."""
     partial, earlier = _beside(path), _beside(path)
     try:
         partial.mkdir(parents=True)

@@ -64,13 +64,7 @@ class Columns(ABC):
         return [field for field in self.data.schema if field.name not in self.SCHEMA.names]
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Return one column as an array (labels as strings).
-
-        Raises
-        ------
-        TableError
-            if there is no such column, with the nearest one
-        """
+        """Return one column as an array (labels as strings)."""
         if name not in self.data.column_names:
             raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
         column = self.data.column(name)
@@ -92,13 +86,7 @@ class Columns(ABC):
         return np.asarray(column.indices.fill_null(-1), np.int64)
 
     def where(self, keep: BoolArray) -> Self:
-        """Keep some rows (bool[row]).
-
-        Raises
-        ------
-        TableError
-            if ``keep`` is something else than a truth value for each row
-        """
+        """Keep some rows (bool[row])."""
         rows = np.asarray(keep)
         if rows.dtype != np.bool_ or rows.shape != (len(self),):
             found = f"{rows.dtype} of shape {rows.shape}"
@@ -111,26 +99,14 @@ class Columns(ABC):
         return frame
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the table; a failed write leaves nothing under that name.
-
-        Raises
-        ------
-        RunError
-            if the file cannot be written
-        """
+        """Write the table; a failed write leaves nothing under that name."""
         metadata = json.dumps({"schema": 1, **self._about()})
         with replacing(Path(path)) as partial:
             pq.write_table(self.data.replace_schema_metadata({self.KEY: metadata}), partial)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:
-        """Read a table that :meth:`to_parquet` wrote: a file, or the folder of a run that has it.
-
-        Raises
-        ------
-        TableError
-            if the file is missing, damaged, or holds no such table
-        """
+        """Read a table that :meth:`to_parquet` wrote: a file, or the folder of a run that has it."""
         if Path(path).is_dir():
             path = Path(path) / cls.FILE
             if not path.is_file():

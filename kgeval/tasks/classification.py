@@ -48,11 +48,6 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
     relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
 
-    Raises
-    ------
-    ScoreError
-        if a score is NaN or infinite, with the triple
-
     Examples
     --------
     >>> from kgeval import load_dataset

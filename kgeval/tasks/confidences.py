@@ -170,13 +170,6 @@ class Confidences(Settings):
         """Score the facts of validation and test, and rank those of test among all entities.
 
         ``title`` is what the result calls the model; by default what the model calls itself.
-
-        Raises
-        ------
-        InputError
-            if the dataset has no confidences, or model and dataset do not fit together
-        ScoreError
-            if a score is not finite, with the triple
         """
         dataset = as_dataset(dataset)
         model = as_model(model, dataset)

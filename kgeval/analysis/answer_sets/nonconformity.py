@@ -62,13 +62,11 @@ class BelowReference(SplitNonconformities):
 
     @property
     def values(self) -> Float64Array:
-        """The differences; where the reference is infinite, 0 for a score of +∞ and +∞ for any other."""
         infinite = np.where(self.scores == np.inf, 0.0, np.inf)
         finite = np.isfinite(self.references)
         return np.where(finite, np.where(finite, self.references, 0.0) - self.scores, infinite)
 
     def lowest_scores(self, limits: Float64Array) -> Float64Array:
-        """Find the smallest number s with reference − s ≤ limit, rounded as the differences are."""
         finite = np.isfinite(self.references)
         references, reach = np.where(finite, self.references, 0.0), np.where(np.isinf(limits), 0.0, limits)
         lowest, _ = tied_under(lambda scores: np.asarray(references - scores <= reach, np.float64))(references)
@@ -82,13 +80,7 @@ def nonconformities() -> dict[str, Nonconformity]:
 
 
 def find_nonconformity(name: str) -> Nonconformity:
-    """Find a nonconformity by name.
-
-    Raises
-    ------
-    MetricError
-        if there is none, with the nearest one
-    """
+    """Find a nonconformity by name."""
     if not isinstance(name, str) or name not in nonconformities():
         hint = did_you_mean(str(name), nonconformities())
         raise MetricError(f"nonconformity: unknown {name!r:.60}. {hint}")
@@ -111,11 +103,9 @@ class PessimisticRanks(SplitNonconformities):
 
     @property
     def values(self) -> Float64Array:
-        """The ranks."""
         return pessimistic_ranks(self.split.ranks)
 
     def lowest_scores(self, limits: Float64Array) -> Float64Array:
-        """Look for the last place whose candidates, with all that tie, are no more than the limit."""
         candidates = self.split.ranks.column("candidates")
         lowest = np.where(limits >= candidates, -np.inf, np.inf)
         searched = (limits >= 1) & (limits < candidates)

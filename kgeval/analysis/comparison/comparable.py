@@ -155,13 +155,7 @@ TRIPLES = "triples"
 def differing_fields(
     tables: Mapping[str, RankTable], same: SameRows, provenances: Mapping[str, Provenance], allow: Collection[str]
 ) -> dict[str, str]:
-    """Say in what the ranks of models differ that is allowed.
-
-    Raises
-    ------
-    MetricError
-        if they differ in anything else
-    """
+    """Say in what the ranks of models differ that is allowed."""
     differences = _differences(provenances)
     if not differences.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
         differences = {**_other_ranks(tables, same), **differences}
@@ -175,13 +169,7 @@ def differing_fields(
 
 
 def allowed_fields(allow: object) -> list[str]:
-    """Read in what ranks may differ.
-
-    Raises
-    ------
-    MetricError
-        if they cannot differ in it
-    """
+    """Read in what ranks may differ."""
     named = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
     for name in named:
         if name not in (*ALIKE, TRIPLES):

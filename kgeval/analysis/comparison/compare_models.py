@@ -168,13 +168,7 @@ def _comparable(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
 def _groups(
     tables: Mapping[str, RankTable], same: SameRows, by: tuple[str, ...]
 ) -> Iterator[tuple[dict[str, Any], IntArray]]:
-    """Yield what the rows of each group have in common, and their places among the shared rows.
-
-    Raises
-    ------
-    MetricError
-        if the tables have other values of a column in the same rows
-    """
+    """Yield what the rows of each group have in common, and their places among the shared rows."""
     (first, table), *others = tables.items()
     if not len(same):
         return

@@ -19,13 +19,7 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class DifferenceOptions:
-    """What is drawn again, how sure a difference has to be, and which pairs are looked at.
-
-    Raises
-    ------
-    MetricError
-        if the unit is unknown, the level no number between 0 and 1, or the number of draws none
-    """
+    """What is drawn again, how sure a difference has to be, and which pairs are looked at."""
 
     unit: Unit = "triple"
     """what is drawn again, and swapped between models as a whole"""

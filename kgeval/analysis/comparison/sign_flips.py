@@ -34,11 +34,6 @@ def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: 
     seed
         of the signs
 
-    Raises
-    ------
-    MetricError
-        if there is no draw, or more than a million
-
     Examples
     --------
     Twelve units that all have the same sign: two of the 4,096 ways to choose signs, 0.0005, give a sum as large.
@@ -81,13 +76,7 @@ def signed_sums(contributions: Float64Array, *, draws: int, seed: int) -> Float6
 
 
 def check_draws(draws: int) -> None:
-    """Refuse a number of draws that is none.
-
-    Raises
-    ------
-    MetricError
-        if it is no whole number from 1 to a million
-    """
+    """Refuse a number of draws that is none."""
     whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
     if not whole or not 1 <= draws <= MOST_DRAWS:
         raise MetricError(

@@ -50,13 +50,7 @@ class SharedSelection:
     unit: Unit
 
     def contributions(self, name: MetricName) -> Contributions | None:
-        """Take what the units contribute to a metric; ``None`` where it is no function of means.
-
-        Raises
-        ------
-        Undefined
-            where the metric is
-        """
+        """Take what the units contribute to a metric; ``None`` where it is no function of means."""
         units, numbers = self._units_of_lists if name.metric.needs == "lists" else self.units_of_ranks
         terms = mean_terms(name, self.rows, unit=units.kind, units=units)
         return None if terms is None else Contributions(terms, numbers)
@@ -97,13 +91,7 @@ ROUNDING = 1e-12
 
 
 def bootstrap_values(name: MetricName, selection: SharedSelection, options: DifferenceOptions) -> Float64Array:
-    """Compute a metric of one model in each draw of the units, which are the same for all models; float64[draw].
-
-    Raises
-    ------
-    NoInterval
-        if it is undefined in one
-    """
+    """Compute a metric of one model in each draw of the units, which are the same for all models; float64[draw]."""
     units, _ = selection.units_of_ranks
     intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
     return drawn_values(name, selection.rows, units, intervals=intervals)
@@ -121,13 +109,7 @@ def with_interval(difference: PairedDifference, drawn: Float64Array) -> PairedDi
 
 
 def swapped_p_value(name: MetricName, own: SharedSelection, others: SharedSelection, *, draws: int, seed: int) -> float:
-    """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models.
-
-    Raises
-    ------
-    Undefined
-        where the metric is, in a draw
-    """
+    """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
     units, _ = own.units_of_ranks
     both = _joined(*(one.rows.ranks(name.ties, name.average) for one in (own, others)))
     observed = _difference(name, both, np.zeros(units.count, np.bool_), units)

@@ -162,13 +162,7 @@ def slices() -> dict[str, Slice]:
 
 
 def find_slice(name: str | Slice) -> Slice:
-    """Find a slice by name; a slice is itself.
-
-    Raises
-    ------
-    TableError
-        if there is none of that name, with the nearest one
-    """
+    """Find a slice by name; a slice is itself."""
     if isinstance(name, Slice):
         return name
     if not isinstance(name, str) or name not in slices():

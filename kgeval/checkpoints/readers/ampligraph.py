@@ -59,13 +59,7 @@ class AmpliGraphModel:
 
 
 def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or damaged, or if kgeval has no family for the model
-    """
+    """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files."""
     folder = _folder(path)
     if folder is None:
         raise CheckpointError(f"{str(path)!r}: holds no model that AmpliGraph 2 saved.")
@@ -170,13 +164,7 @@ MODELS1: dict[str, Callable[[Any, Any, Any], Family]] = {
 
 
 def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its name, the norm of a TransE and the labels are in the file.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if kgeval has no family for the model
-    """
+    """Read a model; its name, the norm of a TransE and the labels are in the file."""
     file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
     content = read_pickle(file)
     if not isinstance(content, dict) or not content.keys() >= NAMES:

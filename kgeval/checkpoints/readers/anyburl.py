@@ -45,12 +45,6 @@ def read(path: Path, options: Options) -> Predictions:
     Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces. With the option
     ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
     triple that is there again, the last lists stand, as in AnyBURL's own evaluation.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset is not given, which tells the entities that are not listed; or with the line that is malformed,
-        or names what the dataset does not have
     """
     dataset = needed_dataset(path, options)
     order = options.resolve("order", None, "") or "confidence"

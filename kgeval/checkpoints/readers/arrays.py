@@ -36,13 +36,11 @@ class ArrayModel(ModelWithoutFormula):
 
     @property
     def arrays(self) -> Mapping[str, FloatArray]:
-        """The vectors of an encoder; finished scores may be infinite, and are checked where they are used."""
         if not isinstance(self.model, DualEncoder):
             return {}
         return {"entity": self.model.vectors} | {side: self.model.array_of(side) for side in self.model.sides}
 
     def describe(self) -> dict[str, Any]:
-        """Tell what it is: what ``kgeval inspect`` shows."""
         shapes = {side: list(self.model.array_of(side).shape) for side in self.model.sides}
         return {**super().describe(), "origins": dict(self.origins), "rows": shapes}
 
@@ -64,13 +62,7 @@ class EncodedTriples:
     """where the triples come from"""
 
     def refuse_other_rows(self, file: Path, rows: int) -> None:
-        """Refuse an array that does not have one row for each triple.
-
-        Raises
-        ------
-        CheckpointError
-            with both numbers
-        """
+        """Refuse an array that does not have one row for each triple."""
         if rows != len(self.triples):
             raise CheckpointError(
                 f"{file}: {rows} rows, and {self.source} has {len(self.triples)} triples. Name the split with the "
@@ -85,11 +77,6 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     the option ``labels``; without labels their ids are
     taken as those of the dataset. The triples are in ``queries.tsv``, or those of the split that the option ``split``
     names, by default test, in its order.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset is not known, or a file is malformed
     """
     dataset = needed_dataset(folder, options, "its arrays do not name the queries")
     entities, label_files = _entities(folder, options)
@@ -161,11 +148,6 @@ def read_score_array(path: Path, options: Options) -> ArrayModel:
     """Read ``tail_scores.npy`` and ``head_scores.npy``, float[triple, entity] each; one is enough.
 
     Each may be a ``.safetensors`` with one tensor.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset is not known, or an array is damaged or has another shape
     """
     path = folder_of_tables(path, *SCORES.values())
     found = encoded_triples(path, options)
@@ -198,11 +180,6 @@ def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
     """Read ``entity.npy`` (float[entity, dim]), ``query.npy`` (float[triple, dim], of tails) and ``head_query.npy``.
 
     Each may be a ``.safetensors`` with one tensor.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset or the similarity is not known, or an array is damaged or has another shape
     """
     path = folder_of_tables(path, ENTITY, *QUERY.values())
     similarity = options.require("similarity", None, str(path), get_args(Similarity))

@@ -31,13 +31,7 @@ KERNELS = (32, 1, 3, 3)
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model and its vocabularies, which lie beside it or in the folder of the option ``labels``.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or damaged
-    """
+    """Read a model and its vocabularies, which lie beside it or in the folder of the option ``labels``."""
     file = find_checkpoint_file(path, [_fits], "model of the ConvE code")
     tensors = Tensors.read(file)
     place = Path(str(options.resolve("labels", None, "") or folder_of(path)))

@@ -52,13 +52,7 @@ class DGLKEFiles:
         return mapped_array(self.folder / f"{self.prefix}_relation.npy")
 
     def number(self, name: str) -> float:
-        """Return a number of the configuration.
-
-        Raises
-        ------
-        CheckpointError
-            if it is missing
-        """
+        """Return a number of the configuration."""
         value = self.config.get(name)
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not value:
             raise CheckpointError(f"{self.folder / 'config.json'}: {name} is {value!r}; expected a number.")
@@ -66,13 +60,7 @@ class DGLKEFiles:
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name and hyper-parameters from ``config.json``.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or damaged, or if kgeval has no family for the model
-    """
+    """Read a model, its name and hyper-parameters from ``config.json``."""
     folder = folder_of(path)
     config = _config(folder)
     if config is None:

@@ -56,13 +56,7 @@ Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name and its algebra from ``configuration.json``.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or damaged, or if kgeval has no family for the model
-    """
+    """Read a model, its name and its algebra from ``configuration.json``."""
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
     tensors = Tensors.read(file)

@@ -32,13 +32,7 @@ TEMPORAL = "embeddings.2.weight"
 
 
 def read_kbc(path: Path, options: Options) -> Checkpoint:
-    """Read a model.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if a tensor is missing
-    """
+    """Read a model."""
     file = find_checkpoint_file(path, [_fits], "state_dict of a kbc model")
     tensors = Tensors.read(file)
     name = "CP" if "lhs.weight" in tensors else "ComplEx"
@@ -85,13 +79,7 @@ TKBC_NAMES = ("embeddings.0.weight", "embeddings.1.weight", TIMES)
 
 
 def read_tkbc(path: Path, options: Options) -> Checkpoint:
-    """Read a model.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if a tensor is missing or of another shape
-    """
+    """Read a model."""
     file = find_checkpoint_file(path, [_fits_tkbc], "state_dict of a tkbc model")
     tensors = Tensors.read(file)
     entity, relation, time = (tensors.matrix(name) for name in TKBC_NAMES)

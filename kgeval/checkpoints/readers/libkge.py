@@ -69,25 +69,13 @@ class LibKGEModel:
         return self.tensors.matrix(old if old in self.tensors else f"{embedder}._embeddings.weight")
 
     def norm(self) -> Literal[1, 2]:
-        """Return the p of the distance.
-
-        Raises
-        ------
-        CheckpointError
-            if it is neither 1 nor 2
-        """
+        """Return the p of the distance."""
         stored, where = self.settings.get("l_norm"), f"the config in {self.tensors.path.name}"
         return 1 if self.options.require("l_norm", stored, where, [1, 2]) == 1 else 2
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its formula and options from the configuration that is saved with it.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if kgeval has no family for the model
-    """
+    """Read a model, its formula and options from the configuration that is saved with it."""
     file = find_checkpoint_file(
         path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
     )

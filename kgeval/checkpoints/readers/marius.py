@@ -39,13 +39,7 @@ DECODERS: dict[str, Callable[[Any, Any], Family]] = {
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model directory; the decoder is in its configuration.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or damaged, or if kgeval has no family for the decoder
-    """
+    """Read a model directory; the decoder is in its configuration."""
     folder = folder_of(path)
     config = folder / CONFIG
     try:

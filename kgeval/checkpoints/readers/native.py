@@ -54,11 +54,6 @@ def read(path: Path, options: Options) -> Checkpoint:
     """Read arrays, and their labels from the file itself or from ``entities.tsv`` and ``relations.tsv`` beside it.
 
     The option ``labels`` names another folder of label files, as for other formats.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if it does not name its model and the option ``model`` is missing
     """
     file = _file(path)
     stored = _read_safetensors(file) if file.suffix == ".safetensors" else _read_npz(file)

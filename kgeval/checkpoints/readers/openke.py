@@ -53,13 +53,7 @@ LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its name (TransE, DistMult), p_norm and norm_flag must be said where its formula has them.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if an option is missing
-    """
+    """Read a model; its name (TransE, DistMult), p_norm and norm_flag must be said where its formula has them."""
     file = find_checkpoint_file(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
     whole = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
     trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole

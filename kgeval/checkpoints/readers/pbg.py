@@ -66,11 +66,6 @@ class PBGLabels:
         """Tell the rows of entities of each type, which lie one type after the other, and the types of relations.
 
         Without labels, every row is an entity of its own.
-
-        Raises
-        ------
-        CheckpointError
-            if a type has more or fewer labels than rows
         """
         entities, starts = self.entities, np.cumsum([0, *sizes])
         rows = np.full((len(sizes), starts[-1] if entities is None else len(entities)), -1)
@@ -87,13 +82,7 @@ class PBGLabels:
 
 
 def labels_of(model: PBGModel, folder: str | None) -> PBGLabels:
-    """Read the labels in a folder, by default the ``entity_path`` of the configuration.
-
-    Raises
-    ------
-    CheckpointError
-        if they are not in the folder, or damaged
-    """
+    """Read the labels in a folder, by default the ``entity_path`` of the configuration."""
     place = entity_path(model) if folder is None else Path(folder)
     files = [[place / f"entity_names_{kind}_{part}.json" for part in range(model.parts(kind))] for kind in model.types]
     every = [file for of_kind in files for file in of_kind]
@@ -118,13 +107,7 @@ SLACK = 1e-7
 
 
 def entities_of(model: PBGModel, kind: str) -> FloatArray:
-    """Read the entities of a type, with the maximal norm and the type's global embedding applied.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or damaged, or its rows have another width than those of another
-    """
+    """Read the entities of a type, with the maximal norm and the type's global embedding applied."""
     parts: list[FloatArray] = []
     for path in model.embeddings(kind):
         with open_hdf5(path) as file:
@@ -145,11 +128,6 @@ def operators_of(model: PBGModel, width: int) -> FloatArray:
     """Read the parameters of the operators, one row per relation; of dynamic ones those of heads, then of tails.
 
     Rows of operators of several kinds are filled up with zeros to the longest.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is missing or damaged, or an operator is none on entities of the width
     """
     if model.operators == ["none"]:
         count = len(relation_names(model, None)) if model.dynamic else len(model.relations)
@@ -196,13 +174,7 @@ BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "line
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its labels lie in the ``entity_path`` of its configuration, or in the folder of option ``labels``.
-
-    Raises
-    ------
-    CheckpointError
-        if h5py or a file is missing, if a file is damaged, or if entities are sets of features
-    """
+    """Read a model; its labels lie in the ``entity_path`` of its configuration, or in the folder of option ``labels``."""
     folder = _folder(path)
     if folder is None:
         raise CheckpointError(f"{str(path)!r}: holds no checkpoint of PyTorch-BigGraph.")

@@ -87,13 +87,7 @@ class PBGModel:
 
 
 def read_model(folder: Path) -> PBGModel:
-    """Read and check the configuration.
-
-    Raises
-    ------
-    CheckpointError
-        if it is damaged, or of a model with featurized entities or an operator of another kind
-    """
+    """Read and check the configuration."""
     where = folder / CONFIG
     try:
         config = read_json(where)
@@ -149,13 +143,7 @@ def read_names(file: Path) -> list[str]:
 
 
 def entity_path(model: PBGModel) -> Path:
-    """Return the folder of the names, relative to the folder that ``checkpoint_path`` is relative to.
-
-    Raises
-    ------
-    CheckpointError
-        if it is absolute or has ``..``: an untrusted checkpoint could then choose which files of this machine are read
-    """
+    """Return the folder of the names, relative to the folder that ``checkpoint_path`` is relative to."""
     names, checkpoint = (Path(str(model.config.get(key))) for key in ("entity_path", "checkpoint_path"))
     if names.is_absolute() or ".." in names.parts:
         raise CheckpointError(

@@ -25,13 +25,7 @@ class ListedOnce(NamedTuple):
 
 
 def needed_dataset(path: Path, options: Options, why: str = "predictions do not name every entity") -> Dataset:
-    """Take the dataset that lists or arrays are about.
-
-    Raises
-    ------
-    CheckpointError
-        if it is not known
-    """
+    """Take the dataset that lists or arrays are about."""
     if options.dataset is None:
         raise CheckpointError(f"{path}: {why}. Give the dataset that they are about.")
     return options.dataset
@@ -40,15 +34,7 @@ def needed_dataset(path: Path, options: Options, why: str = "predictions do not 
 def predictions_of(
     format: str, path: Path, options: Options, sides: Mapping[Side, SideLists], notes: Sequence[str] = ()
 ) -> Predictions:
-    """Make a model of the lists of a file; the option ``missing`` says what a query without a list is.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset is not known
-    UsageError
-        if the option is neither ``error`` nor ``unanswered``
-    """
+    """Make a model of the lists of a file; the option ``missing`` says what a query without a list is."""
     dataset, missing = needed_dataset(path, options), options.resolve("missing", None, "") or "error"
     if missing not in ("error", "unanswered"):
         raise UsageError(f"{path}: missing={missing!r}: expected error or unanswered.")
@@ -70,7 +56,6 @@ class Predictions(ModelWithoutFormula):
     numbering: Numbering = "dataset"
 
     def describe(self) -> dict[str, Any]:
-        """Tell what it is: what ``kgeval inspect`` shows."""
         return {
             **super().describe(),
             "origins": dict(self.origins),
@@ -79,5 +64,4 @@ class Predictions(ModelWithoutFormula):
         }
 
     def labelled(self, dataset: Dataset) -> Predictions:
-        """Return itself: it has the labels of its dataset."""
         return self

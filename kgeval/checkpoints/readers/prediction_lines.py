@@ -55,11 +55,6 @@ def read(path: Path, options: Options) -> Predictions:
 
     Predictions that name no entity, as text that a model made up, are refused; with the option ``unknown=keep`` they
     keep their places as wrong answers, with ``unknown=drop`` they are left out, and later ones move up.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset is not known; or with the line that is malformed, or names what the dataset does not have
     """
     unknown = options.resolve("unknown", None, "") or "error"
     if unknown not in UNKNOWN:

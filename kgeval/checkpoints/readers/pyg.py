@@ -30,13 +30,7 @@ MODULES = "torch_geometric.nn.kge."
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; which of TransE and DistMult it is, and TransE's p_norm, must be said where no module says it.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if an option is missing
-    """
+    """Read a model; which of TransE and DistMult it is, and TransE's p_norm, must be said where no module says it."""
     file = find_checkpoint_file(path, [_fits], "model of PyTorch Geometric")
     content = read_any(file)
     module = _module_in(content)

@@ -26,13 +26,7 @@ HALVES = tuple((f"{table}_real", f"{table}_img") for table in TABLES)
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a ComplEx, or what the options say: a TransE (and l1_flag) or a DistMult.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, of another model, or if an option is missing
-    """
+    """Read a ComplEx, or what the options say: a TransE (and l1_flag) or a DistMult."""
     file = find_checkpoint_file(path, [lambda file: file.name == FILE], f"{FILE} of pykg2vec")
     tensors = Tensors.read(file)
     is_complex = f"{HALVES[0][0]}.weight" in tensors

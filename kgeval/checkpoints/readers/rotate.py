@@ -35,13 +35,7 @@ PROTATE_PI = 3.14159262358979323846
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name from ``config.json`` beside it or from the option ``model``.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if nothing says which model it is
-    """
+    """Read a model, its name from ``config.json`` beside it or from the option ``model``."""
     file = path / FILE if path.is_dir() else path
     content = read_torch(file)
     if not isinstance(content, dict) or "model_state_dict" not in content:
@@ -71,13 +65,7 @@ def _model_name(config: Path) -> str | None:
 
 
 def phases(array: FloatArray, tensors: Tensors, pi: float = PI) -> Float64Array:
-    """Bring stored phases to radians.
-
-    Raises
-    ------
-    CheckpointError
-        if the range of the embeddings is missing
-    """
+    """Bring stored phases to radians."""
     extent = tensors.number("embedding_range")
     if not extent:
         raise CheckpointError(f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit.")

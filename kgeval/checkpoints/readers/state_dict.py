@@ -27,13 +27,7 @@ DEEPEST = 4
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read the tensors that the options name, as the family that the option ``model`` names.
-
-    Raises
-    ------
-    CheckpointError
-        if a tensor is missing, does not fit the family, or is neither named nor ignored
-    """
+    """Read the tensors that the options name, as the family that the option ``model`` names."""
     file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
     tensors = Tensors(file, dict(_flat(unwrap_state_dict(read_any(file)))))
     arrays = sorted({name for family in families().values() for name in family.array_names()})

@@ -33,13 +33,7 @@ Message = dict[int, list[int | bytes]]
 
 
 def read_bundle(folder: Path) -> dict[str, FloatArray]:
-    """Read the float32 tensors of a ``variables`` folder, by name.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing, damaged or cut short, or if the tensors are spread over several files
-    """
+    """Read the float32 tensors of a ``variables`` folder, by name."""
     index, data = folder / "variables.index", folder / "variables.data-00000-of-00001"
     try:
         checked(data)
@@ -54,13 +48,7 @@ def read_bundle(folder: Path) -> dict[str, FloatArray]:
 
 
 def keras_settings(path: Path) -> dict[str, Any]:
-    """Read the configuration of the model from ``keras_metadata.pb``: the first that there is.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is missing or damaged, or holds none
-    """
+    """Read the configuration of the model from ``keras_metadata.pb``: the first that there is."""
     try:
         for node in message(read_bytes(path)).get(1, []):
             for text in message(_as_bytes(node)).get(5, []):

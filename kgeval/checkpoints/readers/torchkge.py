@@ -40,13 +40,7 @@ INDISTINGUISHABLE = ("TransE", "DistMult", "HolE")
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; which of TransE, DistMult and HolE it is must be said, and the dissimilarity of TransE.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, or if an option is missing
-    """
+    """Read a model; which of TransE, DistMult and HolE it is must be said, and the dissimilarity of TransE."""
     file = find_checkpoint_file(path, [_has_suffix(suffix) for suffix in SUFFIXES], "state_dict of a TorchKGE model")
     tensors = Tensors.read(file)
     stored = next((model for model, name in DISTINGUISHING_TENSOR.items() if name in tensors), None)

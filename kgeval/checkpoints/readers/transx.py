@@ -24,24 +24,12 @@ from kgeval.scorers.families.translations import TransE
 
 
 def read_vectors(path: Path) -> Float64Array:
-    """Read rows of numbers, between tabs or spaces; float64[row, width].
-
-    Raises
-    ------
-    CheckpointError
-        if there is no row; with the line that is shorter or longer than the first, or holds what is no number
-    """
+    """Read rows of numbers, between tabs or spaces; float64[row, width]."""
     return _numbers(path, pc.ascii_split_whitespace(_rows(path, 0)), 0)
 
 
 def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[str], Float64Array]:
-    """Read rows of a label, which may hold spaces, and so many numbers; labels, and float64[row, width].
-
-    Raises
-    ------
-    CheckpointError
-        as :func:`read_vectors` does
-    """
+    """Read rows of a label, which may hold spaces, and so many numbers; labels, and float64[row, width]."""
     cells = pc.ascii_split_whitespace(_rows(path, skip), max_splits=width, reverse=True)
     labels = pc.list_element(cells, 0).to_pylist()
     return labels, _numbers(path, pc.list_slice(cells, 1), skip, width)
@@ -82,13 +70,7 @@ SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs.
-
-    Raises
-    ------
-    CheckpointError
-        if a file is missing or malformed, or if there are matrices of another model beside it
-    """
+    """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
     found = find_checkpoint_file(path, [lambda file: _fits(file) and file.name.startswith(ENTITY)], f"file {ENTITY}.…")
     files = [_sibling(found, name) for name in (ENTITY, RELATION)]
     if (matrices := _sibling(found, MATRICES)).is_file():

@@ -39,11 +39,6 @@ def read(path: Path, options: Options) -> Predictions:
     A query is called ``tail-12-3``: its side, and the ids of its anchor and relation in the dataset, and in a temporal
     graph that of its time; an entity by its id. Entities are ranked by their scores, as by ``trec_eval``, which leaves
     ranks aside; equal scores tie.
-
-    Raises
-    ------
-    CheckpointError
-        if the dataset is not known; or with the line that is malformed, or names what the dataset does not have
     """
     try:
         run = _Run.read(path, needed_dataset(path, options))

@@ -28,13 +28,7 @@ REVERSE = "_reverse"
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; with the dataset, its relations are told from their reverses.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged, if a tensor is missing, or if the dataset has other relations
-    """
+    """Read a model; with the dataset, its relations are told from their reverses."""
     file = find_checkpoint_file(path, [_fits], "state_dict of a TuckER")
     tensors = Tensors.read(file)
     options.resolve("model", "TuckER", file.name)

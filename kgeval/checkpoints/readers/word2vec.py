@@ -52,13 +52,7 @@ def has_binary_sizes(file: Path) -> bool:
 
 
 def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
-    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine.
-
-    Raises
-    ------
-    CheckpointError
-        if it is malformed or text, or has fewer or more rows than it announces
-    """
+    """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
     content = read_bytes(file)
     if _is_text(content):
         raise CheckpointError(f"{file}: it is text, and {BINARY} stands for the binary format. Call it .txt.")
@@ -119,13 +113,7 @@ def is_of_gensim(file: Path) -> bool:
 
 
 def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, ...]]:
-    """Read the labels, the table as float[row, width], and the files that it was read from.
-
-    Raises
-    ------
-    CheckpointError
-        if the pickle is damaged, holds no such table, or one of other rows than labels; if the ``.npy`` is missing
-    """
+    """Read the labels, the table as float[row, width], and the files that it was read from."""
     saved = read_pickle(file)
     attributes, prefix = _state(saved), file.name
     if "wv" in attributes:
@@ -180,13 +168,7 @@ LONGEST_LINE = 2**20
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read the table, as entities and as relations.
-
-    Raises
-    ------
-    CheckpointError
-        if it is malformed, or has fewer or more rows than it announces; if the option ``model`` is missing
-    """
+    """Read the table, as entities and as relations."""
     file = find_checkpoint_file(path, [_fits], "vectors of word2vec or gensim")
     if is_of_gensim(file):
         labels, table, files = read_gensim_vectors(file)

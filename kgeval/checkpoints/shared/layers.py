@@ -34,11 +34,6 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
     least
         the least number; with it, numbers must be finite too: here because scores need not show a wrong one
 
-    Raises
-    ------
-    CheckpointError
-        if it has another dtype, shape or value
-
     Examples
     --------
     >>> check_shape("bias", np.zeros(31), 32)
@@ -78,12 +73,6 @@ def fold_batch_norm(layer: Layer, width: int, *, affine: bool = True, epsilon: f
         whether it has a weight and a bias
     epsilon
         what is added to the variance
-
-    Raises
-    ------
-    CheckpointError
-        if an array is missing or has another shape, or if it holds what no training leaves: infinity, a negative
-        variance
     """
     finite = -np.inf
     mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)

@@ -32,11 +32,6 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
         what is labelled: ``"entity"`` or ``"relation"``
     quoted
         whether a label that has a double quote, a tab or a line end in it stands in quotes, as pandas writes it
-
-    Raises
-    ------
-    CheckpointError
-        if the file is malformed, or its ids are not 0 … n − 1, each once
     """
     try:
         header = int(first_line(path).lower().split("\t") == ["id", "label"])
@@ -47,13 +42,7 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
 
 
 def read_ids(path: Path, kind: str) -> Vocabulary:
-    """Read a vocabulary from one JSON object, ``{label: id}``.
-
-    Raises
-    ------
-    CheckpointError
-        if it is something else, or its ids are not 0 … n − 1, each once
-    """
+    """Read a vocabulary from one JSON object, ``{label: id}``."""
     try:
         ids = read_json(path)
     except (OSError, ValueError, RecursionError) as error:
@@ -119,11 +108,6 @@ def find_labels(folder: Path, options: Options) -> CheckpointLabels:
     """Read the labels in a checkpoint's folder, or in the folder that the option ``labels`` names.
 
     Both vocabularies come from one framework's files where it has both; else each from the file that there is.
-
-    Raises
-    ------
-    CheckpointError
-        if the option names no folder with labels, or if a file is malformed
     """
     place, named = place_of_labels(folder, options)
     return labels_in(place, named=named)
@@ -190,13 +174,7 @@ def folder_of(path: Path) -> Path:
 
 
 def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> Path:
-    """Find the file that is meant: the path itself, or the only file of the folder in the first group that has any.
-
-    Raises
-    ------
-    CheckpointError
-        if there is none, or more than one, with their names
-    """
+    """Find the file that is meant: the path itself, or the only file of the folder in the first group that has any."""
     if path.is_file():
         return path
     files = sorted(entry for entry in path.iterdir() if entry.is_file())

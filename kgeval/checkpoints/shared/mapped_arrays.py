@@ -35,13 +35,7 @@ class SafeTensors(NamedTuple):
 
 
 def read_safetensors(file: Path) -> SafeTensors:
-    """Read the arrays of a file, and what it says of them.
-
-    Raises
-    ------
-    CheckpointError
-        if it is damaged, or an array is in a format that numpy does not have
-    """
+    """Read the arrays of a file, and what it says of them."""
     from safetensors import safe_open
 
     checked(file)
@@ -60,11 +54,6 @@ def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
     """Take the arrays of a file that the safetensors library has accepted, and that it does not read as we do.
 
     The large ones are mapped. Those in bfloat16 are widened to float32, in which every value is exact.
-
-    Raises
-    ------
-    CheckpointError
-        if an array is in a format that numpy does not have
     """
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(8), "little")
@@ -97,13 +86,7 @@ OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
 
 
 def table_file(folder: Path, name: str) -> Path | None:
-    """Find the file of a table in a folder; None where there is none.
-
-    Raises
-    ------
-    CheckpointError
-        if there are two
-    """
+    """Find the file of a table in a folder; None where there is none."""
     files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
     if len(files) > 1:
         raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Leave one of them.")
@@ -116,13 +99,7 @@ def has_table(folder: Path, *names: str) -> bool:
 
 
 def folder_of_tables(path: Path, *names: str) -> Path:
-    """Return the folder of some tables: the path, or the folder around it if it is one of the tables.
-
-    Raises
-    ------
-    UsageError
-        if it is a file of another name
-    """
+    """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
     if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
         known = " or ".join(f"{name}{NUMPY}" for name in names)
         raise UsageError(f"{path}: its name does not tell what it is. Call it {known}, or give the folder of these.")
@@ -135,13 +112,7 @@ def is_table(path: Path, *names: str) -> bool:
 
 
 def mapped_array(file: Path) -> FloatArray:
-    """Map an array from disk; of a ``.npy`` only the header is read.
-
-    Raises
-    ------
-    CheckpointError
-        if it is damaged, or no table of floating-point numbers
-    """
+    """Map an array from disk; of a ``.npy`` only the header is read."""
     array = _only_tensor(file) if file.suffix == SAFE else _map_file(file)
     if array.ndim != 2 or array.dtype.kind != "f":
         raise CheckpointError(f"{file}: expected a table of floating-point numbers, found {array.dtype} {array.shape}.")

@@ -65,13 +65,7 @@ class Tensors:
         return iter(self._arrays)
 
     def matrix(self, name: str) -> FloatArray:
-        """Return a table with one row per entity or relation.
-
-        Raises
-        ------
-        CheckpointError
-            if it is missing, or has another number of dimensions or another type
-        """
+        """Return a table with one row per entity or relation."""
         return self.take(name, None, None)
 
     def get(self, name: str) -> Any:
@@ -80,13 +74,7 @@ class Tensors:
         return self._arrays.get(name)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does.
-
-        Raises
-        ------
-        CheckpointError
-            if it is missing, or has another shape or type
-        """
+        """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does."""
         array = self.get(name)
         if array is None:
             hint = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
@@ -101,13 +89,7 @@ class Tensors:
         return self.take(name, *shape) if name in self else None
 
     def number(self, name: str) -> float | None:
-        """Return a single number that may be missing.
-
-        Raises
-        ------
-        CheckpointError
-            if it is no finite floating-point number
-        """
+        """Return a single number that may be missing."""
         array = self.get(name)
         if array is None:
             return None
@@ -138,11 +120,6 @@ class Tensors:
             what it was read as
         ignored
             patterns of names of which no score depends
-
-        Raises
-        ------
-        CheckpointError
-            with the names of the tensors
 
         Examples
         --------
@@ -182,26 +159,14 @@ def normalize_rows(array: FloatArray) -> Float64Array:
 
 
 def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
-    """Refuse tables that are put side by side and have different numbers of rows.
-
-    Raises
-    ------
-    CheckpointError
-        with their shapes
-    """
+    """Refuse tables that are put side by side and have different numbers of rows."""
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
         raise CheckpointError(f"{where}: tables of the same rows have the shapes {', '.join(map(str, shapes))}.")
 
 
 def side_by_side(where: Path, *arrays: FloatArray) -> FloatArray:
-    """Put tables of the same shape side by side, as halves.
-
-    Raises
-    ------
-    CheckpointError
-        if their shapes differ
-    """
+    """Put tables of the same shape side by side, as halves."""
     if len({array.shape for array in arrays}) > 1:
         raise CheckpointError(f"{where}: halves have the shapes {', '.join(str(array.shape) for array in arrays)}.")
     return np.concatenate(arrays, axis=1)
@@ -228,13 +193,6 @@ def model_of_arrays(
         what the user says: ``model``, the family's options, ``reciprocal``
     model, stored, reciprocal
         what the file says of these
-
-    Raises
-    ------
-    UsageError
-        if nothing says which model it is, or an option of its formula is missing
-    CheckpointError
-        if the arrays do not fit the model
     """
     name = options.resolve("model", model, file.name)
     if name is None:

@@ -119,13 +119,7 @@ def _written(comparison: Comparison, form: str) -> str:
 
 
 def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
-    """Show how models rank on several datasets, by one metric after the other.
-
-    Raises
-    ------
-    ConfigError
-        if a format for the leaderboard of one dataset is wanted
-    """
+    """Show how models rank on several datasets, by one metric after the other."""
     if form not in ("text", "json"):
         raise ConfigError(f"--format {form}: ranks across datasets are written as text or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models

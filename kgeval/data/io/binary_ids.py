@@ -27,15 +27,7 @@ MAX_UNUSED_ID_RATIO = 100
 
 
 def read_pickled(path: Path, read: Callable[[Path], Any]) -> Any:
-    """Read a pickle of a graph with one of the functions of ``kgeval.pickles``; nothing of it is executed.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing
-    PickleError
-        if it is damaged, or asks for what no graph needs
-    """
+    """Read a pickle of a graph with one of the functions of ``kgeval.pickles``; nothing of it is executed."""
     files.refuse_special(path)
     if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
@@ -43,13 +35,7 @@ def read_pickled(path: Path, read: Callable[[Path], Any]) -> Any:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read the YAML that describes a stored graph.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing, or is no YAML of names and values
-    """
+    """Read the YAML that describes a stored graph."""
     files.refuse_special(path)
     if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
@@ -63,13 +49,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def numbered_labels(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
-    """Label ids by themselves, as many as the settings of a graph say, where no file has labels.
-
-    Raises
-    ------
-    DatasetError
-        if that is no number, or one that the memory has no room for
-    """
+    """Label ids by themselves, as many as the settings of a graph say, where no file has labels."""
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
     if size > free_memory() // LABEL:
@@ -78,13 +58,7 @@ def numbered_labels(settings: Path, key: str, size: Any, kind: str) -> Vocabular
 
 
 def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
-    """Take columns of head, relation and tail ids as triples.
-
-    Raises
-    ------
-    DatasetError
-        if they are no whole numbers, or of different lengths
-    """
+    """Take columns of head, relation and tail ids as triples."""
     arrays = [np.asarray(column) for column in columns]
     if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in arrays) or len({*map(len, arrays)}) > 1:
         found = ", ".join(f"{array.dtype} {list(array.shape)}" for array in arrays)
@@ -93,13 +67,7 @@ def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
 
 
 def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
-    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time.
-
-    Raises
-    ------
-    DatasetError
-        if there are none, or they are no rows of three whole numbers, or four
-    """
+    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
     ids = np.asarray(ids)
     timed = may_have_times and ids.shape[1:] == (4,)
     if ids.ndim != 2 or ids.shape[1] != 3 + timed or ids.dtype.kind not in "iu":
@@ -113,24 +81,12 @@ def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = 
 
 
 def refuse_unknown_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
-    """Refuse ids that there are no labels for.
-
-    Raises
-    ------
-    DatasetError
-        with the file and the row, from 1
-    """
+    """Refuse ids that there are no labels for."""
     check_ids(triples, entities, relations, lambda row: f"{path}, row {row + 1}: the triple")
 
 
 def labels_of_ids(name: str, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
-    """Label ids that have no labels with themselves: 0 to the largest one in any split.
-
-    Raises
-    ------
-    DatasetError
-        if the largest is far beyond their number
-    """
+    """Label ids that have no labels with themselves: 0 to the largest one in any split."""
     columns = [1] if kind == "relation" else [0, 2]
     ids = np.concatenate([triples.ids[:, columns].ravel() for triples in splits.values()])
     refuse_sparse(name, kind, ids)
@@ -138,13 +94,7 @@ def labels_of_ids(name: str, kind: str, splits: Mapping[str, Triples]) -> Vocabu
 
 
 def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
-    """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory.
-
-    Raises
-    ------
-    DatasetError
-        with the largest id
-    """
+    """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory."""
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
         raise DatasetError(
             f"{name}: a triple names {kind} id {ids.max()}, though there are only {ids.size}. Is a file damaged?"

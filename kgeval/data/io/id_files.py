@@ -18,13 +18,7 @@ UNIT_SEPARATOR = "\x1f"
 
 
 def read_mapping(path: Path) -> pa.Table:
-    """Read rows of ``label,id`` as Marius writes them: the id follows the last comma, and nothing is quoted.
-
-    Raises
-    ------
-    DatasetError
-        with the line of the first row without a comma
-    """
+    """Read rows of ``label,id`` as Marius writes them: the id follows the last comma, and nothing is quoted."""
     rows = read_columns(path, ["row"], delimiter=UNIT_SEPARATOR)["row"]
     whole = np.asarray(pc.match_substring(rows, ","), np.bool_)
     if not whole.all():
@@ -45,11 +39,6 @@ def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int) -> Vo
         string columns ``label`` and ``id``
     kind
         what is labelled: ``"entity"`` or ``"relation"``
-
-    Raises
-    ------
-    DatasetError
-        with the line of the first id that is no whole number, or that keeps the ids from being 0 … n − 1, each once
     """
     ids = _ids(path, table, skip)
     order = np.argsort(ids, kind="stable")

@@ -66,11 +66,6 @@ def read_columns(
         tab
     quoted
         whether cells may be quoted; by default where commas separate them
-
-    Raises
-    ------
-    DatasetError
-        with the line of the first row that has another number of columns, or a value of another type
     """
     _check(path)
     kind = kind or pa.string()
@@ -111,11 +106,6 @@ def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: boo
     """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
 
     Delimiter and quotes are those of :func:`read_columns`, by default.
-
-    Raises
-    ------
-    DatasetError
-        with the line that is not UTF-8 text, or whose quotes do not match
     """
     delimiter = delimiter or _delimiter(path, skip)
     quoted = delimiter == "," if quoted is None else quoted
@@ -158,13 +148,7 @@ def first_line(path: Path) -> str:
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates.
-
-    Raises
-    ------
-    DatasetError
-        if there is no such file, or when what is read of it turns out to be damaged
-    """
+    """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates."""
     _check(path)
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:

@@ -74,11 +74,6 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
 def columns(path: str | Path, names: Sequence[str]) -> list[str]:
     """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
 
-    Raises
-    ------
-    DatasetError
-        if head, relation or tail is not there, or a name is there twice
-
     Examples
     --------
     >>> columns(Path("triples.csv"), ["Object", "h", "rel", "Weight"])
@@ -124,13 +119,7 @@ DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
 
 
 def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
-    """Take the column of times of a file of triples as text, if it has one.
-
-    Raises
-    ------
-    DatasetError
-        if two columns are the time or the ends of an interval, or one has empty cells or what is no time
-    """
+    """Take the column of times of a file of triples as text, if it has one."""
     ends = [name for name in table.column_names if name in BEGIN | END]
     if BEGIN & {*ends} and END & {*ends}:
         raise DatasetError(f"{path}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
@@ -192,11 +181,6 @@ def read_triples(path: Path) -> pa.Table:
     pyarrow.Table
         string columns head, relation, tail, and further ones that the file names; of text without a header, a fourth
         column ``confidence`` where its first row ends in a number, or ``time`` where it ends in a date
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing, empty or malformed, with the line where there is one
     """
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
     if table.num_rows == 0:

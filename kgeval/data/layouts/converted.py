@@ -111,13 +111,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
 
 
 def read(folder: Path) -> Dataset:
-    """Read what :func:`save_dataset` wrote.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing, damaged, or no file of such a dataset; if a label is there twice; if an id has no label
-    """
+    """Read what :func:`save_dataset` wrote."""
     dataset = _read_graph(folder)
     if not (folder / TRAINING).is_dir():
         return dataset

@@ -24,14 +24,7 @@ NO_COUNT = "the first line of {} holds no count of rows: a file that was cut sho
 
 
 def read_openke(folder: Path) -> Dataset:
-    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation).
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing or disagrees with its own count; or with the line that names an id that there is not, or
-        names an id twice
-    """
+    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
     entities = vocabulary(folder / ENTITIES, "entity")
     relations = vocabulary(folder / RELATIONS, "relation")
     files = {split: path for split in ("train", "valid", "test") if (path := folder / f"{split}2id.txt").is_file()}
@@ -51,13 +44,7 @@ def read_openke(folder: Path) -> Dataset:
 
 
 def vocabulary(path: Path, kind: str) -> Vocabulary:
-    """Read the labels of ``entity2id.txt`` or ``relation2id.txt``.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing or disagrees with its own count; or with the line of an id that is out of place
-    """
+    """Read the labels of ``entity2id.txt`` or ``relation2id.txt``."""
     announced = _count(path)
     skip = 0 if announced is None else 1
     table = _labelled(path, skip)
@@ -120,14 +107,7 @@ ENDINGS = (".txt", ".tsv")
 
 
 def read_rotate(folder: Path) -> Dataset:
-    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing, or has another ending; or with the line that names an id twice, or a label that the
-        dictionaries do not have
-    """
+    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
     entities, relations = (
         _vocabulary(folder / ENTITY_DICTIONARY, "entity"),
         _vocabulary(folder / RELATION_DICTIONARY, "relation"),

@@ -36,11 +36,6 @@ def read_libkge(folder: Path) -> Dataset:
     """Read the ``train``, ``valid`` (optional) and ``test`` files (rows: subject, predicate, object), and the labels.
 
     Where there are no files of labels, ids are labelled by themselves.
-
-    Raises
-    ------
-    DatasetError
-        if the configuration is none, or a file is missing or malformed, with the line
     """
     settings = _settings(folder / LIBKGE_CONFIG)
     names = ("entity_ids", "relation_ids", "train", "valid", "test")
@@ -118,11 +113,6 @@ def read_marius(folder: Path) -> Dataset:
 
     The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
     mappings (rows: label, id), ids are labelled by themselves.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing or malformed, or of another size than announced, or names an id that there is not
     """
     settings = read_settings(folder / MARIUS_CONFIG)
     files = {split: folder / "edges" / name for split, name in EDGES.items()}
@@ -184,11 +174,6 @@ def read_kbc(folder: Path) -> Dataset:
 
     Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
     Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing, damaged or malformed, or names an id that there is not
     """
     files = {split: folder / f"{split}.pickle" for split in ("train", "valid", "test")}
     files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}

@@ -36,11 +36,6 @@ def with_training_graph(
         whether entities have ids in place of labels, which say nothing of what the graphs share
     new_relations
         whether the benchmark is about relations that the training graph lacks, so that all of them may be new
-
-    Raises
-    ------
-    DatasetError
-        if no relation of the inference graph is in the train triples of the training graph, and none may be new
     """
     relations = training.relations.ids(dataset.relations.labels)
     relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
@@ -220,13 +215,7 @@ NOTE = "{0} and {1} together are train, as in RED-GNN's code; the layout labels 
 
 
 def read(folder: Path) -> Dataset:
-    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing or malformed
-    """
+    """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
     facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
     files = label_layout.find_needed(folder)
     dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,))

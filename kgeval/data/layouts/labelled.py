@@ -76,13 +76,7 @@ HEADER = "every split begins with the row {!r}, which occurs nowhere else: it wa
 
 
 def find(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, Path]:
-    """Find the file of each split, by what it may be called.
-
-    Raises
-    ------
-    DatasetError
-        if two files could be the same split
-    """
+    """Find the file of each split, by what it may be called."""
     found = {}
     for split, files in candidates(folder, stems).items():
         if len(files) > 1:
@@ -97,13 +91,7 @@ def find(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, 
 def find_needed(
     folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
 ) -> dict[str, Path]:
-    """Find the file of each split, as :func:`find` does.
-
-    Raises
-    ------
-    DatasetError
-        if one that is needed has none
-    """
+    """Find the file of each split, as :func:`find` does."""
     files = find(folder, stems)
     for split in needs:
         if split not in files:
@@ -196,13 +184,7 @@ QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
 
 
 def read_queries(folder: Path) -> NoReturn:
-    """Refuse a folder of complex queries.
-
-    Raises
-    ------
-    DatasetError
-        always
-    """
+    """Refuse a folder of complex queries."""
     example = _queries(folder)[0].name
     triples = (
         "To evaluate its triples alone, which BetaE writes in both directions, name the layout labels "

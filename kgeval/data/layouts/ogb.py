@@ -37,11 +37,6 @@ def read(folder: Path) -> Dataset:
     Entities of several types count from 0 in each; they are labelled ``type:id``, and ids follow the types in the
     order of ``raw/num-node-dict.csv.gz``, or else of their names. Entities without types are labelled by the files in
     ``mapping``, or else by their ids.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing, damaged or malformed, or if there is more than one way of splitting
     """
     places = sorted(folder.glob("split/*/train.pt"))
     if len(places) != 1:
@@ -58,13 +53,7 @@ def read(folder: Path) -> Dataset:
 
 
 def read_content(path: Path) -> Content:
-    """Read the dictionary of one split.
-
-    Raises
-    ------
-    DatasetError
-        if the file is missing, damaged, or holds no such dictionary
-    """
+    """Read the dictionary of one split."""
     content = read_pickled(path, read_torch)
     if not isinstance(content, dict) or not {"head", "relation", "tail"} <= content.keys():
         raise DatasetError(f"{path}: expected a dictionary with head, relation and tail. Is it a split of OGB?")
@@ -85,13 +74,7 @@ def read_content(path: Path) -> Content:
 
 
 def entity_ids(path: Path, content: Content, key: str, entities: Vocabulary) -> IntArray:
-    """Find the ids of a column, or of rows of negatives, by their labels, which mappings may have changed.
-
-    Raises
-    ------
-    DatasetError
-        if the vocabulary does not know one of them
-    """
+    """Find the ids of a column, or of rows of negatives, by their labels, which mappings may have changed."""
     root, ids = _root(path), content[key]
     found = np.full(ids.shape, -1, np.int64)
     types = content.get(f"{key.removesuffix('_neg')}_type")
@@ -109,13 +92,7 @@ def entity_ids(path: Path, content: Content, key: str, entities: Vocabulary) -> 
 
 
 def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vocabulary) -> Triples:
-    """Find the triples of a split by their labels.
-
-    Raises
-    ------
-    DatasetError
-        if a vocabulary does not know one of them
-    """
+    """Find the triples of a split by their labels."""
     kinds = content["relation"]
     if len(kinds) == 0:
         raise DatasetError(f"{path}: no triples in it.")

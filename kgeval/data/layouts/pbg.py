@@ -39,11 +39,6 @@ def read(folder: Path) -> Dataset:
     The edges of a split are the ``edges_<i>_<j>.h5`` (``lhs``, ``rel``, ``rhs``) in the folder whose name contains
     train, valid (optional) or test. Ids count within their partition. There must be one type of entities: which types
     a relation connects is in no file of the folder. Without names of relations, their ids are labelled by themselves.
-
-    Raises
-    ------
-    DatasetError
-        if a file is missing or damaged, or names an id that there is not; if h5py is not installed
     """
     partitions = _partitions(folder)
     names = [_names(path) for path in partitions]

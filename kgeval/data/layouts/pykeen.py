@@ -25,13 +25,7 @@ def names() -> list[str]:
 
 
 def read_named(name: str, **options: Any) -> Dataset:
-    """Load a PyKEEN dataset by name; PyKEEN downloads those that it does not bundle.
-
-    Raises
-    ------
-    DatasetError
-        if there is neither a folder nor a PyKEEN dataset of that name, or if PyKEEN could not load it
-    """
+    """Load a PyKEEN dataset by name; PyKEEN downloads those that it does not bundle."""
     resolvers = _resolvers()
     key = resolvers[0].normalize(name)
     resolver = next((resolver for resolver in resolvers if key in resolver.lookup_dict), None)
@@ -47,13 +41,7 @@ def read_named(name: str, **options: Any) -> Dataset:
 
 
 def from_objects(source: Any) -> Dataset:
-    """Take PyKEEN's objects in memory: a dataset, or the triples factories of its splits.
-
-    Raises
-    ------
-    DatasetError
-        if it is something else, or if the factories number their entities or relations differently
-    """
+    """Take PyKEEN's objects in memory: a dataset, or the triples factories of its splits."""
     if isinstance(source, Mapping):
         return from_factories(source)
     if hasattr(source, "inductive_inference") or (hasattr(source, "training") and hasattr(source, "testing")):
@@ -106,11 +94,6 @@ def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> 
         labels are labelled by their ids, and None is no split
     name
         what to call the dataset
-
-    Raises
-    ------
-    DatasetError
-        if one is no triples factory, or if they number their entities or relations differently
     """
     splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
     for split, factory in splits.items():
@@ -151,13 +134,7 @@ def to_factories(dataset: Dataset, *, inverse: bool = False) -> dict[str, Any]:
 
 @contextmanager
 def writable_home() -> Iterator[None]:
-    """Import a part of PyKEEN, which makes a folder for its files when it is imported.
-
-    Raises
-    ------
-    DatasetError
-        if it cannot make the folder, with what to set
-    """
+    """Import a part of PyKEEN, which makes a folder for its files when it is imported."""
     try:
         yield
     except OSError as error:

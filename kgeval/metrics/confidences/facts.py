@@ -37,13 +37,7 @@ class RankedFacts:
         return RankedFacts(ranks, self.confidences[rows], self.scores[rows], self.queries[rows], self.relations[rows])
 
     def lists(self) -> RankedLists:
-        """Return the ranked list of each query (h, r, ?), with the confidences of its answers as grades.
-
-        Raises
-        ------
-        Undefined
-            if no tails were ranked
-        """
+        """Return the ranked list of each query (h, r, ?), with the confidences of its answers as grades."""
         tails = self[self.queries >= 0]
         if len(tails.queries) == 0:
             raise Undefined("no tails were ranked")
@@ -88,13 +82,7 @@ class ConfidencePredictions:
         )
 
     def predictions(self) -> Float64Array:
-        """Return the predicted confidences; float64[fact].
-
-        Raises
-        ------
-        Undefined
-            if there are none
-        """
+        """Return the predicted confidences; float64[fact]."""
         if len(self.confidences) == 0:
             raise Undefined("there are no facts")
         if isinstance(self.predicted, Undefined):
@@ -102,23 +90,11 @@ class ConfidencePredictions:
         return self.predicted
 
     def ranks(self) -> Ranks:
-        """Return the ranks, weighted by confidence.
-
-        Raises
-        ------
-        Undefined
-            if there are none
-        """
+        """Return the ranks, weighted by confidence."""
         return self._ranked_facts().ranks
 
     def lists(self) -> RankedLists:
-        """Return the ranked list of each query (h, r, ?), graded by confidence.
-
-        Raises
-        ------
-        Undefined
-            if there are none
-        """
+        """Return the ranked list of each query (h, r, ?), graded by confidence."""
         return self._ranked_facts().lists()
 
     def _ranked_facts(self) -> RankedFacts:

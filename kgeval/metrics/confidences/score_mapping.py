@@ -110,13 +110,7 @@ class ConfidenceMapping(Settings):
         return self
 
     def fitted(self, valid: ScoredLabels) -> ConfidenceMapping:
-        """Return the mapping with weight and bias, fitted on validation by least squares where there are none.
-
-        Raises
-        ------
-        Undefined
-            if there are no validation facts, or if their scores differ by less than a weight can tell apart
-        """
+        """Return the mapping with weight and bias, fitted on validation by least squares where there are none."""
         if self.kind == "raw" or self.weight is not None:
             return self
         if len(valid) == 0:

@@ -40,13 +40,7 @@ class TableEstimates:
         return None if view.table.sampling is None else cls(view, view.table.sampling)
 
     def value(self, name: MetricName, selection: RowSelection) -> float:
-        """Estimate a metric of the rows of the whole split that are like some of the table's.
-
-        Raises
-        ------
-        Undefined
-            if it has no estimator, or no value on these rows
-        """
+        """Estimate a metric of the rows of the whole split that are like some of the table's."""
         if name.metric.name == COUNT.name:  # of the ranks that are there
             return name(selection.ranks(None, None))
         terms = self._terms(name, selection)
@@ -55,13 +49,7 @@ class TableEstimates:
         return name.metric.bounded(float(np.clip(value, name.metric.lowest, name.metric.highest)))
 
     def interval(self, name: MetricName, selection: RowSelection, value: float) -> Interval:
-        """Make the interval that holds the metric of the whole split.
-
-        Raises
-        ------
-        NoInterval
-            if it has no estimator, if there are too few triples, or if all there are were ranked
-        """
+        """Make the interval that holds the metric of the whole split."""
         if name.metric.name == COUNT.name:
             raise NoInterval("it counts, and estimates nothing")
         level, terms = self.sampling.settings.level, self._terms(name, selection)

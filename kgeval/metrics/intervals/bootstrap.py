@@ -43,13 +43,7 @@ def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArra
 def bootstrapped(
     name: MetricName, selection: RowSelection, units: Units, *, value: float, intervals: Intervals
 ) -> Interval:
-    """Make the percentile interval of a metric of some rows.
-
-    Raises
-    ------
-    NoInterval
-        if there are too few units, or if the metric is undefined in a draw
-    """
+    """Make the percentile interval of a metric of some rows."""
     refuse_few(units.count, units.kind)
     values = drawn_values(name, selection, units, intervals=intervals)
     if is_rounding(error := float(values.std(ddof=1)), value):
@@ -66,13 +60,7 @@ def percentiles(values: Float64Array, level: float) -> tuple[float, float]:
 
 
 def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, intervals: Intervals) -> Float64Array:
-    """Compute a metric of the rows of each draw; float64[draw].
-
-    Raises
-    ------
-    NoInterval
-        if it is undefined in one
-    """
+    """Compute a metric of the rows of each draw; float64[draw]."""
     data, ids = _in_one_order(name, selection, units)
     places = np.arange(len(ids))
     values = np.empty(intervals.draws)

@@ -104,13 +104,7 @@ class Intervals(Settings):
 
 
 def read_intervals(requested: Any) -> Intervals | None:
-    """Read a unit by name, settings, or ``None``.
-
-    Raises
-    ------
-    MetricError
-        if it is something else
-    """
+    """Read a unit by name, settings, or ``None``."""
     if requested is None or isinstance(requested, Intervals):
         return requested
     if isinstance(requested, str) and requested in UNITS:
@@ -170,13 +164,7 @@ def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple
 
 
 def refuse_few(count: int, unit: Unit) -> None:
-    """Refuse too few units.
-
-    Raises
-    ------
-    NoInterval
-        with their number
-    """
+    """Refuse too few units."""
     if count < FEWEST_UNITS:
         raise NoInterval(f"{count} {unit if count == 1 else PLURAL[unit]}, and an interval needs {FEWEST_UNITS}")
 

@@ -49,13 +49,7 @@ class UnitScatter:
     method: str = "linearised"
 
     def interval(self, metric: Metric, value: float, intervals: Intervals, *, group: int = 0) -> Interval:
-        """Make the interval of a group: here it is decided which one a mean has.
-
-        Raises
-        ------
-        NoInterval
-            if it has too few units, if they are all alike, or if few carry a mean of values without bounds
-        """
+        """Make the interval of a group: here it is decided which one a mean has."""
         count, error, level = int(self.counts[group]), float(self.standard_errors[group]), intervals.level
         refuse_few(count, self.unit)
         doubt = 0.0 if self.bounded is None else float(self.bounded.doubt[group])
@@ -119,13 +113,7 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
 
 
 def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:
-    """Compute the score interval (Wilson, 1927) of a metric at an end of its range.
-
-    Raises
-    ------
-    NoInterval
-        if it is not at the end of a finite one, where units that are all alike tell nothing of others
-    """
+    """Compute the score interval (Wilson, 1927) of a metric at an end of its range."""
     from scipy.special import ndtri
 
     width = metric.highest - metric.lowest

@@ -121,11 +121,6 @@ def mean_terms(
         what is drawn again
     units
         its :func:`units_of` the selection, where they are numbered already
-
-    Raises
-    ------
-    Undefined
-        where the metric is
     """
     compute: object = name.metric.compute
     if isinstance(compute, FunctionOfMeans | ZScore):

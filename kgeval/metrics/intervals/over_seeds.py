@@ -99,13 +99,7 @@ def interval_over_seeds(
 def _pigeonhole(
     name: MetricName, views: Sequence[TableView], values: Sequence[float], intervals: Intervals
 ) -> Interval:
-    """Make the interval of the mean of the runs' values.
-
-    Raises
-    ------
-    NoInterval
-        if there are too few units, or if all runs and units are alike
-    """
+    """Make the interval of the mean of the runs' values."""
     selections = [RowSelection(view, view.rows_of(name.side)) for view in views]
     units = units_of(selections[0], intervals.unit, needs="lists" if name.metric.needs == "lists" else "ranks")
     refuse_few(units.count, units.kind)
@@ -139,13 +133,7 @@ def _drawn(name: MetricName, selections: Sequence[RowSelection], intervals: Inte
 
 
 def _alike(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
-    """Refuse runs that are too few, or of other rows.
-
-    Raises
-    ------
-    MetricError
-        with what differs
-    """
+    """Refuse runs that are too few, or of other rows."""
     if len(tables) < 2:
         raise MetricError(f"an interval over seeds needs the ranks of several runs, found {len(tables)}.")
     for table in tables:

@@ -51,13 +51,7 @@ class SelectionIntervals:
     intervals: Intervals
 
     def of(self, name: MetricName, value: float) -> Interval:
-        """Make the interval of a metric, whose value is known, of all rows together.
-
-        Raises
-        ------
-        NoInterval
-            if it is no estimate, if there are too few units, or if they tell nothing
-        """
+        """Make the interval of a metric, whose value is known, of all rows together."""
         _refuse_counts(name)
         units = self._units(name.metric.needs)
         terms = mean_terms(name, self.selection, unit=self.intervals.unit, units=units)

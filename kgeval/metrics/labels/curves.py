@@ -45,13 +45,7 @@ class Reliability(NamedTuple):
 
 
 def roc(predictions: LabelPredictions) -> ROC:
-    """Compute the ROC curve, without collinear points.
-
-    Raises
-    ------
-    Undefined
-        if the triples are all true or all false
-    """
+    """Compute the ROC curve, without collinear points."""
     from sklearn.metrics import roc_curve
 
     both_classes(predictions)
@@ -59,13 +53,7 @@ def roc(predictions: LabelPredictions) -> ROC:
 
 
 def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
-    """Compute the precision-recall curve, without collinear points.
-
-    Raises
-    ------
-    Undefined
-        if the triples are all true or all false
-    """
+    """Compute the precision-recall curve, without collinear points."""
     from sklearn.metrics import precision_recall_curve
 
     both_classes(predictions)
@@ -77,13 +65,6 @@ def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
 
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliability:
     """Compute the reliability curve: triples by their probability, in bins of the same width.
-
-    Raises
-    ------
-    Undefined
-        if there are no triples or no probabilities
-    MetricError
-        if ``bins`` is less than 1
 
     Examples
     --------

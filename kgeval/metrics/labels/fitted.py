@@ -40,13 +40,6 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
         a and b are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares,
         constant beyond the validation scores; ``"none"``: scores are probabilities already
 
-    Raises
-    ------
-    Undefined
-        if the validation triples are all true or all false
-    MetricError
-        if there is no such calibration, or validation labels are confidences
-
     Examples
     --------
     >>> valid = ScoredLabels(np.array([-2.0, -1, 1, 2]), np.array([0.0, 0, 1, 1]), np.zeros(4, int))
@@ -112,11 +105,6 @@ class Thresholds:
 
         The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
         best ones the smallest is taken.
-
-        Raises
-        ------
-        Undefined
-            if there are no validation triples
 
         Examples
         --------

@@ -103,13 +103,7 @@ F1 = _of_labels(
 
 
 def roc_auc(predictions: LabelPredictions) -> float:
-    """The share of (true, false) pairs in which the true triple scores higher; a tie counts one half.
-
-    Raises
-    ------
-    Undefined
-        if the triples are all true or all false
-    """
+    """The share of (true, false) pairs in which the true triple scores higher; a tie counts one half."""
     from sklearn.metrics import roc_auc_score
 
     both_classes(predictions)
@@ -117,13 +111,7 @@ def roc_auc(predictions: LabelPredictions) -> float:
 
 
 def average_precision_of_triples(predictions: LabelPredictions) -> float:
-    """Σ (Rₙ − Rₙ₋₁) Pₙ, the increase of recall times the precision, over the distinct scores; ties are one step.
-
-    Raises
-    ------
-    Undefined
-        if the triples are all true or all false
-    """
+    """Σ (Rₙ − Rₙ₋₁) Pₙ, the increase of recall times the precision, over the distinct scores; ties are one step."""
     from sklearn.metrics import average_precision_score
 
     both_classes(predictions)
@@ -170,13 +158,7 @@ def brier(predictions: LabelPredictions) -> float:
 
 
 def log_loss(predictions: LabelPredictions) -> float:
-    """The mean negative log-likelihood, −Σ (y ln p + (1 − y) ln (1 − p)) / n.
-
-    Raises
-    ------
-    Undefined
-        if a triple of probability 0 is true, or one of probability 1 is false: the loss is infinite
-    """
+    """The mean negative log-likelihood, −Σ (y ln p + (1 − y) ln (1 − p)) / n."""
     from scipy.special import xlog1py, xlogy
 
     probabilities = predictions.predicted_probabilities()

@@ -50,25 +50,13 @@ class LabelPredictions:
         return self[self.relations == relation]
 
     def predicted_labels(self) -> BoolArray:
-        """Return the predicted labels; bool[triple].
-
-        Raises
-        ------
-        Undefined
-            if there are none
-        """
+        """Return the predicted labels; bool[triple]."""
         if isinstance(self.decisions, Undefined):
             raise self.decisions
         return self.decisions
 
     def predicted_probabilities(self) -> Float64Array:
-        """Return the probabilities of being true; float64[triple].
-
-        Raises
-        ------
-        Undefined
-            if there are none
-        """
+        """Return the probabilities of being true; float64[triple]."""
         if isinstance(self.probabilities, Undefined):
             raise self.probabilities
         return self.probabilities
@@ -116,13 +104,7 @@ def _or_reason(column: Callable[[], Any]) -> Any:
 
 
 def both_classes(predictions: LabelPredictions) -> None:
-    """Refuse triples that are all true or all false.
-
-    Raises
-    ------
-    Undefined
-        if they are, or there are none
-    """
+    """Refuse triples that are all true or all false."""
     true = int(predictions.truths.sum())
     if len(predictions) == 0:
         raise Undefined("there are no triples")

@@ -76,7 +76,6 @@ class LabelSummary(Summary):
 
     @property
     def kind(self) -> Kind:
-        """The kind of the table."""
         return self.task
 
     @property
@@ -98,7 +97,6 @@ class LabelSummary(Summary):
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of ``metrics.json``: by predictor, the metrics of all triples, then those of groups."""
         overall = {group.predictor: _content(group) for group in self.groups if not group.key}
         groups = [
             {"predictor": group.predictor, "key": group.key, **_content(group)} for group in self.groups if group.key
@@ -119,7 +117,6 @@ class LabelSummary(Summary):
         }
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return a row per predictor and group, and a column per metric."""
         names = list(self.groups[0].values)
         return ["", *map(str, names)], [
             [

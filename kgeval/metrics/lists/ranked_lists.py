@@ -104,13 +104,7 @@ class RankedLists:
         return replace(self, num_above=num_above, tie_block_size=np.ones_like(num_above), grades=grades)
 
     def mean(self, values: Float64Array) -> float:
-        """The weighted mean of a value of the lists, without those for which it is undefined, NaN.
-
-        Raises
-        ------
-        Undefined
-            if that leaves none
-        """
+        """The weighted mean of a value of the lists, without those for which it is undefined, NaN."""
         mean = float(self.means(values, np.zeros(1, np.int64))[0]) if len(values) else np.nan
         if np.isnan(mean):
             raise Undefined("there are no lists for which it is defined" if len(values) else "there are no lists")
@@ -166,13 +160,7 @@ class Places(NamedTuple):
 
 
 def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
-    """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is.
-
-    Raises
-    ------
-    MetricError
-        if the arrays are empty, of different lengths, or hold what is neither a grade (from 0 to 1e300) nor a score
-    """
+    """Make one list of the relevance of its items, in the order of their scores or, without scores, as it is."""
     grades = relevances(relevance, "relevance")
     keys = -np.arange(float(len(grades))) if scores is None else order_preserving_float64(scores, "scores")
     if len(keys) != len(grades):
@@ -207,13 +195,7 @@ def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -
 
 
 def single_value(values: Float64Array) -> float:
-    """Take the value of the only list.
-
-    Raises
-    ------
-    Undefined
-        if it is NaN: nothing in the list is relevant
-    """
+    """Take the value of the only list."""
     if np.isnan(values[0]):
         raise Undefined("nothing in the list is relevant")
     return float(values[0])
@@ -230,11 +212,6 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
         the answers' scores; equal ones tie; float64[row]
     ranks
         the filtered counts
-
-    Raises
-    ------
-    Undefined
-        if the answers of a query did not meet the same candidates, or a score is NaN
 
     Examples
     --------

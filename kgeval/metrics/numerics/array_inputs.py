@@ -17,13 +17,7 @@ MAX_GRADE = 1e300
 
 
 def as_number_row(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Float64Array:
-    """Read one non-empty row of numbers; float64[item].
-
-    Raises
-    ------
-    MetricError
-        if it is something else, or holds NaN (or, where that is no number to compute with, infinity)
-    """
+    """Read one non-empty row of numbers; float64[item]."""
     row = floats(values, name)
     if not len(row):
         raise MetricError(f"{name}: expected one row of at least one number, found shape {row.shape}.")
@@ -39,11 +33,6 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
     >>> floats([1, 10**400], "ranks")
     Traceback (most recent call last):
     kgeval.errors.MetricError: ranks[1] is beyond float64.
-
-    Raises
-    ------
-    MetricError
-        if it is something else, or a number is too large
     """
     original = _row(values, name)
     row = np.array([_float(one) for one in original]) if original.dtype == object else _to_float64(original)
@@ -59,11 +48,6 @@ def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
 
     >>> order_preserving_float64([2**53, 2**53 + 1], "scores")
     array([0., 1.])
-
-    Raises
-    ------
-    MetricError
-        as :func:`as_number_row`
     """
     row, original = as_number_row(scores, name, infinite=True), _row(scores, name)
     exact = original.dtype.kind in "bf" and original.dtype.itemsize <= row.dtype.itemsize
@@ -71,13 +55,7 @@ def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
 
 
 def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
-    """Read grades of relevance, from 0 to 1e300; float64[item].
-
-    Raises
-    ------
-    MetricError
-        if there are none, or one is something else
-    """
+    """Read grades of relevance, from 0 to 1e300; float64[item]."""
     grades = as_number_row(values, name)
     if (grades < 0).any():
         raise MetricError(f"{name}[{int(np.argmax(grades < 0))}] is negative: grades of relevance are 0 or more.")
@@ -90,13 +68,7 @@ def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
 
 
 def cutoff(k: int) -> int:
-    """Check a cut-off: a whole number from 1 and below 10¹⁸.
-
-    Raises
-    ------
-    MetricError
-        if it is something else
-    """
+    """Check a cut-off: a whole number from 1 and below 10¹⁸."""
     whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
     if not whole or not 1 <= k <= LARGEST_CUTOFF:
         found = repr(k) if not whole or abs(k) <= LARGEST_CUTOFF else "one far beyond"

@@ -32,14 +32,7 @@ from kgeval.metrics.ranks.ranks import Ranks
 
 
 def refuse_certainty(ranks: Ranks, k: int) -> None:
-    """Refuse ranks that leave nothing to chance.
-
-    Raises
-    ------
-    Undefined
-        if random ranking could not do worse than perfect, or if there is an answer without any candidate, itself
-        included (where the answer is not counted)
-    """
+    """Refuse ranks that leave nothing to chance."""
     _refuse_no_candidates(ranks)
     if len(ranks) and (ranks.candidates <= max(k, 1)).all():
         raise Undefined(f"no answer had more than {k} candidates" if k else "no answer had a competitor")
@@ -162,13 +155,7 @@ class ZScore:
         return (gained if self.increasing else -gained) / float(np.linalg.norm(deviations / largest))
 
     def refuse(self, ranks: Ranks, k: int) -> None:
-        """Refuse ranks that leave nothing to chance.
-
-        Raises
-        ------
-        Undefined
-            if that is so of all that have a weight
-        """
+        """Refuse ranks that leave nothing to chance."""
         refuse_certainty(ranks, k)
         if not self._deviations(ranks, k)[1]:
             raise Undefined("no answer with a weight had a competitor")

@@ -91,15 +91,7 @@ class Ranks:
 
     @cached_property
     def values(self) -> Float64Array:
-        """The ranks under the tie policy; float64[row].
-
-        Raises
-        ------
-        Undefined
-            if there are ties, and the policy is the expectation over all of their orders
-        MetricError
-            if a policy of another package does not give a rank from a to b for each row
-        """
+        """The ranks under the tie policy; float64[row]."""
         draws = self.draws
         if draws is None:
             draws = uniform(0, np.arange(len(self))) if self.policy.random else np.zeros(len(self))
@@ -122,13 +114,7 @@ class Ranks:
 
     @cached_property
     def normalized_weights(self) -> Float64Array:
-        """The weights, divided by their sum; float64[row].
-
-        Raises
-        ------
-        Undefined
-            if there are no ranks, or none with a weight
-        """
+        """The weights, divided by their sum; float64[row]."""
         if not len(self):
             raise Undefined("there are no ranks")
         weights = np.ones(len(self)) if self.weights is None else self.weights
@@ -137,13 +123,7 @@ class Ranks:
         return np.asarray(weights / weights.sum(), np.float64)
 
     def mean(self, values: Float64Array) -> float:
-        """The weighted mean of a value of the rows.
-
-        Raises
-        ------
-        Undefined
-            if there are no ranks, or none with a weight
-        """
+        """The weighted mean of a value of the rows."""
         self.normalized_weights  # noqa: B018 - raises where there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 

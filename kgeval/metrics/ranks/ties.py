@@ -147,13 +147,7 @@ def tie_policies() -> dict[str, TiePolicy]:
 
 
 def tie_policy(ties: Ties) -> TiePolicy:
-    """Find a tie policy by name; a policy is itself.
-
-    Raises
-    ------
-    MetricError
-        if there is none of that name, with the nearest one
-    """
+    """Find a tie policy by name; a policy is itself."""
     if isinstance(ties, TiePolicy):
         return ties
     if not isinstance(ties, str) or ties not in tie_policies():

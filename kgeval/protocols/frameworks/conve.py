@@ -27,11 +27,9 @@ class KnownAnswersKeepZero(FrameworkQuirk):
     cause: ClassVar[str] = "zeroed answers"
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Always: it depends on the scores."""
         return True
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Count the known answers among the tied."""
         hidden = ranked.raw.candidates - ranked.filtered.candidates
         tied = np.where(sigmoid32(ranked.scores) == 0, hidden, 0)
         return ranked._replace(filtered=ranked.filtered + RankCounts(np.zeros_like(tied), tied, tied + 1))
@@ -56,12 +54,10 @@ class Tokens(FrameworkQuirk):
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the model has the tokens."""
         labels = getattr(scorer.source, "entities", None)
         return labels is not None and len(labels) > 1 and (labels[0], labels[1]) == TOKENS
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Count the tokens too."""
         queries = task.queries
         of_tokens = scorer.scorer.scores(scorer.map_queries(queries), np.arange(len(TOKENS)))
         scores = as_float64(of_tokens, "the scorer")[queries.owners]

@@ -33,11 +33,9 @@ class TailsAsHeads(FrameworkQuirk):
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the model is one of the two."""
         return isinstance(family(scorer), RESCAL | TransR)
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Count the candidate tails again, with their scores as heads."""
         if task.queries.side == "head":
             return ranked
         counts = [np.empty((0, 4), np.int64)]
@@ -67,11 +65,9 @@ class Clamped(FrameworkQuirk):
     note: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the model is a SimplE."""
         return isinstance(family(scorer), SimplE)
 
     def tie_rule(self, rule: TieRule) -> TieRule:
-        """Scores tie that are equal after clamping."""
         return tied_under(clamp(20.0))
 
 

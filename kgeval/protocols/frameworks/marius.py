@@ -21,11 +21,9 @@ class TailsOnly(FrameworkQuirk):
     note: ClassVar[str] = "Marius predicts tails only, with a model that has no inverse relations."
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the model has none."""
         return not isinstance(scorer.scorer, Reciprocal)
 
     def predicts_side(self, side: Side) -> bool:
-        """Whether it is the tail."""
         return side == "tail"
 
 

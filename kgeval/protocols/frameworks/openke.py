@@ -27,11 +27,9 @@ class ReversedSign(FrameworkQuirk):
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether the checkpoint's reader has detected this."""
         return isinstance(scorer.source, Checkpoint) and scorer.source.lower_is_better
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        """Count the candidates below each answer."""
         return Ranked(-ranked.scores, _reverse(ranked.filtered), _reverse(ranked.raw))
 
 

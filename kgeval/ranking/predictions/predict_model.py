@@ -200,13 +200,6 @@ def predict_model(
         what is to be predicted
     title
         what the result calls the model; by default what the model calls itself
-
-    Raises
-    ------
-    InputError
-        if the model does not know a query's entity or relation, and the policy is to refuse that
-    ScoreError
-        if a score is NaN, with the query and the candidate
     """
     evaluation.require_entities("predictions")
     dataset = as_dataset(dataset)

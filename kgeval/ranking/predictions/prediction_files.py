@@ -46,11 +46,6 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     -------
     Path
         the file
-
-    Raises
-    ------
-    InputError
-        if a query has fewer predictions or is about a head, or there is no name for so many triples
     """
     tails = _tails(table)
     if table.split is not None:
@@ -120,11 +115,6 @@ def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
     -------
     IntArray
         int64[query, 3], ids, −1 for what is sought; int64[query, 4] with times
-
-    Raises
-    ------
-    InputError
-        if the file is missing or malformed, or names what the dataset does not have
     """
     path = Path(path)
     if not exists_safely(path):
@@ -191,11 +181,6 @@ def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Pa
     -------
     Path
         the run
-
-    Raises
-    ------
-    InputError
-        if the queries are not those of a split, which has their answers, or the run would be called ``.qrels``
     """
     path = Path(path)
     if table.split is None:

@@ -94,11 +94,6 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
     IntArray
         int64[query, 3], −1 for what is sought; int64[query, 4] with times
 
-    Raises
-    ------
-    InputError
-        if a row is no query, or names what the dataset does not have, with the nearest label
-
     Examples
     --------
     >>> data = Dataset.from_labels(train=[("Rome", "capital_of", "Italy")])

@@ -68,15 +68,7 @@ class CandidateSweep(ABC, Generic[F]):
         self.meet_scores(np.ascontiguousarray(as_float64(scores, "the scorer")), found)
 
     def sweep(self, scorer: Scorer | VectorScorer, task: RankingTask) -> list[F]:
-        """Meet the candidates of some queries, which share them; the parts are in the order of the queries.
-
-        Raises
-        ------
-        UndefinedScore
-            if a score is NaN and the policy is ``"error"``
-        ScoreError
-            if the scorer returns an array of another shape, or what is no number
-        """
+        """Meet the candidates of some queries, which share them; the parts are in the order of the queries."""
         views = views_of(scorer, task.queries)
         return [self.begin(task.known[:0]), *(f for part, view in views for f in self._sweep_view(view, task[part]))]
 
@@ -142,24 +134,19 @@ class AnswerSearch(CandidateSweep[BestAnswers]):
 
     @property
     def num_kept(self) -> int:
-        """How many are kept of each query."""
         return self.places
 
     def begin(self, known: Rows) -> BestAnswers:
-        """Begin with none."""
         nan_last = self.engine.nan == "worst"
         return BestAnswers.none(known, self.places, drops_known=self.drops_known, nan_last=nan_last)
 
     def meet_vectors(self, queries: QueryVectors, entities: EntityVectors, first: int, found: BestAnswers) -> None:
-        """Merge a chunk of candidates into the best."""
         self.engine.kernel.select_shared(queries, entities, first, found)
 
     def meet_scores(self, scores: Float64Array, found: BestAnswers) -> None:
-        """Merge finished scores into the best."""
         self.engine.kernel.select_scores(scores, found)
 
     def meet_tensor(self, kernel: TensorKernel, scores: Any, found: BestAnswers) -> None:
-        """Merge finished scores into the best, where they are."""
         kernel.select_tensor(scores, found)
 
     def search(self, scorer: Scorer | VectorScorer, task: RankingTask) -> BestAnswers:
@@ -172,15 +159,12 @@ class LogSumSweep(CandidateSweep[LogSums]):
     """Adds up the exponentials of all candidates' scores but those of known answers."""
 
     def begin(self, known: Rows) -> LogSums:
-        """Begin with none."""
         return LogSums.empty(known)
 
     def meet_vectors(self, queries: QueryVectors, entities: EntityVectors, first: int, found: LogSums) -> None:
-        """Add a chunk of candidates."""
         found.add_shared(queries, entities, first)
 
     def meet_scores(self, scores: Float64Array, found: LogSums) -> None:
-        """Add finished scores."""
         found.add_scores(scores)
 
     def log_sums(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Float64Array:

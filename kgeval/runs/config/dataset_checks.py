@@ -23,11 +23,6 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
     -------
     RunConfig
         the configuration, with a corruption and a task that have read their files
-
-    Raises
-    ------
-    ConfigError
-        with all problems at once, each with its line
     """
     problems = [*_missing_splits(config, dataset), *_impossible_slices(config, dataset)]
     try:

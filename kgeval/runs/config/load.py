@@ -23,13 +23,7 @@ from kgeval.settings.messages import Location, Problem, as_texts, problems_of
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Read a configuration file, with ``KEY=VALUE`` overrides (dotted keys, YAML values).
-
-    Raises
-    ------
-    ConfigError
-        with all problems at once, each with its path, the line of the file, and the nearest valid name
-    """
+    """Read a configuration file, with ``KEY=VALUE`` overrides (dotted keys, YAML values)."""
     document = read_document(path)
     refuse_unrepeatable(document)
     for override in overrides:
@@ -38,13 +32,7 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def refuse_unrepeatable(document: Document) -> None:
-    """Refuse the configuration that PyKEEN's evaluator leaves, which names no model that could be read.
-
-    Raises
-    ------
-    ConfigError
-        with what to do
-    """
+    """Refuse the configuration that PyKEEN's evaluator leaves, which names no model that could be read."""
     if "evaluator" in document.content and "model" not in document.content:
         raise ConfigError(
             f"{document.source}: this run was evaluated inside PyKEEN, and its model is not kept. Save the pipeline's "
@@ -53,13 +41,7 @@ def refuse_unrepeatable(document: Document) -> None:
 
 
 def check(document: Document) -> RunConfig:
-    """Make a configuration of plain data.
-
-    Raises
-    ------
-    ConfigError
-        with all problems at once
-    """
+    """Make a configuration of plain data."""
     document = document.read()
     problems = [
         Problem((*location, *wrong.location), wrong.message, wrong.hint)
@@ -102,13 +84,7 @@ def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingC
 
 
 def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
-    """Make a corruption generator of plain data from options of the command line.
-
-    Raises
-    ------
-    ConfigError
-        with all problems at once
-    """
+    """Make a corruption generator of plain data from options of the command line."""
     try:
         generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
     except ValidationError as error:

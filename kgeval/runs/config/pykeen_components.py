@@ -18,11 +18,6 @@ def refuse_unknown(part: str, name: str) -> None:
         a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``, or ``"tracker"``
     name
         the name of the component
-
-    Raises
-    ------
-    ConfigError
-        with the nearest name
     """
     resolver = _resolver(part)
     try:
@@ -75,13 +70,7 @@ def scores_new_entities(model: str) -> bool:
 
 
 def refuse_unknown_device(name: str) -> None:
-    """Refuse a name that is no device of torch.
-
-    Raises
-    ------
-    ConfigError
-        with an example
-    """
+    """Refuse a name that is no device of torch."""
     import torch
 
     try:

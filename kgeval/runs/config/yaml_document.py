@@ -87,11 +87,6 @@ class Document:
             such as ``model.options.norm=1``
         expand
             (place, value) -> the block that a value is short for, if it is short for one
-
-        Raises
-        ------
-        ConfigError
-            if it is no ``KEY=VALUE``, or the key leads through a value that is no block
         """
         key, equals, value = assignment.partition("=")
         option = f"--set {short_repr(assignment)}"
@@ -112,13 +107,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a configuration file.
-
-    Raises
-    ------
-    ConfigError
-        if it is missing, no readable YAML, or no mapping
-    """
+    """Read a configuration file."""
     refuse_special(path)
     if exists_safely(path) and path.is_dir():
         raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_describe_folder(path)}")
@@ -149,13 +138,7 @@ def _describe_folder(path: Path) -> str:
 
 
 def parse_value(text: str, where: str) -> Any:
-    """Read a value from the command line as YAML, so that 1 is a number and true a truth value.
-
-    Raises
-    ------
-    ConfigError
-        if it is no YAML
-    """
+    """Read a value from the command line as YAML, so that 1 is a number and true a truth value."""
     try:
         return read_yaml(text, ExpandingLoader)
     except ConfigError as error:

@@ -51,13 +51,7 @@ def divide(ranking: ModelRanking, count: int) -> list[Shard]:
 
 
 def divide_exactly(ranking: ModelRanking, count: int) -> list[Shard]:
-    """Divide a ranking into just so many shards.
-
-    Raises
-    ------
-    InputError
-        if it has fewer queries, or compares all queries of a side with each other
-    """
+    """Divide a ranking into just so many shards."""
     shards = divide(ranking, count)
     if len(shards) != count:
         why = "it has no more queries" if is_divisible(ranking) else "the queries of a side are ranked together"

@@ -63,13 +63,7 @@ class RankedShard:
 
     @classmethod
     def from_file(cls, path: Path, run: str, shard: Shard, ranking: ModelRanking) -> RankedShard:
-        """Read a Parquet file that :meth:`to_bytes` made, and compare it with what is to be ranked there.
-
-        Raises
-        ------
-        TableError
-            if it is none, belongs to another run or shard, or has rows or counts that the shard cannot have
-        """
+        """Read a Parquet file that :meth:`to_bytes` made, and compare it with what is to be ranked there."""
         try:
             table = read_parquet(path)
             about = json.loads((table.schema.metadata or {})[KEY])

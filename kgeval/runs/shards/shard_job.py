@@ -40,15 +40,7 @@ class StoredShard:
 def run_shard(
     config: RunConfig, out: Path, number: int, count: int, *, force: bool = False, watch: Watch = no_progress
 ) -> list[StoredShard]:
-    """Rank one of ``count`` shards of each model of a configuration; other processes may rank others.
-
-    Raises
-    ------
-    ConfigError
-        if it has a task, or models that are trained
-    InputError
-        if another process ranks the same shard, or the shards that are there are of another run
-    """
+    """Rank one of ``count`` shards of each model of a configuration; other processes may rank others."""
     with config.document.variables.concealed():
         return _run_shard(config, out, number, count, force=force, watch=watch)
 
@@ -99,15 +91,7 @@ def _refuse_indivisible(config: RunConfig, count: int) -> None:
 def merge(
     folder: Path, *, force: bool = False, watch: Watch = no_progress, warn: Callable[[str], None] = no_warning
 ) -> list[Outcome]:
-    """Finish a run whose shards were ranked by jobs of their own.
-
-    Raises
-    ------
-    InputError
-        if shards are missing, with their numbers, or are not of one run
-    KgevalError
-        whatever :func:`kgeval.runs.runner.run` raises
-    """
+    """Finish a run whose shards were ranked by jobs of their own."""
     stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
     if not stores and (is_run(folder) or is_several(folder)):

@@ -40,13 +40,7 @@ class ShardStore:
 
     @property
     def about(self) -> dict[str, Any]:
-        """The content of ``run.json``: ``shards``, their number, ``fingerprint`` and ``configuration``.
-
-        Raises
-        ------
-        InputError
-            if it is damaged
-        """
+        """The content of ``run.json``: ``shards``, their number, ``fingerprint`` and ``configuration``."""
         about = read_json(self.folder / PLAN)
         if not isinstance(about.get("shards"), int) or not isinstance(about.get("fingerprint"), dict):
             raise self._damaged()
@@ -80,15 +74,7 @@ class ShardStore:
         return num_shards(self.folder)
 
     def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
-        """Begin a run, or continue the one that is there; with ``force``, another one is deleted.
-
-        Raises
-        ------
-        InputError
-            if the one that is there depends on something else, or is divided otherwise, with both values
-        RunError
-            if nothing can be written
-        """
+        """Begin a run, or continue the one that is there; with ``force``, another one is deleted."""
         if self.exists and (changes := [*self.changes(fingerprint, count)]):
             if not force:
                 raise self.refusal(changes)
@@ -125,13 +111,7 @@ class ShardStore:
         return None
 
     def read(self, shard: Shard, ranking: ModelRanking) -> RankedShard | None:
-        """Read a shard; one that is missing or damaged is None.
-
-        Raises
-        ------
-        InputError
-            if it is a shard of another run, or another part of this one
-        """
+        """Read a shard; one that is missing or damaged is None."""
         if (path := self.find(shard.number)) is None:
             return None
         try:
@@ -141,13 +121,7 @@ class ShardStore:
             raise InputError(f"{what} and repeat the command, which ranks shard {shard.number} again.") from error
 
     def write(self, shard: Shard, ranked: RankedShard) -> None:
-        """Write a shard.
-
-        Raises
-        ------
-        RunError
-            if it cannot be written
-        """
+        """Write a shard."""
         content = ranked.to_bytes(self._run, shard.number)
         digest = hashlib.sha256(content).hexdigest()
         with replacing(self.folder / f"{shard.number:05}-{digest}.parquet") as partial:
@@ -156,13 +130,7 @@ class ShardStore:
 
 @contextmanager
 def counting_shards(stages: Iterable[Path | None]) -> Iterator[None]:
-    """Let an interruption say how many shards are done on one of several stages.
-
-    Raises
-    ------
-    Interrupted
-        in place of a ``KeyboardInterrupt``, where a run was begun
-    """
+    """Let an interruption say how many shards are done on one of several stages."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -192,15 +160,7 @@ class ShardedRanking:
     """what the manifest says of the shards, if there were any"""
 
     def rank_parts(self, ranking: ModelRanking) -> Sequence[RankedPart]:
-        """Rank all shards that are not kept yet, and join them with those that are.
-
-        Raises
-        ------
-        InputError
-            if the kept shards are of another run
-        RunError
-            if a shard cannot be written, or workers are lost again and again
-        """
+        """Rank all shards that are not kept yet, and join them with those that are."""
         stored = None if self.store is None else self.store.count
         count = self.count or stored or usual_count(ranking)
         keeps_nothing = self.store is None and self.executor.is_local

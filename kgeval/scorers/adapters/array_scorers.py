@@ -63,13 +63,7 @@ class TripleArrays:
         return int(self.triples.relations.max(initial=-1)) + 1
 
     def array_of(self, side: Side) -> npt.NDArray[Any]:
-        """Return the array of one side.
-
-        Raises
-        ------
-        InputError
-            if there is none
-        """
+        """Return the array of one side."""
         array: npt.NDArray[Any] | None = getattr(self, side)
         if array is None:
             other = "tail" if side == "head" else "head"
@@ -77,13 +71,7 @@ class TripleArrays:
         return array
 
     def rows_of(self, queries: Queries) -> IntArray:
-        """Find the first row of each query; int64[query].
-
-        Raises
-        ------
-        InputError
-            if a query has none
-        """
+        """Find the first row of each query; int64[query]."""
         rows = self._rows_by_query[queries.side].rows(queries)
         if (missing := rows.lengths == 0).any():
             query = int(np.argmax(missing))

@@ -76,13 +76,7 @@ class FunctionCaller:
                 self._converters.reverse()
 
     def __call__(self, *arguments: Any) -> Any:
-        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device.
-
-        Raises
-        ------
-        ScoreError
-            if it takes neither arrays nor tensors; an error of another kind is its own, and so is a lack of memory
-        """
+        """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
         failures: list[Exception] = []
         with _scoring(self._modules):
             for convert in self._converters:

@@ -55,13 +55,7 @@ class PyKEENScorer:
 
     @property
     def num_entities(self) -> int:
-        """How many entities the model knows, of one of its graphs if it is inductive.
-
-        Raises
-        ------
-        InputError
-            if it has no such graph
-        """
+        """How many entities the model knows, of one of its graphs if it is inductive."""
         try:
             return int(self.model._get_entity_len(mode=self.mode))
         except (NotImplementedError, ValueError) as error:

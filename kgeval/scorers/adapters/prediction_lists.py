@@ -154,13 +154,7 @@ class PredictionLists:
         return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look the scores up, −∞ for what was not listed.
-
-        Raises
-        ------
-        InputError
-            if a query has no list, not even an empty one, and is not to count as unanswered
-        """
+        """Look the scores up, −∞ for what was not listed."""
         lists, found = self._lists_of(queries)
         if (found < 0).any():
             self.note_on_unlisted([queries])
@@ -192,13 +186,7 @@ class PredictionLists:
         return beat.astype(np.int64), tied.astype(np.int64), last - first + 1
 
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
-        """Say how many queries have no list, not even an empty one; nothing where all have one.
-
-        Raises
-        ------
-        InputError
-            if there are such queries, and they are not to count as unanswered
-        """
+        """Say how many queries have no list, not even an empty one; nothing where all have one."""
         without = [(queries, np.flatnonzero(self._lists_of(queries)[1] < 0)) for queries in asked]
         examples = [self._query_text(queries, int(rows[0])) for queries, rows in without if len(rows)]
         if not examples:

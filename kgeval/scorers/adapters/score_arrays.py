@@ -18,11 +18,6 @@ EXACT = 2**53
 def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     """Take scores as an array of numbers, in their own type; tensors lose their gradient and their device.
 
-    Raises
-    ------
-    ScoreError
-        if they are no numbers: text, complex numbers, objects, masked or nested in unequal lists
-
     Examples
     --------
     >>> as_array([[True, False]], "the model")
@@ -53,11 +48,6 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
 
 def as_float64(scores: Any, source: str) -> Float64Array:
     """Take scores as float64, each exactly as it was.
-
-    Raises
-    ------
-    ScoreError
-        if they are no numbers, or one would be rounded
 
     Examples
     --------

@@ -58,27 +58,21 @@ class BigGraph(RelationalFamily):
 
     @property
     def similarity(self) -> Similarity:
-        """What the comparator comes to: cosines are dot products."""
         return "dot" if self.comparator == "cos" else self.comparator
 
     def is_shared(self, side: Side) -> bool:
-        """Only the operand passes a relation's operator."""
         return side != self.operand or self.kinds == {"none"}
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the anchors, after the operator if they are the operand."""
         return self._compared(self._anchors(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the biases of the anchors."""
         return self._anchors(queries)[:, 0] if self.bias else np.zeros(len(queries))
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """Return the candidates, after the operator if they are the operand."""
         return self._compared(self._rows(side, ids, relation))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Return the biases of the candidates."""
         return self._rows(side, ids, relation)[:, 0] if self.bias else np.zeros(len(ids))
 
     def _anchors(self, queries: Queries) -> Float64Array:

@@ -29,7 +29,6 @@ class DistMult(VectorFamily):
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation: h∘r or r∘t; the form is symmetric."""
         return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
 
 
@@ -50,7 +49,6 @@ class RESCAL(VectorFamily):
         self.require(self.relation.shape[1] == matrix, "a relation must be an entity width × entity width matrix a row")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation's matrix: Mᵀ h for a tail query, M t for a head query."""
         width = self.entity.shape[1]
 
         def multiply(relation: int, part: BoolArray) -> Float64Array:
@@ -78,7 +76,6 @@ class SimplE(VectorFamily):
         self.require(self.entity.shape[1] % 2 == 0, "vectors are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply both halves by the relation: ½ [h' r' | h r] for a tail query, ½ [r t' | r' t] for a head query."""
         head, tail = np.split(rows64(self.entity, queries.anchors), 2, axis=1)
         forward, backward = np.split(rows64(self.relation, queries.relations), 2, axis=1)
         if queries.side == "head":
@@ -102,12 +99,10 @@ class CP(VectorFamily):
         self.require(self.entity.shape[1] == 2 * self.relation.shape[1], "entity must be twice as wide as relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation: h∘r or r∘t'."""
         anchors = rows64(self._half("head" if queries.side == "tail" else "tail"), queries.anchors)
         return anchors * rows64(self.relation, queries.relations)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of entities as heads or as tails."""
         return self._half(side)[ids]
 
     def _half(self, side: Side) -> FloatArray:
@@ -128,7 +123,6 @@ class HolE(VectorFamily):
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Convolve the anchor with the relation: Σ_i h_i r_{j−i} for a tail query, Σ_j t_j r_{j−i} for a head query."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         if queries.side == "head":
             # r_{j−i} as a function of i runs backwards; reversed and shifted by one, it is a convolution again.
@@ -165,7 +159,6 @@ class AutoSF(VectorFamily):
         self.require(bool(self.coefficients) and found, "every coefficient must name blocks that there are")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the blocks of anchor and relation, and add each product to the block that it meets."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         vectors = np.zeros_like(anchors)
         for head, relation, tail, sign in self.coefficients:
@@ -193,11 +186,9 @@ class DistMA(VectorFamily):
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Add the relation to the anchor: h + r or t + r."""
         return rows64(self.entity, queries.anchors) + rows64(self.relation, queries.relations)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the part that all candidates share: h·r or t·r."""
         return dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
 
 
@@ -215,9 +206,7 @@ class ClampedDistMult(ScoredFamily):
     """the highest score; inf is none"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation: h∘r or r∘t."""
         return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Return the dot product, cut off at the limits."""
         return np.clip(canonical("dot", queries[:, None], candidates), self.low, self.high)

@@ -29,7 +29,6 @@ class ComplEx(VectorFamily):
         self.require(self.entity.shape[1] % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation: h r for a tail query, conj(r) t for a head query."""
         return multiply(
             rows64(self.entity, queries.anchors),
             rows64(self.relation, queries.relations),
@@ -59,17 +58,10 @@ class TComplEx(VectorFamily):
 
     @property
     def num_times(self) -> int:
-        """How many times it knows."""
         return len(self.time)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation at the time of the query, conjugated for a head query.
-
-        Raises
-        ------
-        InputError
-            if the queries name no time
-        """
+        """Multiply the anchor by the relation at the time of the query, conjugated for a head query."""
         relations = self.relations_at(queries.relations, queries.times)
         return multiply(rows64(self.entity, queries.anchors), relations, conjugate=queries.side == "head")
 
@@ -96,5 +88,4 @@ class TNTComplEx(TComplEx):
         self.require(self.timeless.shape == self.relation.shape, "relation and timeless must have the same shape")
 
     def relations_at(self, relations: IntArray, times: IntArray) -> Float64Array:
-        """Return the vector of each relation at a time: r τ + r'; float64[relation, width]."""
         return super().relations_at(relations, times) + rows64(self.timeless, relations)

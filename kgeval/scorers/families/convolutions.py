@@ -58,11 +58,9 @@ class ConvE(TailNetwork):
         self.require(biases == ((len(kernel),), (width,), (len(self.entity),)), "biases must fit")
 
     def tail_biases(self, ids: IntArray) -> Float64Array:
-        """Return the biases b_t."""
         return rows64(self.tail_bias, ids)
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Convolve some images at a time, so that what is made of them stays small."""
         parts = [
             self._pass(heads[i : i + BATCH_HEADS], relations[i : i + BATCH_HEADS])
             for i in range(0, len(heads), BATCH_HEADS)
@@ -127,7 +125,6 @@ class ConvKB(ScoredFamily):
         self.require(self.output_bias.shape == (1,), "output_bias must be one number")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Lay the weights of candidates and what filters make of anchor and relation, a h + b r + d, side by side."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         head, relation, tail = np.asarray(self.kernel, np.float64).T
         anchor, slopes = (head, tail) if queries.side == "tail" else (tail, head)
@@ -137,7 +134,6 @@ class ConvKB(ScoredFamily):
         return np.concatenate([np.tile(slopes, (len(queries), 1)), responses.reshape(len(queries), -1)], axis=1)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Apply the filters to candidates, and sum what is above zero."""
         # Numba is loaded when something is scored, not before.
         from kgeval.scorers.numerics.kernels import sum_filters
 
@@ -148,7 +144,6 @@ class ConvKB(ScoredFamily):
         return scores + np.float64(self.output_bias[0])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Score some queries at a time, since their vectors are as wide as the outputs of all filters."""
         own = candidates.ndim == 2
         parts = [
             super(ConvKB, self).scores(queries[part], candidates[part] if own else candidates)
@@ -200,7 +195,6 @@ class ConEx(TailNetwork):
         self.require(fits, "biases must fit")
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Multiply heads, their real and imaginary parts scaled by what the network made, with relations."""
         (a, b), (head, relation) = self.outputs(heads, relations), self.parts(heads, relations)
         real = a * head[0] * relation[0] - b * head[1] * relation[1]
         return np.concatenate([real, a * head[0] * relation[1] + b * head[1] * relation[0]], axis=1)
@@ -248,7 +242,6 @@ class AConEx(ConEx):
     """whether the network adds to the score, not to the vectors"""
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Multiply heads and relations, and add what the network made."""
         head, relation = self.parts(heads, relations)
         real = head[0] * relation[0] - head[1] * relation[1]
         imaginary = head[0] * relation[1] + head[1] * relation[0]
@@ -258,13 +251,11 @@ class AConEx(ConEx):
         return np.concatenate([real, imaginary], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return what the network adds to all tails of a query."""
         if queries.side == "head" or not self.by_triple:
             return np.zeros(len(queries))
         return self._sums(queries.anchors, queries.relations)
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Return what the network adds to each head."""
         if side == "tail" or not self.by_triple:
             return np.zeros(len(ids))
         return self._sums(ids, np.full(len(ids), relation))

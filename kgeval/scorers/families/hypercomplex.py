@@ -33,7 +33,6 @@ class QuatE(VectorFamily):
         self.require(self.entity.shape[1] % 4 == 0, "quaternions are stored as quarters: the width is a multiple of 4")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation: h ⊗ r for a tail query, t ⊗ conj(r) for a head query."""
         a1, b1, c1, d1 = np.split(rows64(self.entity, queries.anchors), 4, axis=1)
         a2, b2, c2, d2 = np.split(rows64(self.relation, queries.relations), 4, axis=1)
         if queries.side == "head":
@@ -76,7 +75,6 @@ class Keci(VectorFamily):
         self.require(self.entity.shape[1] % blocks == 0, "the width must be a multiple of 1 + p + q")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply the anchor by the relation: h r for a tail query, the factors of each part of h for a head query."""
         anchors, relation = self._blocks(self.entity, queries.anchors), self._scaled(self.relation, queries.relations)
         c, squares = np.asarray(self.coefficients, np.float64)[:, None, None], self._squares[:, None, None]
         if queries.side == "tail":
@@ -89,7 +87,6 @@ class Keci(VectorFamily):
         return np.concatenate([real, *rest], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return what the parts in e_i e_k add to the scores of a tail query."""
         if queries.side == "head" or not len(self.coefficients):
             return np.zeros(len(queries))
         head, relation = (
@@ -149,14 +146,12 @@ class LFMult(VectorFamily):
         self.require(parts > 1 and self.entity.shape[1] % parts == 0, f"rows must have at least two of {parts} parts")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Multiply anchor and relation at every point, with the point's part of the integral."""
         step = np.full(POINTS, 1.0 / (POINTS - 1))
         step[[0, -1]] /= 2
         anchors, relations = self._values(self.entity, queries.anchors), self._values(self.relation, queries.relations)
         return np.asarray((anchors * relations * step).reshape(len(queries), -1))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the values of entities at every point."""
         return self._values(self.entity, ids).reshape(len(ids), -1)
 
     def _values(self, table: FloatArray, ids: IntArray) -> Float64Array:

@@ -46,7 +46,6 @@ class ERMLP(ScoredFamily):
         )
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return what anchor and relation give to the hidden layer."""
         entity, relation = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         hidden = matmul_ordered(entity, self._weights("head" if queries.side == "tail" else "tail"))
         inner = slice(self.entity.shape[1], self.entity.shape[1] + self.relation.shape[1])
@@ -54,11 +53,9 @@ class ERMLP(ScoredFamily):
         return hidden + matmul_ordered(relation, weights) + np.asarray(self.hidden_bias, np.float64)
 
     def candidate_vectors(self, side: Side, ids: IntArray) -> Float64Array:
-        """Return what entities give to the hidden layer."""
         return matmul_ordered(rows64(self.entity, ids), self._weights(side))
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Pass the hidden layer to the score."""
         # Numba is loaded when something is scored, not before.
         from kgeval.scorers.numerics.kernels import sum_units
 
@@ -103,7 +100,6 @@ class ERMLPE(TailNetwork):
         self.require(fits and biases, "hidden and dense must lead from [h | r] to the entity width")
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Pass the two layers."""
         vectors = np.concatenate([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1)
         for weight, bias in ((self.hidden, self.hidden_bias), (self.dense, self.dense_bias)):
             product = matmul_ordered(vectors, np.asarray(weight, np.float64))
@@ -148,7 +144,6 @@ class NTN(ScoredFamily):
         self.require(shapes == expected, "relation and weights must have a matrix and vectors for each slice")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Lay what each slice multiplies a candidate with, what it adds, and its output side by side."""
         width, slices = self.entity.shape[1], self.slice_output.shape[1]
         anchors = rows64(self.entity, queries.anchors)
         tails = queries.side == "tail"
@@ -168,7 +163,6 @@ class NTN(ScoredFamily):
         return by_relation(queries.relations, slices * (width + 2), multiply)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Multiply with every slice, and sum the outputs."""
         count, slices = len(queries), self.slice_output.shape[1]
         weights, added, outputs = np.split(queries, [-2 * slices, -slices], axis=1)
         products = matmul_ordered(weights.reshape(count * slices, -1), candidates).reshape(count, slices, -1)
@@ -205,11 +199,9 @@ class ProjE(TailNetwork):
         self.require(fits and self.score_bias.shape == (1,), "scales and bias must be as wide as entity")
 
     def tail_biases(self, ids: IntArray) -> Float64Array:
-        """Return the one bias b'."""
         return np.full(len(ids), np.float64(self.score_bias[0]))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Combine head and relation."""
         scaled = np.asarray(self.head_scale, np.float64) * rows64(self.entity, heads)
         moved = scaled + np.asarray(self.relation_scale, np.float64) * rows64(self.relation, relations)
         return ACTIVATIONS[self.activation](moved + np.asarray(self.bias, np.float64))
@@ -241,7 +233,6 @@ class CrossE(TailNetwork):
         self.require(fits, "interaction must have the shape of relation, and bias the entity width")
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Let the head interact with the relation."""
         crossed = rows64(self.interaction, relations) * rows64(self.entity, heads)
         moved = np.asarray(self.bias, np.float64) + crossed + crossed * rows64(self.relation, relations)
         return ACTIVATIONS[self.activation](moved)

@@ -32,7 +32,6 @@ class TransH(ProjectedTranslation):
         self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """Project entities onto the relation's hyperplane: e − (w · e) w."""
         entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
         return entities - dot_rows(entities, normal[None, :])[:, None] * normal
 
@@ -58,7 +57,6 @@ class TransR(ProjectedTranslation):
         )
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """Project entities into the relation's space: e P_r."""
         return matmul_ordered(
             rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
         )
@@ -86,7 +84,6 @@ class TransD(ProjectedTranslation):
         self.require(same, "relation_transfer must have the shape of relation")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """Project entities by their own vectors and the relation's: e + (e' · e) r'."""
         entities, transfer = rows64(self.entity, ids), rows64(self.relation_transfer, relation)
         projected = dot_rows(rows64(self.entity_transfer, ids), entities)[:, None] * transfer
         width = min(entities.shape[1], len(transfer))

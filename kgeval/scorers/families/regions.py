@@ -42,13 +42,11 @@ class BoxE(ScoredFamily):
         self.require(self.entity.shape[1] % 2 == 0, "entities are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Lay the anchor, its own box and the box of its candidates side by side."""
         head, tail = np.split(rows64(self.relation, queries.relations), 2, axis=1)
         boxes = (head, tail) if queries.side == "tail" else (tail, head)
         return np.concatenate([rows64(self.entity, queries.anchors), *boxes], axis=1)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Bump anchor and candidates, and measure each against its box."""
         positions, bumps = np.split(candidates, 2, axis=1)
         scores = np.empty((len(queries), len(candidates)))
         for query, row in zip(queries, scores, strict=True):
@@ -123,7 +121,6 @@ class KG2E(ScoredFamily):
         return np.concatenate([mean, variance, 1 / relation_variance, shared[:, None]], axis=1)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Measure how well distributions agree."""
         # Numba is loaded when something is scored, not before.
         from kgeval.scorers.numerics.kernels import divergences, likelihoods
 

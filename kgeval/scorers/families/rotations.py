@@ -45,7 +45,6 @@ class RotatE(VectorFamily):
         self.require(relation in {entity, entity // 2}, "relation must be as wide as entity, or half (phases)")
 
     def refuse_heads(self) -> None:
-        """Refuse relations that do more than rotate: turning back by conj(r) would not undo them."""
         real, imaginary = np.split(self.rotations, 2, axis=1)
         off = np.abs(np.hypot(real, imaginary) - 1)
         if off.max() > UNIT:
@@ -58,7 +57,6 @@ class RotatE(VectorFamily):
 
     @property
     def similarity(self) -> Similarity:
-        """The distance that the norm measures."""
         return "modulus" if self.norm == 1 else "l2"
 
     @cached_property
@@ -70,7 +68,6 @@ class RotatE(VectorFamily):
         return np.concatenate([np.cos(relation), np.sin(relation)], axis=1)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Rotate the anchor: h∘r for a tail query, conj(r)∘t for a head query."""
         anchors = rows64(self.entity, queries.anchors)
         return multiply(anchors, self.rotations[queries.relations], conjugate=queries.side == "head")
 
@@ -96,16 +93,13 @@ class PRotatE(ScoredFamily):
         return _points(self.relation)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return the point of the circle at h + r, or at t − r, as halves [cos | sin]."""
         conjugate = queries.side == "head"
         return multiply(self._entities[queries.anchors], self._relations[queries.relations], conjugate=conjugate)
 
     def candidate_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the points of the circle at e."""
         return self._entities[ids]
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Compare phases: −Σ |sin(q − e)|."""
         (q_cos, q_sin), (e_cos, e_sin) = np.split(queries[:, None], 2, axis=-1), np.split(candidates, 2, axis=-1)
 
         def sines(k: slice) -> Float64Array:

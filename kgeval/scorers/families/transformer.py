@@ -82,7 +82,6 @@ class Transformer(TailNetwork):
             self.require(self.arrays[name].shape == shape, f"{name} must have the shape {shape}")
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        """Encode the sequence of head and relation, and sum it."""
         sequence = np.stack([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1) + self.position
         for layer in range(len(self.attention)):
             sequence = self._normalised(sequence + self._attended(sequence, layer), layer, 0)

@@ -31,7 +31,6 @@ class TransE(NormDistance, VectorFamily):
     """the p of the norm"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Move the anchor by the relation: h + r for a tail query, t − r for a head query."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         return anchors + relations if queries.side == "tail" else anchors - relations
 
@@ -46,17 +45,14 @@ class MariusTransE(VectorFamily):
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Return [−2q | 1] of the moved anchor: q = h + r for a tail query, q = t − r for a head query."""
         moved = self._moved(queries)
         return np.concatenate([-2 * moved, np.ones_like(moved)], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return ‖q‖²."""
         moved = self._moved(queries)
         return dot_rows(moved, moved)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return [e | e²]."""
         entities = rows64(self.entity, ids)
         return np.concatenate([entities, entities * entities], axis=1)
 
@@ -81,12 +77,10 @@ class TorusE(ScoredFamily):
     """the p of the norm"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Move the anchor: h + r or t − r."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         return anchors + relations if queries.side == "tail" else anchors - relations
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
-        """Measure distances on the torus."""
         # Numba is loaded when something is scored, not before.
         from kgeval.scorers.numerics.kernels import distances_on_torus
 
@@ -108,12 +102,10 @@ class TransF(VectorFamily):
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Double the anchor and move it by the relation: 2h + r or 2t − r."""
         doubled, relations = 2 * rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         return doubled + relations if queries.side == "tail" else doubled - relations
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the part that all candidates share: −h·r or t·r."""
         product = dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
         return -product if queries.side == "tail" else product
 
@@ -144,28 +136,23 @@ class MuRE(RelationalFamily):
         self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
 
     def is_shared(self, side: Side) -> bool:
-        """Tails have their stored vectors under every relation."""
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Stretch and move heads, or move tails back: R∘h + r for a tail query, t − r for a head query."""
         anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
         if queries.side == "head":
             return anchors - relations
         return rows64(self.diagonal, queries.relations) * anchors + relations
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return the bias of the anchor."""
         return rows64(self.head_bias if queries.side == "tail" else self.tail_bias, queries.anchors)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        """Stretch heads, R∘h; tails have their stored vectors."""
         if side == "tail":
             return self.entity[ids]
         return np.asarray(rows64(self.diagonal, relation) * rows64(self.entity, ids))
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Return the biases of entities as heads or as tails."""
         return rows64(self.head_bias if side == "head" else self.tail_bias, ids)
 
 
@@ -190,13 +177,11 @@ class LineaRE(NormDistance, RelationalFamily):
         )
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Stretch the anchor and move it: h∘r + b for a tail query, t∘r' − b for a head query."""
         forward, between, backward = np.split(rows64(self.relation, queries.relations), 3, axis=1)
         anchors = rows64(self.entity, queries.anchors)
         return anchors * forward + between if queries.side == "tail" else anchors * backward - between
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Stretch entities: e∘r as heads, e∘r' as tails."""
         forward, _, backward = np.split(rows64(self.relation, relation), 3)
         return rows64(self.entity, ids) * (forward if side == "head" else backward)
 
@@ -220,12 +205,10 @@ class PairRE(NormDistance, RelationalFamily):
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Stretch the anchor: h∘r for a tail query, t∘r' for a head query."""
         side: Side = "head" if queries.side == "tail" else "tail"
         return rows64(self.entity, queries.anchors) * self._half(side, queries.relations)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Stretch entities: e∘r as heads, e∘r' as tails."""
         return rows64(self.entity, ids) * self._half(side, np.array([relation]))
 
     def _half(self, side: Side, relations: IntArray) -> Float64Array:
@@ -255,7 +238,6 @@ class SE(NormDistance, RelationalFamily):
         self.require(self.tail_relation.shape == self.relation.shape, "tail_relation must have the shape of relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Map the anchor into the relation's space: R h for a tail query, R' t for a head query."""
         side: Side = "head" if queries.side == "tail" else "tail"
         return by_relation(
             queries.relations,
@@ -264,7 +246,6 @@ class SE(NormDistance, RelationalFamily):
         )
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        """Map entities into the relation's space: R e as heads, R' e as tails."""
         matrices = self.relation if side == "head" else self.tail_relation
         matrix = rows64(matrices, relation).reshape(-1, self.entity.shape[1])
         return matmul_ordered(rows64(self.entity, ids), matrix.T)

@@ -46,7 +46,6 @@ class TuckER(VectorFamily):
             self.require(array is None or array.shape == (width,), "scales and shifts must be as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Mix the anchor: B₁(B₀(h) M_r) for a tail query, the adjoint scale₀∘(M_r (scale₁∘t)) for a head query."""
         anchors = rows64(self.entity, queries.anchors)
         if queries.side == "head":
             return self._scale("head_scale") * self._adjoint(queries, anchors)
@@ -54,7 +53,6 @@ class TuckER(VectorFamily):
         return self._scale("product_scale") * mixed + self._shift("product_shift")
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return what the shifts add to a head query's scores: shift₀ · M_r (scale₁∘t) + shift₁ · t."""
         if queries.side == "tail":
             return np.zeros(len(queries))
         anchors = rows64(self.entity, queries.anchors)
@@ -105,7 +103,6 @@ class MultiLinearTucker(VectorFamily):
         self.require(widths, "core must be as wide as entity (as head, and as tail) and relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        """Mix the anchor with its relation's matrix M_r = Σ_j r_j W[:, j, :]: h M_r or M_r t'."""
         anchors = rows64(self._table("head" if queries.side == "tail" else "tail"), queries.anchors)
 
         def multiply(relation: int, part: BoolArray) -> Float64Array:
@@ -116,7 +113,6 @@ class MultiLinearTucker(VectorFamily):
         return by_relation(queries.relations, self.core.shape[2 if queries.side == "tail" else 0], multiply)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        """Return the vectors of entities as heads or as tails."""
         return self._table(side)[ids]
 
     def _table(self, side: Side) -> FloatArray:

@@ -39,24 +39,13 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
     array([-5.])
     >>> canonical("cosine", np.array([[3.0, 4.0]]), np.array([[0.0, 2.0], [0.0, 0.0]]))
     array([0.8, 0. ])
-
-    Raises
-    ------
-    InputError
-        if there is no such similarity, with the nearest one
     """
     refuse_other_similarities(similarity)
     return _CANONICAL[similarity](queries, entities)
 
 
 def refuse_other_similarities(similarity: Any) -> None:
-    """Refuse what is no similarity.
-
-    Raises
-    ------
-    InputError
-        with the nearest one
-    """
+    """Refuse what is no similarity."""
     if similarity not in get_args(Similarity):
         raise InputError(f"unknown similarity {similarity!r}. {did_you_mean(str(similarity), get_args(Similarity))}")
 

@@ -71,7 +71,6 @@ class PyKEENBaseline(ModelWithoutFormula):
     model: MarginalDistributionScorer  # type: ignore[assignment]
 
     def describe(self) -> dict[str, Any]:
-        """Tell what it is: what ``kgeval inspect`` shows."""
         counted = {
             f"{side} per {what}": table.nnz
             for what, tables in (("anchor", self.model.per_anchor), ("relation", self.model.per_relation))
@@ -86,15 +85,7 @@ class PyKEENBaseline(ModelWithoutFormula):
 
 
 def baseline_of(model: Module) -> MarginalDistributionScorer:
-    """Make the scorer of a baseline.
-
-    Raises
-    ------
-    NoFormula
-        if it was trained with create_inverse_triples=True
-    CheckpointError
-        if its tables are damaged
-    """
+    """Make the scorer of a baseline."""
     if model.state.get("use_inverse_triples"):
         raise NoFormula("it is a baseline that was trained with create_inverse_triples=True.")
     return BASELINES[model.class_name](model)

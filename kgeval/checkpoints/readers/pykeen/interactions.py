@@ -23,15 +23,7 @@ from kgeval.scorers.numerics.ordered import from_interleaved
 
 
 def family_of(parts: PyKEENModel, name: str) -> Family:
-    """Make the family of a model whose interaction has a name.
-
-    Raises
-    ------
-    NoFormula
-        if the scores cannot be computed from what is stored
-    CheckpointError
-        if arrays are missing or do not fit together
-    """
+    """Make the family of a model whose interaction has a name."""
     if name not in FAMILIES:
         model = parts.model.class_name
         described = model if model == name else f"{model} ({name})"

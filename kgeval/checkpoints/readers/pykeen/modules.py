@@ -30,13 +30,7 @@ class Module:
 
     @classmethod
     def of(cls, pickled: Any, name: str = "") -> Module:
-        """Take a pickled module; the model itself has no name.
-
-        Raises
-        ------
-        CheckpointError
-            if it is something else
-        """
+        """Take a pickled module; the model itself has no name."""
         if isinstance(pickled, Module):
             return pickled
         if not isinstance(pickled, StubObject) or "_modules" not in pickled.state:
@@ -76,13 +70,7 @@ class Module:
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does.
-
-        Raises
-        ------
-        CheckpointError
-            if it is missing, or has another shape or type
-        """
+        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does."""
         found = self.array(name)
         if found is None:
             raise CheckpointError(f"the tensor {self.place + name!r} is missing.")

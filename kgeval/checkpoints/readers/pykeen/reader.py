@@ -80,13 +80,7 @@ FoundLabels = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, and its labels from ``training_triples`` beside it if they are there.
-
-    Raises
-    ------
-    CheckpointError
-        if the file is damaged or refused, or if kgeval has no family for the model's interaction
-    """
+    """Read a model, and its labels from ``training_triples`` beside it if they are there."""
     file = find_checkpoint_file(path, [lambda file: file.name == MODEL_FILE, _fits], f"PyKEEN model ({MODEL_FILE})")
     pickled = read_torch(file)
     if isinstance(pickled, dict):

@@ -57,7 +57,6 @@ class DeviceKernel(ScreenedKernel):
         """what was counted on the host, and why, in the order in which it occurred"""
 
     def stats(self) -> dict[str, Any]:
-        """Say where and how the counts were made, and which share of the comparisons needed a canonical score."""
         screen = "torch" if self._comparison[0] is compare else "triton"
         where = {"device": describe(self.device), "screen": screen, "on_host": list(self.on_host)}
         return {**super().stats(), **where}
@@ -65,7 +64,6 @@ class DeviceKernel(ScreenedKernel):
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        """Count a chunk of shared candidates into the accumulator."""
         task, width = accumulator.task, len(entities.biases)
         inside = task.known.where((task.known.ids >= first) & (task.known.ids < first + width))
         known = Rows(inside.offsets, inside.ids - first)
@@ -87,7 +85,6 @@ class DeviceKernel(ScreenedKernel):
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        """Count each query's own candidates into the accumulator."""
         known = accumulator.task.known
 
         def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
@@ -110,7 +107,6 @@ class DeviceKernel(ScreenedKernel):
             super().count_per_query(queries, entities, own, accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        """Count finished scores into the accumulator."""
         self._note("finished scores, which were given or copied to the host")
         super().count_scores(scores, starts, accumulator)
 
@@ -120,7 +116,6 @@ class DeviceKernel(ScreenedKernel):
             count_tensor(scores, accumulator)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Merge a chunk of shared candidates into the best answers."""
         width = len(entities.biases)
 
         def work() -> bool:
@@ -134,7 +129,6 @@ class DeviceKernel(ScreenedKernel):
             super().select_shared(queries, entities, first, best)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        """Merge finished scores into the best answers."""
         self._note("finished scores, which were given or copied to the host")
         super().select_scores(scores, best)
 

@@ -51,13 +51,7 @@ def find_devices(names: str) -> list[Any]:
 
 
 def find_device(name: str) -> Any:
-    """Return the ``torch.device`` of a name other than ``auto`` and ``cpu``.
-
-    Raises
-    ------
-    InputError
-        if this machine, or its torch, has no such GPU, with those that it has
-    """
+    """Return the ``torch.device`` of a name other than ``auto`` and ``cpu``."""
     import torch
 
     if name == "torch:cpu":

@@ -36,18 +36,15 @@ class Float32Distances(Screen):
         self._tiles = _tiles(rounded.vectors[:, : entities.vectors.shape[1]])
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
-        """Make room; float32[query, column], columns up to a whole number of tiles."""
         return np.empty((rows, len(self._tiles) * TILE), np.float32)
 
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Sum; float32[query, column]."""
         queries = self._query_vectors.float32.vectors[block]
         out = buffer[: len(queries)]
         _sum_distances(SIMILARITIES.index(self._query_vectors.similarity), queries, self._tiles, out)
         return out[:, : len(self.order)]
 
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        """Enclose each answer; the error is relative to the distance, and the same for all groups."""
         dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
         distance = offsets - answers
         relative = 2 * (dim + 16) * U32

@@ -59,16 +59,13 @@ class Float32Products(Screen):
         return int(self._query_vectors.vectors.shape[1]) + (SPARE if self._added.any() else 0)
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
-        """Make room; float32[query, column]."""
         return np.empty((rows, len(self.order)), np.float32)
 
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Multiply; float32[query, column]."""
         queries, entities = self._queries.vectors[block, : self._width], self._entities.vectors[:, : self._width]
         return np.matmul(queries, entities.T, out=buffer[: len(queries)])
 
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        """Enclose each answer, one bound per group of columns."""
         middle, slack = self._middle(answers, owners)
         bound = self._error(owners) + slack[:, None]
         return round_outward(middle[:, None] + bound, middle[:, None] - bound)
@@ -117,11 +114,9 @@ class Bfloat16Products(Float32Products):
         ]
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
-        """Make room; int16[query, column]."""
         return np.empty((rows, len(self.order)), np.int16)
 
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Multiply; int16[query, column], keys that order as the bfloat16 numbers do."""
         import torch
 
         queries, entities = self._factors[0][block], self._factors[1]
@@ -132,7 +127,6 @@ class Bfloat16Products(Float32Products):
         return keys
 
     def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        """Enclose each answer by keys of bfloat16 numbers."""
         upper, lower = super().limits(answers, owners)
         return Limits(_key(upper, up=True), _key(lower, up=False))
 
@@ -176,11 +170,9 @@ class Int8Products(Float32Products):
         self._single_added = self._added.astype(np.float32)
 
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
-        """Make room; float32[3, query, column]: the product of the upper planes, those across, and the statistics."""
         return np.empty((3, rows, len(self.order)), np.float32)
 
     def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Multiply, and put the planes together; float32[query, column]."""
         import torch
 
         left, right, dim = self._factors[0][block], self._factors[1], self._factors[0].shape[1] // 2
@@ -194,7 +186,6 @@ class Int8Products(Float32Products):
         return statistics
 
     def _error(self, owners: IntArray) -> Float64Array:
-        """Bound the error of the statistics of each answer's query; float64[answer, group]."""
         queries, entities = self._planes
         norms, query_norms = self._norms + entities.rounding_errors, self._query_vectors.norms
         growth = 24 * U32 * 1.01

@@ -80,7 +80,6 @@ class ScreenedKernel(CompiledKernel):
         self._compared, self._effort = 0, np.zeros(2, np.int64)
 
     def stats(self) -> dict[str, Any]:
-        """Say how the counts were made, and which share of the comparisons needed a canonical score."""
         refined, canonical = (int(part) for part in self._effort)
         share = canonical / self._compared if self._compared else 0.0
         work = {"screened": self._compared, "refined": refined, "rescored": canonical, "rescored_share": share}
@@ -89,7 +88,6 @@ class ScreenedKernel(CompiledKernel):
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        """Count a chunk of shared candidates into the accumulator."""
         total = len(queries.vectors)
         precisions = self._precisions if total >= TRIAL_PAYS * self._block else self._precisions[:1]
         screens = screens_for(precisions, queries, entities, accumulator.thresholds)
@@ -118,7 +116,6 @@ class ScreenedKernel(CompiledKernel):
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        """Count each query's own candidates into the accumulator."""
         if not (self._precisions and _bounded(queries, entities, accumulator.thresholds)):
             super().count_per_query(queries, entities, own, accumulator)
             return
@@ -133,7 +130,6 @@ class ScreenedKernel(CompiledKernel):
         self._adapt_precision(int(task.num_candidates[task.queries.owners].sum()), effort)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Merge a chunk of shared candidates into the best answers."""
         last = best.scores[:, -1]
         screens = screens_for(self._precisions[:1], queries, entities, last[last > -np.inf])
         if not screens:

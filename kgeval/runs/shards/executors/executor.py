@@ -53,7 +53,6 @@ class LocalExecutor(Executor):
     def rank(
         self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
     ) -> Generator[tuple[Shard, RankedShard], None, None]:
-        """Rank one shard after the other."""
         for _, of_side in groupby(shards, key=attrgetter("side")):
             for shard in of_side:
                 yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))
@@ -61,5 +60,4 @@ class LocalExecutor(Executor):
 
     @property
     def is_local(self) -> bool:
-        """It is."""
         return True

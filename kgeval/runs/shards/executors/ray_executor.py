@@ -44,15 +44,7 @@ class RayExecutor(Executor):
     def rank(
         self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
     ) -> Generator[tuple[Shard, RankedShard], None, None]:
-        """Rank shards in workers, as many at a time as there are workers.
-
-        Raises
-        ------
-        ConfigError
-            if Ray is not installed, or there is no such cluster
-        RunError
-            if workers are lost again and again
-        """
+        """Rank shards in workers, as many at a time as there are workers."""
         if not shards:
             return
         threads = ranking.evaluation.threads or 1
