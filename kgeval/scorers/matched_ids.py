@@ -180,7 +180,7 @@ def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str
 
 
 def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:
-    """Choose the mode in which an inductive PyKEEN model scores the inference graph's entities; None for other models."""
+    """Choose the mode in which an inductive PyKEEN model scores the entities of inference; None for other models."""
     if hasattr(model, "_mode_to_representations"):
         return "validation" if split == "valid" else "testing"
     if dataset.training_graph is not None:

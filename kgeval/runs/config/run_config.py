@@ -232,7 +232,7 @@ class RunConfig(MetricRequest, Evaluated):
         return dataset if name == dataset.name else replace(dataset, name=name)
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
-        """Decide what the evaluation leaves to the protocol; the standard one leaves a baseline's ties to the baseline."""
+        """Decide what the evaluation leaves to the protocol; of the standard one, a baseline decides its ties."""
         protocol = find_protocol(self.protocol)
         of_baseline = (
             self.model.ties if isinstance(self.model, Baseline) and protocol.name == STANDARD.protocol else None
