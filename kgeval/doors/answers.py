@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import Unpack
 
 from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable, list_sets
 from kgeval.analysis.answer_sets.answer_sets import AnswerSets
@@ -22,19 +23,18 @@ from kgeval.analysis.answer_sets.nonconformity import RANK, find_nonconformity, 
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.checkpoints import as_model
-from kgeval.data.dataset import Dataset, Split
+from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, MetricError, did_you_mean
 from kgeval.progress import Progress, reporting
-from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.engine_choice import engine_for
-from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.evaluation import Evaluation, WorkKeywords
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
+from kgeval.settings.keywords import takes
 from kgeval.threads import bound_threads
 
 
@@ -59,6 +59,7 @@ class SetRequest:
         return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
 
 
+@takes(Evaluation, WorkKeywords)
 def answers(  # noqa: PLR0913
     model: Any,
     dataset: Dataset | str | Path,
@@ -69,15 +70,8 @@ def answers(  # noqa: PLR0913
     list_sets: bool = False,
     entities: Labels | None = None,
     relations: Labels | None = None,
-    sides: Side | Sequence[Side] | None = None,
-    filter: Split | Sequence[Split] | None = None,
-    unseen: UnseenPolicy = "error",
-    nan: NaNPolicy = "error",
-    batch_size: int | None = None,
-    memory_limit: int | str | None = None,
-    threads: int | None = None,
-    kernel: KernelName = "auto",
     progress: Progress | bool | None = None,
+    **settings: Unpack[WorkKeywords],
 ) -> AnswerSets:
     """Make a set of entities for each test query that has the answer with probability ``coverage``.
 
@@ -96,15 +90,13 @@ def answers(  # noqa: PLR0913
         pooled
     list_sets
         whether the entities are listed, not only counted
-    filter
-        the splits whose triples are known answers, in validation and test alike; by default all
-    unseen
-        what to do with triples that name something the model does not know: ``"error"``, or to leave them out
-        ``"drop"`` (or ``"worst"``, which is the same here)
-    model, dataset, entities, relations, sides, nan, batch_size, memory_limit, threads, kernel
+    model, dataset, entities, relations
         as :func:`kgeval.evaluate` takes them
     progress
         likewise; of the ranking of both splits
+    {settings}
+
+    The filter is that of validation and test alike; ``unseen="worst"`` drops triples, as ``"drop"`` does.
 
     Returns
     -------
@@ -135,30 +127,23 @@ def answers(  # noqa: PLR0913
     """
     request = SetRequest.of(coverage, nonconformity, per)
     dataset = as_dataset(dataset)
-    settings = Evaluation.of(
-        sides=sides,
-        filter=filter,
-        unseen="drop" if unseen == "worst" else unseen,
-        nan=nan,
-        batch_size=batch_size,
-        memory_limit=memory_limit,
-        threads=threads,
-        kernel=kernel,
-    )
-    settings.require_entities("answer sets")
+    evaluation = Evaluation.of_keywords(settings)
+    if evaluation.unseen == "worst":
+        evaluation = evaluation.model_copy(update={"unseen": "drop"})
+    evaluation.require_entities("answer sets")
     if missing := [name for name in ("valid", "test") if not len(dataset.splits.get(name, ()))]:
         why = "sets are calibrated on valid, and made for test"
         raise InputError(f"dataset {dataset.name} has no {missing[0]} triples: {why}.")
-    scorer = align(as_model(model, dataset, nan=nan), dataset, entities=entities, relations=relations)
-    settings = settings.for_model(scorer)
-    total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(settings.sides)
-    with reporting(total, progress=progress) as report, bound_threads(threads):
+    scorer = align(as_model(model, dataset, nan=evaluation.nan), dataset, entities=entities, relations=relations)
+    evaluation = evaluation.for_model(scorer)
+    total = sum(len(dataset.split(name)) for name in ("valid", "test")) * len(evaluation.sides)
+    with reporting(total, progress=progress) as report, bound_threads(evaluation.threads):
         tables = [
-            ranking_of(scorer, dataset, settings.model_copy(update={"split": name}), progress=report).rank()
+            ranking_of(scorer, dataset, evaluation.model_copy(update={"split": name}), progress=report).rank()
             for name in ("valid", "test")
         ]
         both_splits = Triples(np.concatenate([dataset.split(name).ids for name in ("valid", "test")]))
-        engine = engine_for(scorer, both_splits, settings)
+        engine = engine_for(scorer, both_splits, evaluation)
         valid, test = (ScoredSplit.of(scorer, dataset, engine, table) for table in tables)
         return _answer_sets(valid, test, request, list_sets=list_sets)
 

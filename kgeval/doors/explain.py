@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Unpack
+
 from kgeval.checkpoints import as_model
-from kgeval.corruption.registry import Corruption
-from kgeval.data.dataset import Dataset, Split
-from kgeval.data.known import KnownTimes
+from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
@@ -22,13 +22,12 @@ from kgeval.protocols.explanation import Explanation, ProtocolExplanation, diffe
 from kgeval.protocols.framework_metric import FrameworkMetric
 from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.protocols.report import notes_on
-from kgeval.ranking.engine import NaNPolicy
-from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import require_relations
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
+from kgeval.settings.keywords import takes
 
 RULES = {
     "sides": ("sides",),
@@ -46,7 +45,8 @@ RULES = {
 each a cause of its own, come between tolerance and ties"""
 
 
-def explain(  # noqa: PLR0913
+@takes(Evaluation, RankingKeywords)
+def explain(
     model: Any,
     dataset: Dataset | str | Path,
     protocols: str | Protocol | Sequence[str | Protocol],
@@ -55,19 +55,8 @@ def explain(  # noqa: PLR0913
     entities: Labels | None = None,
     relations: Labels | None = None,
     time_labels: Labels | None = None,
-    split: Split = "test",
-    sides: Side | Sequence[Side] | None = None,
-    filter: Split | Sequence[Split] | None = None,
-    times: KnownTimes = "same",
-    corruption: Corruption | None = None,
-    unseen: UnseenPolicy = "error",
-    nan: NaNPolicy = "error",
-    batch_size: int | None = None,
-    memory_limit: int | str | None = None,
-    threads: int | None = None,
-    kernel: KernelName = "auto",
-    device: str = "auto",
     progress: Progress | bool | None = None,
+    **settings: Unpack[RankingKeywords],
 ) -> Explanation:
     """Evaluate a model by several protocols, and split the difference of each from the standard one into causes.
 
@@ -82,10 +71,13 @@ def explain(  # noqa: PLR0913
         their names, or ``Protocol`` objects
     metric
         ``mrr``, ``mr`` or ``hits@k``, with a side or for both
-    model, dataset, entities, relations, time_labels, split, sides, filter, times, corruption, unseen, nan
-        as :func:`kgeval.evaluate` takes them; an explicit filter or corruption is used with every protocol
-    batch_size, memory_limit, threads, kernel, device, progress
-        likewise; progress is that of one protocol after the other
+    model, dataset, entities, relations, time_labels
+        as :func:`kgeval.evaluate` takes them
+    progress
+        likewise; of one protocol after the other
+    {settings}
+
+    A filter or a corruption that is given is used with every protocol.
 
     Raises
     ------
@@ -109,26 +101,13 @@ def explain(  # noqa: PLR0913
     """
     chosen = [find_protocol(it) for it in ([protocols] if isinstance(protocols, str | Protocol) else protocols)]
     dataset = as_dataset(dataset)
-    settings = Evaluation.of(
-        split=split,
-        sides=sides,
-        filter=filter,
-        times=times,
-        corruption=corruption,
-        unseen=unseen,
-        nan=nan,
-        batch_size=batch_size,
-        memory_limit=memory_limit,
-        threads=threads,
-        kernel=kernel,
-        device=device,
-    )
-    framework_metric = _as_framework_metric(metric, settings.sides)
+    evaluation = Evaluation.of_keywords(settings)
+    framework_metric = _as_framework_metric(metric, evaluation.sides)
     for it in chosen:
-        require_relations(settings, it.rules)
-    model = as_model(model, dataset, nan=nan)
+        require_relations(evaluation, it.rules)
+    model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
-    ranking = _RankingByProtocol(scorer, dataset, settings, framework_metric, progress)
+    ranking = _RankingByProtocol(scorer, dataset, evaluation, framework_metric, progress)
     standard = find_protocol("standard")
     rows = tuple(
         _explain_protocol(ranking, standard, replace(it, quirks=it.rules.applicable_to(scorer))) for it in chosen

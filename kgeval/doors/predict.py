@@ -6,24 +6,25 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from typing_extensions import Unpack
+
 from kgeval.checkpoints import as_model
-from kgeval.data.dataset import Dataset, Split
+from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, did_you_mean
 from kgeval.progress import Progress
-from kgeval.ranking.engine import NaNPolicy
-from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.evaluation import Evaluation, QueryKeywords
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
 from kgeval.scorers.alignment import align
+from kgeval.settings.keywords import takes
 
 KnownPolicy = Literal["keep", "drop"]
 
 
+@takes(Evaluation, QueryKeywords)
 def predict(  # noqa: PLR0913
     model: Any,
     dataset: Dataset | str | Path,
@@ -34,17 +35,8 @@ def predict(  # noqa: PLR0913
     entities: Labels | None = None,
     relations: Labels | None = None,
     time_labels: Labels | None = None,
-    split: Split = "test",
-    sides: Side | Sequence[Side] | None = None,
-    filter: Split | Sequence[Split] | None = None,
-    unseen: UnseenPolicy = "error",
-    nan: NaNPolicy = "error",
-    batch_size: int | None = None,
-    memory_limit: int | str | None = None,
-    threads: int | None = None,
-    kernel: KernelName = "auto",
-    device: str = "auto",
     progress: Progress | bool | None = None,
+    **settings: Unpack[QueryKeywords],
 ) -> PredictionTable:
     """Find the k best answers of queries among all entities, exactly.
 
@@ -61,17 +53,13 @@ def predict(  # noqa: PLR0913
         how many answers of each query
     known
         ``"keep"`` keeps known answers and marks them; ``"drop"`` leaves them out, so that what is predicted is new
-    split, sides
-        which queries, where none are given
-    filter
-        the splits whose triples are known answers; by default all
-    unseen
-        what to do with queries that name something the model does not know: ``"error"``, or to leave them out
-        ``"drop"`` (or ``"worst"``, which is the same here)
-    model, dataset, entities, relations, time_labels, nan, batch_size, memory_limit, threads, kernel, device
+    model, dataset, entities, relations, time_labels
         as :func:`kgeval.evaluate` takes them
     progress
         likewise; a function is called with the number of queries that were just answered
+    {settings}
+
+    Split and sides choose the queries where none are given; ``unseen="worst"`` drops queries, as ``"drop"`` does.
 
     Returns
     -------
@@ -100,20 +88,9 @@ def predict(  # noqa: PLR0913
     dataset = as_dataset(dataset)
     if known not in get_args(KnownPolicy):
         raise InputError(f"known: unknown value {known!r:.40}. {did_you_mean(str(known), get_args(KnownPolicy))}")
-    settings = Evaluation.of(
-        split=split,
-        sides=sides,
-        filter=filter,
-        unseen=unseen,
-        nan=nan,
-        batch_size=batch_size,
-        memory_limit=memory_limit,
-        threads=threads,
-        kernel=kernel,
-        device=device,
-    )
+    evaluation = Evaluation.of_keywords(settings)
     rows = None if queries is None else read_queries(queries, dataset)
     request = PredictionRequest(k, rows, drops_known=known == "drop")
-    model = as_model(model, dataset, nan=nan)
+    model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
-    return predict_model(scorer, dataset, settings, request, progress=progress)
+    return predict_model(scorer, dataset, evaluation, request, progress=progress)

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from kgeval.corruption.registry import Corruption
-from kgeval.data.dataset import Split
-from kgeval.data.known import KnownTimes
+from typing_extensions import Unpack
+
 from kgeval.data.loading import as_dataset
-from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
-from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.progress import Progress
 from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.pykeen.scoring import device_for, scorer_of
-from kgeval.ranking.engine import NaNPolicy
-from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
-from kgeval.ranking.kernels import KernelName
+from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_models import is_pykeen_model
 from kgeval.scorers.matched_ids import labels_of_pykeen, mode_of_pykeen
+from kgeval.settings.keywords import takes
 
 
-def evaluate(  # noqa: PLR0913
+@takes(Evaluation, EvaluationKeywords)
+def evaluate(
     model: Any,
     dataset: Any,
     *,
     entities: Labels | None = None,
     relations: Labels | None = None,
-    split: Split = "test",
-    sides: Side | Sequence[Side] | None = None,
     protocol: str | Protocol = "standard",
-    filter: Split | Sequence[Split] | None = None,
-    times: KnownTimes = "same",
-    corruption: Corruption | None = None,
-    unseen: UnseenPolicy = "error",
-    nan: NaNPolicy = "error",
-    batch_size: int | None = None,
-    memory_limit: int | str | None = None,
-    threads: int | None = None,
-    kernel: KernelName = "auto",
-    device: str = "auto",
-    estimate: Estimate | None = None,
     progress: Progress | bool | None = None,
+    **settings: Unpack[EvaluationKeywords],
 ) -> RankTable:
     """Rank a split of a dataset with a live PyKEEN model.
 
@@ -58,10 +42,11 @@ def evaluate(  # noqa: PLR0913
         folder, a name
     entities, relations
         the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
-    split, sides, protocol, filter, times, corruption, unseen, nan
+    protocol, progress
         as :func:`kgeval.evaluate` takes them
-    batch_size, memory_limit, threads, kernel, device, estimate, progress
-        as :func:`kgeval.evaluate` takes them; a model on a GPU is ranked there, unless ``device`` says otherwise
+    {settings}
+
+    A model on a GPU is ranked there, unless ``device`` is given.
 
     Raises
     ------
@@ -82,23 +67,10 @@ def evaluate(  # noqa: PLR0913
             "models, call kgeval.evaluate: it takes what kgeval.load_checkpoint reads from a folder."
         )
     data = as_dataset(dataset)
-    mode = mode_of_pykeen(data, model, split)
-    settings = Evaluation.of(
-        split=split,
-        sides=sides,
-        filter=filter,
-        times=times,
-        corruption=corruption,
-        unseen=unseen,
-        nan=nan,
-        batch_size=batch_size,
-        memory_limit=memory_limit,
-        threads=threads,
-        kernel=kernel,
-        device=device_for(model, device=device, kernel=kernel),
-        estimate=estimate,
-    )
-    resolved = find_protocol(protocol).resolve(settings, data)
+    evaluation = Evaluation.of_keywords(settings)
+    mode = mode_of_pykeen(data, model, evaluation.split)
+    device = device_for(model, device=evaluation.device, kernel=evaluation.kernel)
+    resolved = find_protocol(protocol).resolve(evaluation.model_copy(update={"device": device}), data)
     scorer = scorer_of(model, mode=mode, sides=resolved.evaluation.sides)
     labels = labels_of_pykeen(data, scorer)
     return resolved.rank(

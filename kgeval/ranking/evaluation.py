@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
@@ -66,6 +67,39 @@ def _enough_memory(limit: int) -> int:
     return min(limit, MOST_MEMORY)
 
 
+class WorkKeywords(TypedDict, total=False):
+    """The settings of everything that scores all queries of a split, as keywords in Python."""
+
+    sides: Side | Sequence[Side] | None
+    filter: Split | Sequence[Split] | None
+    unseen: UnseenPolicy
+    nan: NaNPolicy
+    batch_size: int | None
+    memory_limit: int | str | None
+    threads: int | None
+    kernel: KernelName
+
+
+class QueryKeywords(WorkKeywords, total=False):
+    """The settings of every evaluation and prediction, likewise."""
+
+    split: Split
+    device: str
+
+
+class RankingKeywords(QueryKeywords, total=False):
+    """The settings of a ranking of all triples, likewise."""
+
+    times: KnownTimes
+    corruption: Corruption | None
+
+
+class EvaluationKeywords(RankingKeywords, total=False):
+    """The settings of an evaluation, likewise."""
+
+    estimate: Estimate | None
+
+
 class Keep(Settings):
     """What a run keeps beside the ranks."""
 
@@ -74,42 +108,46 @@ class Keep(Settings):
 
 
 class Evaluation(Settings):
-    """How a model is evaluated. What is left out of ``filter`` and ``corruption`` is the protocol's to say."""
+    """How a model is evaluated. The protocol decides the filter and the corruption where they are not given."""
 
     display_name = "arguments of the evaluation"
+    decided_later = frozenset({"sides", "filter", "corruption"})
 
     split: Split = "test"
     """the split whose triples are ranked"""
     sides: Sides = ("head", "tail")
-    """what is predicted of a triple: its head, its tail, its relation; by default of head and tail what the model
-    answers"""
+    """what is predicted of each triple: head, tail, relation. By default head and tail, or those that the model
+    answers; relations are ranked among all relations"""
     filter: Filter = ("train", "valid", "test")
-    """the splits whose triples are known answers; none is the raw setting"""
+    """the splits whose triples are known answers, which never count against another answer. By default as the protocol
+    says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they validate. An empty
+    filter is the raw setting; raw counts are kept in any case"""
     times: KnownTimes = "same"
-    """of a temporal graph, the facts that are known: those of the same time as the query (time-aware), or of all times
+    """of a temporal graph, the facts that are known: of the same time as the query (time-aware), or of all times
     (static)"""
     corruption: Corruption = AllEntities()
-    """which candidates compete"""
+    """which candidates compete. By default as the protocol says: all entities, or the fixed negatives of OGB"""
     unseen: UnseenPolicy = "error"
-    """test triples with an entity or relation that the model does not know: refuse, leave out, or rank last"""
+    """triples with an entity or relation that the model does not know: error, drop (leave out) or worst (rank last)"""
     nan: NaNPolicy = "error"
-    """scores that are not a number: refuse, or take as the worst possible score"""
+    """scores that are not a number: error, or worst (minus infinity)"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
-    """queries that are scored at a time. It changes the speed, never a rank of a vector model"""
+    """queries that are scored at a time; it changes no rank of a vector model"""
     memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
-    """what the blocks of work may take, as "2GB" or bytes; by default a quarter of the free memory. Likewise"""
+    """what the blocks of work may take besides model and graph, such as 2GB; by default a quarter of the free memory"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """threads of the counting loops and of the matrix products; by default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers. For int8, vectors of more than 65,536 dimensions
     are screened in float32"""
     device: Device = "auto"
-    """where vectors are compared: the processor (cpu), a GPU (cuda, cuda:1), several GPUs (cuda:0,cuda:1, or a
-    list), or a GPU where there is one and enough to do (auto); the integers are the same"""
+    """where vectors are compared: auto, cpu, cuda, or several GPUs (cuda:0,cuda:1); the integers are the same. auto is
+    a GPU where torch sees one and there is enough to do"""
     keep: Keep | None = None
     """what a run keeps beside the ranks; by default nothing"""
     estimate: Estimate | None = None
-    """rank a sample of the triples until a metric is known to within an error; by default all are ranked"""
+    """rank, exactly, only a sample of the triples, until a metric is known to within an error; by default all are
+    ranked"""
 
     @field_validator("times", mode="before")
     @classmethod
@@ -135,20 +173,6 @@ class Evaluation(Settings):
         if value is not None and value.predictions and "relation" in block.data.get("sides", ()):
             raise ValueError("predictions are kept of heads and tails. Leave relation out of the sides, or keep none")
         return value
-
-    @classmethod
-    def of(cls, **settings: Any) -> Evaluation:
-        """Make settings of keywords, of which a filter or a corruption that is None is left to the protocol.
-
-        Sides that are None are left to the model.
-
-        Examples
-        --------
-        >>> sorted(Evaluation.of(split="valid", filter=None, corruption=None).model_fields_set)
-        ['split']
-        """
-        left_out = {name for name in ("filter", "corruption", "sides") if settings.get(name) is None}
-        return cls(**{name: value for name, value in settings.items() if name not in left_out})
 
     def require_entities(self, what: str) -> None:
         """Refuse the side relation where only entities can be predicted."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import Self
 
 from kgeval.errors import InputError
 from kgeval.settings.messages import problems_of
@@ -17,6 +19,9 @@ class Settings(BaseModel):
 
     display_name: ClassVar[str] = ""
     """the name in messages, where it is not that of the class"""
+
+    decided_later: ClassVar[frozenset[str]] = frozenset()
+    """the fields that another part decides where they are not given, such as a protocol its filter"""
 
     def __init__(self, /, *args: Any, **values: Any) -> None:
         if args:
@@ -33,6 +38,11 @@ class Settings(BaseModel):
 
     # Pydantic makes nested models without this __init__, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def of_keywords(cls, keywords: Mapping[str, object]) -> Self:
+        """Make settings of the keywords of a function, whose types are wider: a path or a name, one or several."""
+        return cls(**keywords)
 
 
 def listed(value: Any) -> Any:

@@ -1,0 +1,32 @@
+"""Settings are declared once: what functions and commands take are fields, with their defaults and descriptions."""
+
+from __future__ import annotations
+
+import inspect
+from typing import get_type_hints
+
+import pytest
+
+import kgeval
+from kgeval.errors import InputError
+from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
+from tests.conftest import random_dataset
+
+
+def test_keywords_are_the_fields():
+    assert get_type_hints(EvaluationKeywords).keys() == Evaluation.model_fields.keys() - {"keep"}  # that is of runs
+
+
+@pytest.mark.parametrize("name", ["answers", "evaluate", "explain", "predict"])
+def test_every_keyword_is_described(name):
+    function = getattr(kgeval, name)
+    for keyword in inspect.signature(function).parameters.keys() & Evaluation.model_fields.keys():
+        words = Evaluation.model_fields[keyword].description.split()
+        assert f"\n    {keyword}\n" in function.__doc__
+        assert " ".join(words) in " ".join(function.__doc__.split())
+
+
+@pytest.mark.parametrize("call", [kgeval.evaluate, kgeval.predict, kgeval.answers])
+def test_an_unknown_keyword_is_refused_with_the_nearest(call):
+    with pytest.raises(InputError, match=r"no argument 'thread'\. Did you mean 'threads'"):
+        call(lambda h, r, t: h, random_dataset(), thread=1)
