@@ -173,7 +173,8 @@ class _Work:
         tuple[dict[str, Outcome], dict[str, KgevalError]]
             by model: the stored runs, unless they are replaced; the errors of files that cannot be read
         """
-        stored, unreadable, problems = {}, {}, []
+        stored, problems = {}, []
+        unreadable: dict[str, KgevalError] = {}
         for job in jobs:
             try:
                 model = job.read(self.dataset, self.evaluation)

@@ -61,7 +61,7 @@ class TrackerConfig(Settings):
 
 
 def refuse_unusable(config: TrackerConfig | None, models: Iterable[str]) -> None:
-    """Refuse a tracker without its library or with a path that cannot be written, before anything is read or trained."""
+    """Refuse a tracker without its library, or whose path cannot be written, before anything is read or trained."""
     if config is None:
         return
     for library in LIBRARIES:
