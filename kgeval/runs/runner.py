@@ -29,7 +29,7 @@ from kgeval.runs.shards.executors.local_executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardStore, counting_shards
 from kgeval.runs.shards.sharded_ranking import ShardedRanking
-from kgeval.runs.trackers import refuse_missing_library, report, tracking
+from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
@@ -85,7 +85,7 @@ def run(
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
         stack.enter_context(config.document.variables.concealed())
-        refuse_missing_library(config.tracker)
+        refuse_unusable(config.tracker, config.jobs)
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
         clock = Clock()

@@ -61,7 +61,7 @@ def command(
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.metric_bounds import OVER, UNDER, limits_of, misses, refuse_missed
-    from kgeval.runs.trackers import refuse_missing_library
+    from kgeval.runs.trackers import refuse_unusable
 
     run_configs = {path: load_config(path, overrides) for path in configs}
     folders = _folders(run_configs, out)
@@ -70,7 +70,8 @@ def command(
         return
     limits = limits_of({UNDER: fail_under, OVER: fail_over}, [*run_configs.values()])
     for config in run_configs.values():  # before the first is run
-        refuse_missing_library(config.tracker)
+        with config.document.variables.concealed():
+            refuse_unusable(config.tracker, config.jobs)
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
