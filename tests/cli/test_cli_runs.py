@@ -56,7 +56,9 @@ def test_interrupted_runs_inside_a_folder_are_told(done, refused, folder):
 
 def test_runs_of_different_kinds_make_no_table(refused, folder):
     invoke("classify", "baseline:types", "--dataset", "graph", "--out", "runs/graph/labels")
-    assert "holds runs of classification (graph/labels) and of ranks (graph/popularity)" in refused("summarize", "runs", code=2)
+    assert "holds runs of classification (graph/labels) and of ranks (graph/popularity)" in refused(
+        "summarize", "runs", code=2
+    )
 
 
 def test_classifications_of_different_metrics_show_the_usual_ones(data, place):
