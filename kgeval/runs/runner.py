@@ -20,6 +20,7 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
+from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table
 from kgeval.runs.results import concealed
@@ -54,6 +55,7 @@ def run(
     force: bool = False,
     watch: Watch = no_progress,
     warn: Callable[[str], None] = no_warning,
+    limits: Sequence[Threshold] = (),
 ) -> list[Outcome]:
     """Run a configuration.
 
@@ -73,6 +75,8 @@ def run(
         how to show progress
     warn
         called with messages that should be shown before the results
+    limits
+        bounds on metrics; those of sides that a model does not answer are refused before it is ranked
 
     Raises
     ------
@@ -94,7 +98,7 @@ def run(
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force, limits)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
@@ -168,6 +172,7 @@ class _Work:
     hashes: FileHashes
     force: bool
     """whether stored runs are replaced, and nothing is taken from them"""
+    limits: Sequence[Threshold]
 
     def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
         """Read all models before the first is evaluated.
@@ -187,6 +192,7 @@ class _Work:
         for job in jobs:
             try:
                 model = job.read(self.dataset, self.evaluation)
+                self._refuse_unfit_limits(job, model)
                 if job.folder is not None and is_run(job.folder) and not self.force:
                     stored[job] = self._fingerprint(job, model)
                 elif job.stage is not None and not self.force:
@@ -249,6 +255,7 @@ class _Work:
         clock = Clock(dict(self.clock.seconds))
         with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
             model = job.load(self.dataset)
+        self._refuse_unfit_limits(job, model)
         sharded = self._sharded(job, model)
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
@@ -269,6 +276,14 @@ class _Work:
                 curves=result.curves,
             )
         return outcome
+
+    def _refuse_unfit_limits(self, job: Job, model: Scorer | VectorScorer | None) -> None:
+        """Refuse bounds on metrics of sides that a model does not answer."""
+        limits = [limit for limit in self.limits if limit.model in {"", job.name}]
+        if limits and model is not None and self.config.kind == "ranks":
+            sides = self.config.resolved_evaluation(self.dataset).evaluation.for_model(model).sides
+            for limit in limits:
+                limit.refuse_unfit("ranks", sides=sides)
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model are not kept, as nobody else has it."""
