@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -213,11 +213,10 @@ class _Work:
             return None
         return self._read_stored(job, self._fingerprint(job, job.read(self.dataset, self.evaluation)))
 
-    def failure(self, error: KgevalError | OSError | MemoryError) -> KgevalError:
+    def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
-        with suppress(KgevalError, OSError, MemoryError), self.config.document.variables.concealed():
-            raise error
-        return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
+        words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
+        return RunError(self.config.document.variables.conceal(words))
 
     def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
