@@ -113,7 +113,7 @@ def shared_description(models: int, of: Provenance | LabelProvenance, differing:
     >>> one = Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
     >>> shared_description(2, one, ["protocol", "triples"])
     '2 models on umls, test triples, filtered by train, test, candidates: all 135 entities'
-    >>> tails = Provenance("ComplEx", "umls", "test", 661, "pyg", (), "all 135 entities", sides=("tail",), competing=130)
+    >>> tails = Provenance("ComplEx", "umls", "test", 661, "pyg", (), "all", sides=("tail",), competing=130)
     >>> shared_description(2, tails, ["protocol", "candidates"])
     '2 models on umls, 661 test triples (tails only), unfiltered'
     """
