@@ -113,10 +113,14 @@ def shared_description(models: int, of: Provenance | LabelProvenance, differing:
     >>> one = Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
     >>> shared_description(2, one, ["protocol", "triples"])
     '2 models on umls, test triples, filtered by train, test, candidates: all 135 entities'
+    >>> tails = Provenance("ComplEx", "umls", "test", 661, "pyg", (), "all", sides=("tail",), competing=130)
+    >>> shared_description(2, tails, ["protocol", "candidates"])
+    '2 models on umls, 661 test triples (tails only), unfiltered'
     """
     kept = {name: value for name, value in vars(of).items() if name not in differing and value is not None}
     triples = f"{of.triples:,} " if "triples" in kept else ""
     triples += _of_split(of.split) if "split" in kept else "triples" if triples else ""
+    triples += _of_sides(kept.get("sides", BOTH)) + _without(kept.get("missing", 0))
     times = _at_times(of) if isinstance(of, Provenance) and "times" in kept else ""
     parts = (
         f"{models} models{f' on {of.dataset}' if 'dataset' in kept else ''}",
@@ -124,7 +128,7 @@ def shared_description(models: int, of: Provenance | LabelProvenance, differing:
         f"protocol {kept['protocol']}" if "protocol" in kept else "",
         f"negatives: {kept['negatives']}" if "negatives" in kept else "",
         _filtered(of.filter) + times if "filter" in kept else "",
-        f"candidates: {of.candidates}" if "candidates" in kept else "",
+        f"candidates: {of.candidates}{_known(kept.get('competing'))}" if "candidates" in kept else "",
     )
     return ", ".join(filter(None, parts))
 

@@ -51,13 +51,12 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
     >>> done
     [0, 2, 4, 6, 8]
     """
-    parts = list(slices(total, step))
+    parts, libraries, bound = list(slices(total, step)), _known_libraries(), _bound.get()
     count = min(threads(), len(parts))
     if count <= 1:
         for part in parts:
             work(part)
         return
-    libraries, bound = _known_libraries(), _bound.get()
     blas = [library for library in libraries if library.user_api == "blas"]
     with (
         _held(blas, 1),
@@ -150,14 +149,15 @@ class _Torch:
 
 
 def _compute_alone_after_fork() -> None:
-    """Let libraries compute in one thread for the rest of a forked process; blocks of work still use several.
+    """Let libraries compute in one thread for the rest of a process that is forked after work was done here.
 
+    Blocks of work still use several. A process that has only imported kgeval leaves the libraries as they are.
     OpenMP, and so torch, waits for ever for the threads of its first computation, which a fork does not copy.
     """
     global _lock, _is_forked
     _lock, _is_forked = Lock(), True  # another thread may have held the lock
     found = {library.filepath: library for libraries in _found.values() for library in libraries}
-    for library in [*found.values(), *([_Torch()] if "torch" in sys.modules else [])]:
+    for library in [*found.values(), *([_Torch()] if found and "torch" in sys.modules else [])]:
         library.set_num_threads(1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.config.variables import Place
     from kgeval.runs.config.yaml_document import Document
+    from kgeval.runs.metric_bounds import Threshold
     from kgeval.runs.outcome import Outcome
 
 
@@ -178,14 +179,16 @@ def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
     return ({"name": source} if layout == PYKEEN else dataset_block(source)) | further
 
 
-def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
+def run_and_show(
+    config: RunConfig, out: Path | None, *, force: bool, as_json: bool, limits: Sequence[Threshold] = ()
+) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, watching
     from kgeval.cli.outcomes import show_outcome, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 
-    (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note)
+    (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note, limits=limits)
     if as_json:
         say_json(outcome.to_dict())
     else:

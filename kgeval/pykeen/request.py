@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pykeen.constants import PYKEEN_DATASETS
 from pykeen.datasets import dataset_resolver
+from pykeen.datasets.base import PathDataset
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
@@ -240,9 +241,10 @@ def _candidates(entities: int, relations: int, first: int, *, trains: bool) -> I
 
 
 def _is_here(kind: Any) -> bool:
-    """Whether the files of a dataset come with PyKEEN, or were downloaded before."""
+    """Whether the files of a dataset come with PyKEEN, or were all downloaded before: an archive or one a split."""
     bundled = Path(str(sys.modules[kind.__module__].__file__)).with_name("train.txt").is_file()
-    return bundled or any(path.is_file() for path in (PYKEEN_DATASETS / kind.__name__.lower()).rglob("*"))
+    downloaded = sum(path.is_file() for path in (PYKEEN_DATASETS / kind.__name__.lower()).rglob("*"))
+    return bundled or downloaded >= (len(SPLITS) if issubclass(kind, PathDataset) else 1)
 
 
 @lru_cache(maxsize=1)  # early stopping evaluates the same dataset at every epoch

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from kgeval.runs.config.variables import Variables
 from kgeval.runs.jobs import Job
 from kgeval.runs.model_evaluation import ModelEvaluation
 from kgeval.runs.results import Result
-from kgeval.runs.shards.fingerprint import Fingerprint, leaves
+from kgeval.runs.shards.fingerprint import Fingerprint, leaves, slow_hash
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.scorer import Scorer, VectorScorer
 
@@ -65,11 +64,11 @@ def config_content(config: RunConfig) -> dict[str, Any]:
     return dict(config.document.variables.as_written(_values(config)))
 
 
-def variable_digests(config: RunConfig) -> dict[str, str]:
-    """Return the SHA-256 of each value that is hidden by its variables, but for paths: their files have one each."""
+def variable_digests(config: RunConfig, dataset: Dataset) -> dict[str, str]:
+    """Return the slow hash of each value that variables hide, but for paths: their files have a SHA-256 each."""
     values, written = leaves(Variables().as_written(_values(config))), leaves(config_content(config))
     hidden = {key: value for key, value in values.items() if value != written[key] and not exists_safely(Path(value))}
-    return {key: sha256(value.encode()).hexdigest() for key, value in hidden.items()}
+    return {key: slow_hash(value, dataset.sha256(), key) for key, value in hidden.items()}
 
 
 def _values(config: RunConfig) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def fingerprint(
     """Collect what the numbers of a model's run depend on."""
     config, files = job.config, _files(job, dataset, model, evaluation, hashes)
     return Fingerprint(
-        leaves(config_content(config)), dataset.sha256(), files, version("kgeval"), variable_digests(config)
+        leaves(config_content(config)), dataset.sha256(), files, version("kgeval"), variable_digests(config, dataset)
     )
 
 
@@ -124,7 +123,7 @@ def manifest(
         "model": _describe(model, job.config.document.variables),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": _files(job, dataset, model, evaluation, hashes),
-        **({"variables": digests} if (digests := variable_digests(job.config)) else {}),
+        **({"variables": digests} if (digests := variable_digests(job.config, dataset)) else {}),
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),
         "notes": list(result.notes),

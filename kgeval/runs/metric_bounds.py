@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgeval.errors import ConfigError, MetricError, RunError
-from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
-from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import Kind, parse, parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.summary import Summary
+from kgeval.runs.config.metric_request import USUAL
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -111,8 +110,7 @@ def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
     if kind == "ranks":
         return parse(name).metric
     metric_name = parse(name, kind)
-    computed = metrics or (CONFIDENCES if kind == "confidences" else CLASSIFICATION)
-    if metric_name not in parse_all(computed, kind):
+    if metric_name not in parse_all(metrics or USUAL[kind], kind):
         raise MetricError(f"{name} is not among the metrics of this task. Add it to them.")
     return metric_name.metric
 

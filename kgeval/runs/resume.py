@@ -10,12 +10,12 @@ from typing import Any
 from kgeval.errors import FileError, InputError, first_few, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
-from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.run_directory.contents import CONFIG, MANIFEST, altered, read_json
 from kgeval.run_directory.folders import runs_in
+from kgeval.runs.config.metric_request import USUAL
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
-from kgeval.runs.stored_result import read_request, read_result
+from kgeval.runs.stored_result import kind_of, read_request, read_result
 
 SIZES = ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
 """the keys of an estimate that say how many triples are ranked, in an order that does not depend on them"""
@@ -78,13 +78,13 @@ def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Map
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
     """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
     runs = runs_in(folder)
-    if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
-        metrics = DEFAULT
-    outcomes = [read_outcome(path, name, metrics, options) for name, path in runs.items()]
-    by_kind = {type(outcome.result): outcome.name for outcome in outcomes}
+    by_kind = {kind_of(path, metrics): name for name, path in runs.items()}
     if len(by_kind) > 1:
+        kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
         raise InputError(
-            f"{str(folder)!r} holds runs of different kinds, such as {' and '.join(sorted(by_kind.values()))}: "
-            "no table has the metrics of both. Give one run at a time."
+            f"{str(folder)!r} holds runs {kinds}: no table has the metrics of both. Summarize one run at a time."
         )
-    return outcomes
+    if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
+        (kind,) = by_kind
+        metrics = USUAL[kind]
+    return [read_outcome(path, name, metrics, options) for name, path in runs.items()]

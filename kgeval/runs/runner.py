@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
+from kgeval.runs.metric_bounds import Threshold
 from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, write_page
 from kgeval.runs.results import concealed
@@ -27,7 +28,7 @@ from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
-from kgeval.runs.trackers import refuse_missing_library, report, tracking
+from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
 from kgeval.storage.atomic import write_text
@@ -52,6 +53,7 @@ def run(
     force: bool = False,
     watch: Watch = no_progress,
     warn: Callable[[str], None] = no_warning,
+    limits: Sequence[Threshold] = (),
 ) -> list[Outcome]:
     """Run a configuration.
 
@@ -71,12 +73,14 @@ def run(
         how to show progress
     warn
         called with messages that should be shown before the results
+    limits
+        bounds on metrics; those of sides that a model does not answer are refused before it is ranked
     """
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
     with ExitStack() as stack:
         stack.enter_context(config.document.variables.concealed())
-        refuse_missing_library(config.tracker)
+        refuse_unusable(config.tracker, config.jobs)
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
         clock = Clock()
@@ -85,7 +89,7 @@ def run(
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force, limits)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
@@ -159,6 +163,7 @@ class _Work:
     hashes: FileHashes
     force: bool
     """whether stored runs are replaced, and nothing is taken from them"""
+    limits: Sequence[Threshold]
 
     def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
         """Read all models before the first is evaluated.
@@ -168,10 +173,12 @@ class _Work:
         tuple[dict[str, Outcome], dict[str, KgevalError]]
             by model: the stored runs, unless they are replaced; the errors of files that cannot be read
         """
-        stored, unreadable, problems = {}, {}, []
+        stored, problems = {}, []
+        unreadable: dict[str, KgevalError] = {}
         for job in jobs:
             try:
                 model = job.read(self.dataset, self.evaluation)
+                self._refuse_unfit_limits(job, model)
                 if job.folder is not None and is_run(job.folder) and not self.force:
                     stored[job] = self._fingerprint(job, model)
                 elif job.stage is not None and not self.force:
@@ -192,11 +199,10 @@ class _Work:
             return None
         return self._read_stored(job, self._fingerprint(job, job.read(self.dataset, self.evaluation)))
 
-    def failure(self, error: KgevalError | OSError | MemoryError) -> KgevalError:
+    def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
-        with suppress(KgevalError, OSError, MemoryError), self.config.document.variables.concealed():
-            raise error
-        return error if isinstance(error, KgevalError) else RunError(f"{type(error).__name__}: {reason(error)}.")
+        words = str(error) if isinstance(error, KgevalError) else f"{type(error).__name__}: {reason(error)}."
+        return RunError(self.config.document.variables.conceal(words))
 
     def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
@@ -234,6 +240,7 @@ class _Work:
         clock = Clock(dict(self.clock.seconds))
         with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
             model = job.load(self.dataset)
+        self._refuse_unfit_limits(job, model)
         sharded = self._sharded(job, model)
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
@@ -254,6 +261,14 @@ class _Work:
                 curves=result.curves,
             )
         return outcome
+
+    def _refuse_unfit_limits(self, job: Job, model: Scorer | VectorScorer | None) -> None:
+        """Refuse bounds on metrics of sides that a model does not answer."""
+        limits = [limit for limit in self.limits if limit.model in {"", job.name}]
+        if limits and model is not None and self.config.kind == "ranks":
+            sides = self.config.resolved_evaluation(self.dataset).evaluation.for_model(model).sides
+            for limit in limits:
+                limit.refuse_unfit("ranks", sides=sides)
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model are not kept, as nobody else has it."""

@@ -10,10 +10,7 @@ from typing import Any
 from kgeval.errors import ConfigError, InputError, MetricError, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
-from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
-from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.names import parse
-from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.run_directory.contents import (
@@ -29,7 +26,7 @@ from kgeval.run_directory.contents import (
     read_ranks,
     tables_in,
 )
-from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
+from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, USUAL, MetricRequest
 from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
 from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.tasks.classification import Classification
@@ -54,7 +51,7 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
         With slices, ``dataset`` is where the run's dataset is now
     """
     _refuse_interrupted(run)
-    kind = _kind(run, metrics)
+    kind = kind_of(run, metrics)
     _refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
     readers: dict[str, Callable[..., RankResult | ClassificationResult | ConfidenceResult]] = {
@@ -118,7 +115,7 @@ def notes_on_changes(run: Path) -> tuple[str, ...]:
     return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
 
 
-def _kind(run: Path, metrics: tuple[str, ...]) -> str:
+def kind_of(run: Path, metrics: tuple[str, ...]) -> str:
     """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
     if holds_labels_alone(run):
         return "classification"
@@ -165,7 +162,7 @@ def _read_ranking(
     policies = {"ties": protocol_of(table).ties} | request.policies
     return RankResult(
         table,
-        metrics or usual or DEFAULT,
+        metrics or usual or USUAL["ranks"],
         policies,
         by=options.get("by", ()),
         changes=changes,
@@ -179,7 +176,7 @@ def _read_classification(
 ) -> ClassificationResult:
     task = request.task if isinstance(request.task, Classification) else Classification()
     task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
-    names = metrics or request.metrics or CLASSIFICATION
+    names = metrics or request.metrics or USUAL["classification"]
     return ClassificationResult(read_labels(run), names, task, by=options.get("by") or request.by or ())
 
 
@@ -198,6 +195,6 @@ def _read_confidences(
         if exists_safely(run / ranks_of(baseline)):
             ranks[baseline] = read_ranks(run / ranks_of(baseline))
     policies = {"ties": "realistic"} | request.policies
-    names = metrics or request.metrics or CONFIDENCES
+    names = metrics or request.metrics or USUAL["confidences"]
     by = options.get("by") or request.by or ()
     return ConfidenceResult(ConfidenceTables(labels, ranks), names, task, policies, by=by)

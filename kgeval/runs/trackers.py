@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import ConfigDict, field_validator
 
 from kgeval.errors import ConfigError, RunError, reason
+from kgeval.paths import exists_safely
 from kgeval.runs.config.pykeen_components import refuse_unknown
 from kgeval.runs.config.types import as_validation_error
 from kgeval.settings.settings import Settings
@@ -58,13 +60,25 @@ class TrackerConfig(Settings):
         return options
 
 
-def refuse_missing_library(config: TrackerConfig | None) -> None:
-    """Refuse a tracker whose library is not installed, before anything is read or trained."""
-    kind = "" if config is None else config.kind
+def refuse_unusable(config: TrackerConfig | None, models: Iterable[str]) -> None:
+    """Refuse a tracker without its library, or whose path cannot be written, before anything is read or trained."""
+    if config is None:
+        return
     for library in LIBRARIES:
-        if library in kind.casefold() and find_spec(library) is None:
-            what = f"tracker.kind: {kind} needs the library {library}, which is not installed"
+        if library in config.kind.casefold() and find_spec(library) is None:
+            what = f"tracker.kind: {config.kind} needs the library {library}, which is not installed"
             raise ConfigError(f"{what}. Run: pip install {library}")
+    for model in models:
+        options = config.options(model)
+        for option in ("path", "experiment_path"):
+            if option in options and not _is_writable(path := Path(str(options[option])), folder=option != "path"):
+                raise ConfigError(f"tracker.{option}: {str(path)!r} cannot be written. Name another place.")
+
+
+def _is_writable(path: Path, *, folder: bool) -> bool:
+    """Whether a file or folder can be written or made; nothing is made."""
+    there = next(place for place in (path.absolute(), *path.absolute().parents) if exists_safely(place))
+    return os.access(there, os.W_OK) and there.is_dir() == (folder or there != path.absolute())
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from kgeval.files.opening import read_settings
 from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
+from kgeval.runs.shards.fingerprint import slow_hash
 from kgeval.scorers.adapters.live_models import PyKEENScorer
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
@@ -41,10 +41,8 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     Scorer | VectorScorer
         the saved checkpoint, or the live model where kgeval has no formula for its interaction
     """
-    training = as_json(
-        {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}
-    )
-    training = sha256(training.encode()).hexdigest()  # what it was trained by may hold the values of variables
+    # What it was trained by may hold the values of variables.
+    training = slow_hash(as_json(config.model_dump(mode="json")), dataset.sha256(), version("pykeen"))
     if _stored_training(stage) == training:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)

@@ -254,6 +254,9 @@ def test_too_few_draws_for_the_family_are_said():
     assert "no adjusted p-value can be below 0.06. Take at least 59 draws" in note
     assert not any(pair.seen in ("better", "worse") for pair in comparison.pairs)
     assert not any("too few" in note for note in compare(TABLES, ["mrr", "mr"], by="side", draws=59).notes)
+    assert "or compare with one --reference" in note
+    (note,) = [note for note in compare(TABLES, ["mrr"], draws=19, reference="sums").notes if "too few" in note]
+    assert note.endswith("Take at least 39 draws.")
 
 
 def test_few_units_have_neither_interval_nor_p_value():

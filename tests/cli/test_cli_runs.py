@@ -56,7 +56,19 @@ def test_interrupted_runs_inside_a_folder_are_told(done, refused, folder):
 
 def test_runs_of_different_kinds_make_no_table(refused, folder):
     invoke("classify", "baseline:types", "--dataset", "graph", "--out", "runs/graph/labels")
-    assert "holds runs of different kinds" in refused("summarize", "runs/graph", code=2)
+    assert "holds runs of classification (graph/labels) and of ranks (graph/popularity)" in refused(
+        "summarize", "runs", code=2
+    )
+
+
+def test_classifications_of_different_metrics_show_the_usual_ones(data, place):
+    for metric in ("accuracy", "f1"):
+        invoke("classify", "baseline:types", "--dataset", "graph", "-m", metric, "--out", f"labels/{metric}")
+    told = data("summarize", "labels")["models"]
+    expected = data("classify", "baseline:types", "--dataset", "graph")
+    assert {name: model["metrics"] for name, model in told.items()} == dict.fromkeys(
+        ["accuracy", "f1"], expected["metrics"]
+    )
 
 
 def test_what_a_shell_matches_beside_runs_is_passed_over(data, refused, place):

@@ -147,6 +147,27 @@ def test_processes_made_after_an_evaluation_give_the_same_counts(tmp_path, metho
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_only_a_fork_after_work_holds_the_libraries():
+    """Run in a process of its own, which has only imported kgeval at first."""
+    pytest.importorskip("torch")
+    program = """
+import os, torch, kgeval
+from kgeval.threads import parallel_for
+
+def of_a_fork():
+    if child := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os._exit(torch.get_num_threads())
+
+torch.set_num_threads(2)
+before = of_a_fork()
+parallel_for(lambda part: None, 2, 1)
+assert (before, of_a_fork()) == (2, 1), before
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_blocks_know_how_many_threads_there_are():
     seen = set()
     with bound_threads(3):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -119,6 +122,41 @@ def test_of_triples_without_a_name_only_what_is_known_is_told(tmp_path, graph):
     assert (told.table.split, told.table.filter) == ("test", ("train", "test"))
     assert set(told.table.column("head_label")) <= set(factories["training"].entity_to_id)
     np.testing.assert_array_equal(told.table.column("greater"), table.column("greater"))
+
+
+PARTLY = """
+from pykeen.constants import PYKEEN_DATASETS
+from pykeen.datasets import dataset_resolver, get_dataset
+from pykeen.datasets.base import UnpackedRemoteDataset
+from pykeen.models import TransE
+
+from kgeval.pykeen import KGEvalEvaluator
+
+
+class Part(UnpackedRemoteDataset):
+    def __init__(self, **_):
+        raise AssertionError("the rest would be downloaded")
+
+
+Part.__docdata__ = {"statistics": {"entities": 14, "relations": 55, "training": 1592}}  # as Nations
+dataset_resolver.register(Part)
+(PYKEEN_DATASETS / "part").mkdir(parents=True)
+(PYKEEN_DATASETS / "part/train.txt").touch()
+graph = get_dataset(dataset="nations")
+found = KGEvalEvaluator().evaluate(
+    TransE(triples_factory=graph.training, embedding_dim=2),
+    graph.testing.mapped_triples,
+    additional_filter_triples=[graph.training.mapped_triples],
+    use_tqdm=False,
+)
+assert found.table.dataset == "nations", found.table.dataset
+"""
+
+
+def test_a_dataset_of_which_a_part_was_downloaded_is_not_downloaded_further(tmp_path):
+    (tmp_path / "program.py").write_text(PARTLY)
+    environment = {**os.environ, "PYKEEN_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, check=True)
 
 
 def test_a_dataset_that_is_not_the_one_is_refused(make, graph, known):

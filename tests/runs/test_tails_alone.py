@@ -70,6 +70,22 @@ def test_metrics_of_other_sides_are_refused_before_anything_is_ranked(config, en
     assert Path("new/ranks.parquet").exists() == (name == "tail.mrr")
 
 
+def test_bounds_of_other_sides_are_refused_before_anything_is_ranked(config, encoder, place):
+    path = config(model=None, models={"encoder": encoder, "other": "model.safetensors"})
+    one = ["evaluate", "encoder", "--dataset", "graph", "--option", "similarity=cosine", "--out", "new"]
+    for command, option, known in [
+        (one, "head.mrr=.1", False),
+        (one, "both.mrr=.1", False),
+        (["run", str(path), "--out", "new"], "encoder.both.mrr=.1", False),
+        (["run", str(path), "--out", "new"], "both.mrr=.1", False),
+        (["run", str(path), "--out", "new"], "other.both.mrr=0", True),
+    ]:
+        result = CliRunner().invoke(main, [*command, "--fail-under", option])
+        assert result.exit_code == (0 if known else 2)
+        assert ("mrr: only tails are ranked" in result.output) == (not known)
+        assert bool([*place.glob("new/**/ranks.parquet")]) == known
+
+
 def test_sides_that_are_said_are_kept(config, encoder):
     with pytest.raises(InputError, match="the dual encoder has no query vectors of heads"):
         run(load_config(config(model=encoder, evaluation={"sides": ["head", "tail"]})), Path("run"))

@@ -230,6 +230,31 @@ def test_wandb_holds_them_too(tmp_path, config, monkeypatch):
         assert text.encode() in told
 
 
+@pytest.mark.parametrize(
+    "tracker",
+    [
+        {"kind": "csv", "path": "${SECRET}/told.csv"},
+        {"kind": "json", "path": "told.jsonl"},
+        {"kind": "tensorboard", "experiment_path": "${SECRET}/events"},
+    ],
+)
+def test_a_path_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path, monkeypatch, config, tracker):
+    monkeypatch.chdir(tmp_path)
+    if tracker["kind"] == "tensorboard":
+        pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    monkeypatch.setenv("SECRET", "hunter2")
+    for name in ("hunter2", "broken.npz"):
+        (tmp_path / name).touch()
+    (tmp_path / "told-first.jsonl").mkdir()
+    settings = config(tracker, models={name: one("broken.npz") for name in ("first", "second")})
+    with pytest.raises(ConfigError, match=r"^tracker\..*path: '.*' cannot be written\. Name another place\."):
+        run(settings, tmp_path / "run")
+    shown = CliRunner().invoke(main, ["run", "config.yaml", "--out", "run"])
+    assert (shown.exit_code, "cannot be written" in shown.output) == (2, True)
+    assert "hunter2" not in shown.output
+    assert not (tmp_path / "run").exists()
+
+
 def test_unknown_trackers_are_refused_with_the_nearest(config):
     with pytest.raises(
         ConfigError, match=r"tracker.kind: PyKEEN has no tracker called 'mflow'.* Did you mean 'mlflow'"

@@ -55,9 +55,10 @@ def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceO
     least = worst.family / (1 + worst.draws)
     if least > options.alpha:
         needed = math.ceil(worst.family / options.alpha - 1e-9) - 1
+        fewer_pairs = "" if options.reference or worst.family == 1 else ", or compare with one --reference"
         yield (
             f"{worst.draws:,} draws are too few for {worst.family:,} pairs: no adjusted p-value can be below "
-            f"{least:.2g}. Take at least {needed:,} draws, or compare with one --reference."
+            f"{least:.2g}. Take at least {needed:,} draws{fewer_pairs}."
         )
 
 

@@ -104,7 +104,7 @@ class PairedDifference:
         No draw gave a difference as large: of this pair, or of one before it in Holm's order, whose adjusted p-value no
         later one is below.
         """
-        return self.adjusted_p is not None and self.adjusted_p < min(1.5 * self.family / (1 + self.draws), 1)
+        return _at_floor(self.adjusted_p, self.draws, self.family)
 
     @property
     def p_text(self) -> str:
@@ -137,7 +137,7 @@ class PairedDifference:
             "high": self.interval and self.interval.high,
             "standard_error": self.interval and self.interval.standard_error,
             "p": self.p,
-            "p_is_bound": self.p is not None and self.p < 1.5 / (1 + self.draws),
+            "p_is_bound": _at_floor(self.p, self.draws),
             "draws": self.draws,
             "adjusted_p": self.adjusted_p,
             "adjusted_p_is_bound": self.is_bound,
@@ -149,6 +149,15 @@ class PairedDifference:
             "verdict": self.verdict,
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
+
+
+def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
+    """Whether a p-value is the smallest that so many draws can give, after Holm's factor for a family of tests.
+
+    >>> _at_floor(1 / 1000, 999), _at_floor(2 / 1000, 999), _at_floor(3 / 1000, 999, family=3), _at_floor(None, 999)
+    (True, False, True, False)
+    """
+    return p is not None and p < min(1.5 * family / (1 + draws), 1)
 
 
 def detectable_difference(standard_error: float, *, level: float) -> float:

@@ -174,7 +174,7 @@ BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "line
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder of option ``labels``."""
+    """Read a model; its labels are in ``entity_path`` of its configuration, or in the folder of option ``labels``."""
     folder = _folder(path)
     if folder is None:
         raise CheckpointError(f"{str(path)!r}: holds no checkpoint of PyTorch-BigGraph.")

@@ -103,7 +103,7 @@ def command(
     keys = present(options, *policies_and_rows) | interval_block(of_intervals)
     config = configuration("evaluate", checkpoint, dataset, options, **blocks, **keys)
     limits = limits_of({UNDER: fail_under, OVER: fail_over}, [config])
-    outcome = run_and_show(config, out, force=force, as_json=as_json)
+    outcome = run_and_show(config, out, force=force, as_json=as_json, limits=limits)
     refuse_missed(misses(limits, [Judged("", outcome.result.compute)]))
 
 

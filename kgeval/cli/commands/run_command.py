@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.metric_bounds import Judged
+    from kgeval.runs.metric_bounds import Judged, Threshold
     from kgeval.runs.outcome import Outcome
 
 
@@ -61,7 +61,7 @@ def command(
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
     from kgeval.runs.metric_bounds import OVER, UNDER, limits_of, misses, refuse_missed
-    from kgeval.runs.trackers import refuse_missing_library
+    from kgeval.runs.trackers import refuse_unusable
 
     run_configs = {path: load_config(path, overrides) for path in configs}
     folders = _folders(run_configs, out)
@@ -70,11 +70,12 @@ def command(
         return
     limits = limits_of({UNDER: fail_under, OVER: fail_over}, [*run_configs.values()])
     for config in run_configs.values():  # before the first is run
-        refuse_missing_library(config.tracker)
+        with config.document.variables.concealed():
+            refuse_unusable(config.tracker, config.jobs)
     outcomes: dict[Path, list[Outcome]] = {}
     failures: dict[Path, BaseException] = {}
     for path, config in run_configs.items():
-        outcomes[path], failure = _run(config, folders[path], force=force, several=len(run_configs) > 1)
+        outcomes[path], failure = _run(config, folders[path], limits, force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
         if not as_json:
@@ -113,7 +114,9 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
     return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
 
 
-def _run(config: RunConfig, folder: Path, *, force: bool, several: bool) -> tuple[list[Outcome], Exception | None]:
+def _run(
+    config: RunConfig, folder: Path, limits: Sequence[Threshold], *, force: bool, several: bool
+) -> tuple[list[Outcome], Exception | None]:
     """Run a configuration; of several, return its error, so that the others are still run."""
     from kgeval.cli.display import show_note, watching
     from kgeval.errors import KgevalError
@@ -121,7 +124,7 @@ def _run(config: RunConfig, folder: Path, *, force: bool, several: bool) -> tupl
     from kgeval.runs.runner import run
 
     try:
-        return run(config, folder, force=force, watch=watching, warn=show_note), None
+        return run(config, folder, force=force, watch=watching, warn=show_note, limits=limits), None
     except ModelsFailed as failure:
         return failure.outcomes, failure
     except (KgevalError, OSError, MemoryError) as error:

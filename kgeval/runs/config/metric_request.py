@@ -7,12 +7,18 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric_options import Chance
+from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.runs.config.types import ColumnsAndSlices, Exponents, Metrics, TieName
 from kgeval.settings.settings import Settings
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
+
+USUAL = {"ranks": DEFAULT, "classification": CLASSIFICATION, "confidences": CONFIDENCES}
+"""the metrics of each kind of run, where none are named"""
 
 POLICIES = ("ties", "seed", "chance", "popularity")
 INAPPLICABLE_OPTIONS = {

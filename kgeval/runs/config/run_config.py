@@ -16,8 +16,6 @@ from kgeval.data.layout import layouts
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.loading import PYKEEN, load_dataset
 from kgeval.errors import NoPathError, did_you_mean
-from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
-from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.names import Kind
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.paths import exists_safely, is_plain_name, suggest_paths
@@ -25,7 +23,7 @@ from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
 from kgeval.reports.document import EXTRA, has_libraries
-from kgeval.runs.config.metric_request import MetricRequest
+from kgeval.runs.config.metric_request import USUAL, MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.types import (
     ExistingFile,
@@ -242,9 +240,8 @@ class RunConfig(MetricRequest, Evaluated):
     def resolved(self, dataset: Dataset) -> RunConfig:
         """Write down what was left to the protocol; of its filter, the splits that there are."""
         if self.task is not None:
-            usual = CLASSIFICATION if self.task.kind == "classification" else CONFIDENCES
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
-            return self.model_copy(update={"metrics": self.metrics or usual, "ties": ties})
+            return self.model_copy(update={"metrics": self.metrics or USUAL[self.task.kind], "ties": ties})
         resolved = self.resolved_evaluation(dataset)
         decided = {
             "evaluation": resolved.evaluation,

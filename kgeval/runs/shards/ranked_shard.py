@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import IntArray
 from kgeval.data.triples import Side
-from kgeval.errors import TableError, first_few, reason
+from kgeval.errors import TableError, reason
 from kgeval.files.containers import read_parquet
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -81,7 +82,9 @@ class RankedShard:
             raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
         # Each is bounded before they are added, as a sum beyond 64 bits would be small again.
         if ((times < 0) | (times > len(shard.rows))).any() or times.sum() > len(shard.rows):
-            raise TableError(f"it names {times.sum()} queries; the shard has {len(shard.rows)} triples.")
+            raise TableError(f"it names {sum(times.tolist())} queries; the shard has {len(shard.rows)} triples.")
+        if (sizes < 0).any():
+            raise TableError(f"it names a query with {sizes.min()} candidates.")
         found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times))
         found._refuse_other_rows(shard, ranking)
         return found
@@ -91,8 +94,10 @@ class RankedShard:
         own = [name for name in SCHEMA.names if name not in FROM_DATASET]
         wider = [f"{WITH_TEST}{name}" for name in ("greater", "tied", "candidates")] if ranking.with_test else []
         expected = pa.schema([*map(SCHEMA.field, own), *((name, pa.int64()) for name in wider)])
-        if not self.counts.schema.equals(expected):
-            raise TableError(f"its columns are {first_few(self.counts.column_names, 20)}; expected {expected.names}.")
+        told = ([f"{each.name} ({each.type})" for each in schema] for schema in (self.counts.schema, expected))
+        for place, (has, needs) in enumerate(zip_longest(*told, fillvalue="none"), 1):
+            if has != needs:
+                raise TableError(f"its column {place} is {has}; expected {needs}.")
         if any(column.null_count for column in self.counts.columns):
             raise TableError("it has empty cells.")
         known = ranking.known[shard.rows] | (ranking.evaluation.unseen == "worst")
@@ -104,7 +109,9 @@ class RankedShard:
         taken_out = [] if ranking.quirks else [raw - filtered]
         wrong = np.any([counts.impossible for counts in (filtered, raw, *further, *taken_out)], axis=0)
         if wrong.any():
-            raise TableError(f"row {int(np.argmax(wrong))}: its counts cannot be.")
+            first = int(np.argmax(wrong))
+            what = ", ".join(f"{name} {self.counts[name][first]}" for name in own if name not in ("triple", "score"))
+            raise TableError(f"row {first}: no ranking gives these counts together: {what}.")
 
 
 def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:
