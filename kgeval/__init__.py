@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples as Triples
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.doors.answers import answers as answers
+    from kgeval.doors.classify import classify as classify
     from kgeval.doors.evaluate import evaluate as evaluate
     from kgeval.doors.explain import explain as explain
     from kgeval.doors.predict import predict as predict
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from kgeval.scorers.family import Family as Family
     from kgeval.scorers.scorer import Scorer as Scorer
     from kgeval.scorers.scorer import VectorScorer as VectorScorer
-    from kgeval.tasks.classification import classify as classify
 
 __version__ = "0.1.0"
 
@@ -87,7 +87,7 @@ _HOMES = {
     "Vocabulary": "data.vocabulary",
     "annotate": "analysis.slices.annotation",
     "answers": "doors.answers",
-    "classify": "tasks.classification",
+    "classify": "doors.classify",
     "compare": "analysis.comparison.compare_models",
     "evaluate": "doors.evaluate",
     "explain": "doors.explain",

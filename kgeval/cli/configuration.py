@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from kgeval.cli.setting_options import OPTIONS, pairs
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -16,45 +17,11 @@ if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
 
 
-OPTIONS: dict[Place, str] = {
-    ("dataset",): "--dataset",
-    ("dataset", "path"): "--dataset",
-    ("dataset", "name"): "--dataset",
-    ("dataset", "layout"): "--layout",
-    ("dataset", "names"): "--names",
-    ("model",): "CHECKPOINT",
-    ("model", "path"): "CHECKPOINT",
-    ("model", "baseline"): "CHECKPOINT",
-    ("model", "format"): "--format",
-    ("model", "options"): "--option",
-    ("metrics",): "--metric",
-    ("intervals",): "--intervals",
-    ("intervals", "unit"): "--intervals",
-    ("intervals", "level"): "--level",
-    ("task", "kind"): "--task",
-    ("task", "calibration"): "--calibration",
-    ("task", "negatives", "valid"): "--valid-negatives",
-    ("task", "negatives", "test"): "--test-negatives",
-    ("task", "negatives", "corruption"): "--corruption",
-    **{("task", name): f"--{name}" for name in ("sides", "unseen")},
-    **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
-    **{("evaluation", name): f"--{name}" for name in ("split", "sides", "filter", "times", "corruption")},
-    **{("evaluation", name): f"--{name}" for name in ("unseen", "nan")},
-    **{("evaluation", "estimate", name): f"--{name}" for name in ("error", "level")},
-    **{
-        ("evaluation", name): f"--{name.replace('_', '-')}"
-        for name in ("batch_size", "memory_limit", "threads", "device")
-    },
-}
-"""the option of each key of the configuration"""
-
 OF_ANY_RULES = ("split", "sides", "times", "unseen", "nan")
 """the settings of a run's evaluation that hold under other rules too"""
 
 WHERE_IT_WENT = ("output", "report", "tracker", "executor")
 """the keys of a run's configuration that say where its results went, and who computed them"""
-
-OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
 def configuration(
@@ -126,36 +93,6 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
     lines = {place: line for place, line in stored.lines.items() if not {place[:1], place[:2]} & given}
     spelled = {place: option for place, option in OPTIONS.items() if {place[:1], place[:2]} & given}
     return replace(stored, content={**content, **blocks}, lines=lines, options=spelled)
-
-
-def present(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return those of the named options that have a value; a repeatable option becomes a list."""
-    values = {name: options[name] for name in names if options[name] not in (None, ())}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def corruption_block(text: str) -> dict[str, Any]:
-    """Parse ``KIND:K=V,…`` as a block of a configuration; lists are in brackets.
-
-    >>> corruption_block("uniform:count=500,seed=3"), corruption_block("typed:splits=[train,valid]")
-    ({'kind': 'uniform', 'count': 500, 'seed': 3}, {'kind': 'typed', 'splits': ['train', 'valid']})
-    """
-    kind, _, options = text.partition(":")
-    return {"kind": kind, **pairs(filter(None, OUTSIDE_BRACKETS.split(options)), "--corruption")}
-
-
-def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
-    """Parse ``KEY=VALUE`` texts; values are YAML, so ``norm=1`` is a number and ``clamp=true`` a truth value."""
-    from kgeval.errors import ConfigError
-    from kgeval.runs.config.yaml_document import parse_value
-
-    values = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"{option} {text!r}: expected KEY=VALUE, for example model=ComplEx.")
-        values[key] = parse_value(value, f"{option} {text!r}")
-    return values
 
 
 def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[str, Any]:

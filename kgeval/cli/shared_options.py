@@ -11,6 +11,7 @@ import click
 
 from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import QUIET as IS_QUIET
+from kgeval.cli.setting_options import split_at_commas
 from kgeval.progress import loops_shown
 
 
@@ -37,11 +38,6 @@ DIGITS = click.option(
     callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
     help="Digits after the point in tables.  [default: as many as its interval justifies, else 6]",
 )
-
-
-def split_at_commas(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Split the values of a repeatable option at commas."""
-    return tuple(name.strip() for value in values for name in value.split(","))
 
 
 NAMES = click.option(
@@ -98,15 +94,6 @@ SET = click.option(
     metavar="KEY=VALUE",
     help="Set any key of the configuration, such as evaluation.split=valid; may be repeated.",
 )
-CORRUPTION = click.option(
-    "--corruption",
-    metavar="KIND[:K=V,…]",
-    help="Which candidates compete, such as uniform:count=500; 'kgeval list corruptions' shows all.  "
-    "[default: as the protocol says, all]",
-)
-
-
-NAN = click.option("--nan", help="Scores that are not a number: error or worst.  [default: error]")
 CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
@@ -111,7 +111,11 @@ class Evaluation(Settings):
     """How a model is evaluated. The protocol decides the filter and the corruption where they are not given."""
 
     display_name = "arguments of the evaluation"
-    decided_later = frozenset({"sides", "filter", "corruption"})
+    decided_later: ClassVar = {
+        "sides": "head and tail",
+        "filter": "as the protocol says, all",
+        "corruption": "as the protocol says, all",
+    }
 
     split: Split = "test"
     """the split whose triples are ranked"""

@@ -20,7 +20,7 @@ PLACEHOLDER = "    {settings}\n"
 def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Function]:
     """Let a function take the fields of settings that a ``TypedDict`` names as its ``**settings``.
 
-    None is not given, where another part then decides. ``help`` lists each keyword with its default and its description.
+    None is not given, where another part then decides. ``help`` lists each keyword with its default and description.
 
     >>> from typing import TypedDict
     >>> class Cut(Settings):

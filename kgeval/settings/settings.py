@@ -20,8 +20,8 @@ class Settings(BaseModel):
     display_name: ClassVar[str] = ""
     """the name in messages, where it is not that of the class"""
 
-    decided_later: ClassVar[frozenset[str]] = frozenset()
-    """the fields that another part decides where they are not given, such as a protocol its filter"""
+    decided_later: ClassVar[Mapping[str, str]] = {}
+    """the fields that another part decides where they are not given, and who: the protocol its filter"""
 
     def __init__(self, /, *args: Any, **values: Any) -> None:
         if args:

@@ -9,7 +9,7 @@ import pytest
 
 import kgeval
 from kgeval import summarize
-from kgeval.tasks.classification import classify
+from kgeval.doors.classify import classify
 from kgeval.tasks.labelled_split import NegativesFromFiles
 from tests.cli.conftest import ENTITIES, SPLITS, below_head, write_config, write_model
 

@@ -14,10 +14,11 @@ import kgeval
 from kgeval import summarize
 from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.dataset import Dataset
+from kgeval.doors.classify import classify
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import CLASSIFICATION
-from kgeval.tasks.classification import Classification, classify
+from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles

@@ -13,6 +13,7 @@ from kgeval import summarize
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.doors.classify import classify
 from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.metrics.confidences.confidence_summary import ERRORS
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
@@ -20,7 +21,6 @@ from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.scorers.adapters.array_scorers import CallableScorer
-from kgeval.tasks.classification import classify
 from kgeval.tasks.confidences import Confidences
 from kgeval.tasks.labelled_split import NegativesFromFiles
 from tests.conftest import random_dataset

@@ -9,11 +9,12 @@ import kgeval
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
+from kgeval.doors.classify import classify
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import family
 from kgeval.scorers.reciprocal import Reciprocal
-from kgeval.tasks.classification import classify, score_triples
+from kgeval.tasks.classification import score_triples
 from tests.conftest import random_dataset
 
 DATA = random_dataset(3)

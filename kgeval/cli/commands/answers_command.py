@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import configuration, present
+from kgeval.cli.configuration import configuration
 from kgeval.cli.display import show_head, show_table, wanted_digits
-from kgeval.cli.shared_options import BY, DIGITS, JSON, NAN, QUIET, run_or_model_and_dataset, split_at_commas
+from kgeval.cli.setting_options import present, setting_options, split_at_commas
+from kgeval.cli.shared_options import BY, DIGITS, JSON, QUIET, run_or_model_and_dataset
+from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets, SetGroup
@@ -41,25 +43,7 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     help="Nothing is scored: RUN_OR_CHECKPOINT is a run (or its ranks) of test, this one of valid.",
 )
 @BY
-@click.option(
-    "--sides",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="SIDE",
-    help="head, tail; may be repeated.  [default: both]",
-)
-@click.option(
-    "--filter",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="SPLIT",
-    help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
-)
-@click.option("--unseen", help="Triples the model does not know: error or drop.  [default: error]")
-@NAN
-@click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no set.")
-@click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no set.")
-@click.option("--threads", type=int, help="Threads to use; they change no set.")
+@setting_options(Evaluation, *SETTINGS, place=("evaluation",))
 @click.option("--out", type=click.Path(path_type=Path), help="Write the entities of all sets: a .parquet file.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @DIGITS
@@ -127,8 +111,6 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
 
     block = present(options, *SETTINGS)
-    if block.get("filter") == ["none"]:
-        block["filter"] = []
     if dataset is None:
         with watching("loading model"):
             stored = read_stored_model(Path(source))

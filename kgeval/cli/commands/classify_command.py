@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from kgeval.cli.configuration import configuration, corruption_block, present
-from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, split_at_commas
+from kgeval.cli.configuration import configuration
+from kgeval.cli.setting_options import corruption_block, present, split_at_commas
+from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset
 
 
 @click.command("classify")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import pairs
+from kgeval.cli.setting_options import pairs
 from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, QUIET, how_both_are_read
 
 if TYPE_CHECKING:

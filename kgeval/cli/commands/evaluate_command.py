@@ -7,54 +7,33 @@ from typing import Any
 
 import click
 
-from kgeval.cli.configuration import configuration, corruption_block, present
+from kgeval.cli.configuration import configuration
+from kgeval.cli.setting_options import block_of, present, setting_options
 from kgeval.cli.shared_options import (
     BY,
-    CORRUPTION,
     DIGITS,
     FOLDER,
     JSON,
     METRIC,
-    NAN,
     QUIET,
     interval_block,
     intervals,
     model_and_dataset,
     policies,
-    split_at_commas,
     thresholds,
+)
+from kgeval.ranking.evaluation import Evaluation
+
+OF_EVALUATION = (
+    *("split", "sides", "filter", "times", "corruption", "unseen", "nan"),
+    *("batch_size", "memory_limit", "threads", "device"),
 )
 
 
 @click.command("evaluate")
 @model_and_dataset
-@click.option("--split", help="The split whose triples are ranked.  [default: test]")
-@click.option(
-    "--sides",
-    "--side",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="SIDE",
-    help="What is predicted: head, tail, relation; may be repeated.  [default: head and tail]",
-)
-@click.option(
-    "--filter",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="SPLIT",
-    help="A split whose triples are known answers, or none; may be repeated.  [default: as the protocol says, all]",
-)
-@click.option(
-    "--times", help="Of a temporal graph, the facts that are known: of the same time, or all.  [default: same]"
-)
-@CORRUPTION
+@setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
 @click.option("--protocol", help="The framework whose rules are followed.  [default: standard]")
-@click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
-@NAN
-@click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no rank.")
-@click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no rank.")
-@click.option("--threads", type=int, help="Threads to use; they change no rank.")
-@click.option("--device", help="Where to count: auto, cpu, cuda or cuda:0,cuda:1; it changes no rank.  [default: auto]")
 @click.option(
     "--error",
     type=float,
@@ -108,24 +87,7 @@ def command(
 
 
 def _evaluation(options: dict[str, Any]) -> dict[str, Any]:
-    names = (
-        "split",
-        "sides",
-        "filter",
-        "times",
-        "corruption",
-        "unseen",
-        "nan",
-        "batch_size",
-        "memory_limit",
-        "threads",
-        "device",
-    )
-    block = present(options, *names)
-    if block.get("filter") == ["none"]:
-        block["filter"] = []
-    if "corruption" in block:
-        block["corruption"] = corruption_block(block["corruption"])
+    block = block_of(options, ("evaluation",))
     if options.get("error") is not None:
         block["estimate"] = present(options, "error", "level")
     return {"evaluation": block} if block else {}

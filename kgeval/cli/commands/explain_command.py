@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import configuration, present
+from kgeval.cli.configuration import configuration
+from kgeval.cli.setting_options import block_of, setting_options
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
+from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from kgeval.protocols.explanation import Explanation
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
     "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
 )
 @click.option("--metric", "-m", default="mrr", show_default=True, help="mrr, mr or hits@k, with a side or for both.")
-@click.option("--split", help="The split whose triples are ranked.  [default: test]")
-@click.option("--unseen", help="Triples the model does not know: error, drop or worst.  [default: error]")
+@setting_options(Evaluation, "split", "unseen", place=("evaluation",))
 @QUIET
 @JSON
 def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
@@ -35,8 +36,7 @@ def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, a
     from kgeval.cli.streams import say_json
 
     _refuse_other_keys(options["overrides"])
-    evaluation = present(options, "split", "unseen")
-    config = configuration("explain", checkpoint, dataset, options, evaluation=evaluation)
+    config = configuration("explain", checkpoint, dataset, options, evaluation=block_of(options, ("evaluation",)))
     explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
     if as_json:
         say_json(explanation.to_dict())

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import pairs
-from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, NAN, how_both_are_read
+from kgeval.cli.setting_options import pairs, setting_options
+from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, how_both_are_read
+from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--dataset", help="Dataset whose labels are used where a checkpoint stores none.")
 @how_both_are_read
 @CHECKPOINT_FORMAT
-@NAN
+@setting_options(Evaluation, "nan", place=("evaluation",))
 @JSON
 def command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.configuration import corruption_block
+from kgeval.cli.setting_options import corruption_block
 from kgeval.cli.shared_options import JSON, QUIET
 
 if TYPE_CHECKING:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from kgeval.cli.configuration import configuration, present
+from kgeval.cli.configuration import configuration
 from kgeval.cli.display import show_head, show_notes, show_table
-from kgeval.cli.shared_options import JSON, NAN, QUIET, model_and_dataset_alone, split_at_commas
+from kgeval.cli.setting_options import block_of, setting_options
+from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone
 from kgeval.cli.streams import say
 from kgeval.data.triples import triple_of
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import TIME
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 OF_RANKINGS = ("evaluation.corruption", "evaluation.estimate", "evaluation.keep", "evaluation.times")
 """keys that predictions do not have"""
+
+OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads", "device")
 
 
 @click.command("predict")
@@ -38,14 +42,7 @@ OF_RANKINGS = ("evaluation.corruption", "evaluation.estimate", "evaluation.keep"
     "--queries", "query_file", metavar="FILE", help="A file of such rows, or OGB-LSC's array of heads and relations."
 )
 @click.option("--at", metavar="TIME", help="Of a temporal graph, the time of the queries of --query.")
-@click.option("--split", help="Without queries: the split whose queries are answered.  [default: test]")
-@click.option(
-    "--sides",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="SIDE",
-    help="Of the split, head, tail; may be repeated.  [default: both]",
-)
+@setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many answers of each query.")
 @click.option(
     "--known",
@@ -53,21 +50,6 @@ OF_RANKINGS = ("evaluation.corruption", "evaluation.estimate", "evaluation.keep"
     default="keep",
     show_default=True,
     help="Mark known answers, or leave them out.",
-)
-@click.option(
-    "--filter",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="SPLIT",
-    help="A split whose triples are known answers, or none; may be repeated.  [default: all]",
-)
-@click.option("--unseen", help="Queries with what the model does not know: error or drop.  [default: error]")
-@NAN
-@click.option("--batch-size", type=int, help="Queries in hand at a time; it changes no prediction.")
-@click.option("--memory-limit", help="What the blocks of work may take, such as 2GB; it changes no prediction.")
-@click.option("--threads", type=int, help="Threads to use; they change no prediction.")
-@click.option(
-    "--device", help="Where to compute: auto, cpu, cuda or cuda:0,cuda:1; it changes no prediction.  [default: auto]"
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write a .parquet file; for ogb-lsc, a folder or an .npz file."
@@ -91,10 +73,7 @@ def command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any)
     from kgeval.cli.streams import say_json
 
     _refuse_contradictions(options)
-    names = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads", "device")
-    block = present(options, *names)
-    if block.get("filter") == ["none"]:
-        block["filter"] = []
+    block = block_of(options, ("evaluation",))
     if options["written_as"] == "ogb-lsc":
         block.setdefault("sides", ["tail"])
     config = configuration("predict", checkpoint, dataset, options, evaluation=block)
