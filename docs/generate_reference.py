@@ -10,6 +10,7 @@ import mkdocs_gen_files
 
 import kgeval
 from kgeval.cli.commands.list_command import LISTINGS
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.run_config import RunConfig
 
 INTRODUCTIONS = {
@@ -39,6 +40,15 @@ for name, introduction in INTRODUCTIONS.items():
 with mkdocs_gen_files.open("reference/python.md", "w") as page:
     page.write("# Python\n\nEverything that is public; any other name may change.\n")
     page.writelines(f"\n::: kgeval.{name}\n" for name in sorted(kgeval.__all__))
+    fields = {name: field for name, field in Evaluation.model_fields.items() if name != "keep"}
+    page.write(
+        "\n## Settings\n\nWhat `evaluate` takes as `**settings`; `predict`, `explain` and `answers` take most.\n\n"
+    )
+    rows = (
+        [f"`{name}`", f"`{Evaluation.decided_later.get(name, it.default)}`", it.description]
+        for name, it in fields.items()
+    )
+    page.write(table(["keyword", "default", "meaning"], rows) + "\n")
 
 with mkdocs_gen_files.open("reference/configuration.md", "w") as page:
     page.write("# Configuration keys\n\nThe JSON schema that `kgeval schema` prints.\n\n```json\n")
