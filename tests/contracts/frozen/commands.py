@@ -88,8 +88,12 @@ RUNS = {
     "labels": "--task classification",
     "confidences": "--dataset weighted --task confidences",
     "estimate": "--error 0.05",
+    "temporal": "--dataset dated --times all",
+    "temporal, time-aware": "baseline:recurrency --dataset dated",
+    "lists": "lists/answers.jsonl --dataset graph --sides tail --option missing=unanswered",
+    "new entities": "baseline:popularity --dataset old_ind",
 }
-"""configurations, as options of evaluate"""
+"""configurations, as options of evaluate, with another model perhaps"""
 
 
 class Terminal(io.StringIO):
@@ -122,6 +126,18 @@ def workplace() -> Iterator[Path]:
             (folder / f"graph/{split}.txt").write_text("".join(lines))
             weights = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{(h + 1) / 8}\n" for h, r, t in rows)
             (folder / f"weighted/{split}.tsv").write_text("".join(weights))
+        for graph in ("dated", "old", "old_ind", "lists"):
+            (folder / graph).mkdir()
+        for split, rows in PARTS.items():
+            triples = [(ENTITIES[h], RELATIONS[r], ENTITIES[t]) for h, r, t in rows]
+            dated = [(*triple, f"2020-01-0{h % 4 + 1}") for triple, (h, _, _) in zip(triples, rows, strict=True)]
+            new = [(f"new {head}", relation, f"new {tail}") for head, relation, tail in triples]
+            for graph, facts in (("dated", dated), ("old", triples), ("old_ind", new)):
+                (folder / f"{graph}/{split}.txt").write_text("".join("\t".join(fact) + "\n" for fact in facts))
+        lists = (
+            {"head": ENTITIES[h], "relation": RELATIONS[r], "predictions": ENTITIES[:h]} for h, r, _ in PARTS["test"]
+        )
+        (folder / "lists/answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in lists))
         rng = np.random.default_rng(0)
         arrays = {name: rng.integers(-3, 4, (rows, 4)) / 2 for name, rows in (("entity", 8), ("relation", 3))}
         np.savez(folder / "model/arrays.npz", **arrays)
@@ -174,7 +190,8 @@ def runs() -> dict[str, object]:
     found = {}
     with workplace() as folder:
         for number, (name, options) in enumerate(RUNS.items()):
-            code, _, errors = printed(f"evaluate {MODEL} {options} --out run{number}", Pipe())
+            what = f"{MODEL} {options}" if options[:1] in ("", "-") else options
+            code, _, errors = printed(f"evaluate {what} --out run{number}", Pipe())
             path = folder / f"run{number}/metrics.json"
             text = path.read_text(encoding="utf-8") if path.exists() else f"exit code {code}\n{errors}"
             found[name] = normal(text, folder).splitlines()
