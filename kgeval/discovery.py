@@ -157,7 +157,6 @@ def blamed(error: BaseException) -> str | None:
 
 
 def by_name(what: str, members: Iterable[T]) -> dict[str, T]:
-    """Index members by name."""
     found: dict[str, T] = {}
     for member in members:
         name = str(member.name)  # type: ignore[attr-defined]

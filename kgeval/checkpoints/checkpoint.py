@@ -83,12 +83,10 @@ class Checkpoint:
 
     @property
     def num_entities(self) -> int:
-        """The number of its entities."""
         return self.model.num_entities
 
     @property
     def num_relations(self) -> int:
-        """The number of its relations."""
         return self.model.num_relations
 
     @property

@@ -78,7 +78,6 @@ def is_pickled(file: Path) -> bool:
 
 
 def holds_models(path: Path) -> bool:
-    """Whether a path is a file, or a folder with a pickled file or an array, or with folders that are checkpoints."""
     models = any(is_pickled(file) or file.suffix == NUMPY for file in files_of(path))
     return path.is_file() or models or bool(_checkpoints_in(path))
 
@@ -175,7 +174,6 @@ def _saved_arrays(files: Iterable[Path]) -> dict[str, str]:
 
 
 def _checkpoints_in(path: Path) -> list[str]:
-    """List the folders inside a folder that are checkpoints."""
     folders = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
     return [folder.name for folder in folders if any(reader.recognises(folder) for reader in formats().values())]
 

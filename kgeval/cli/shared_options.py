@@ -38,8 +38,6 @@ DIGITS = click.option(
     callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
     help="Digits after the point in tables.  [default: as many as its interval justifies, else 6]",
 )
-
-
 NAMES = click.option(
     "--names",
     multiple=True,
@@ -56,8 +54,6 @@ METRIC = click.option(
     metavar="METRIC",
     help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
 )
-
-
 BY = click.option(
     "--by",
     multiple=True,
@@ -66,8 +62,6 @@ BY = click.option(
     help="Group by a column, such as relation, or by a slice, such as cardinality; may be repeated. "
     "'kgeval list slices' shows all.",
 )
-
-
 UNIT = click.option(
     "--unit",
     type=click.Choice(["triple", "query", "relation"]),
@@ -75,8 +69,6 @@ UNIT = click.option(
     show_default=True,
     help="What might have been others: the test triples, the queries, or the relations.",
 )
-
-
 ALLOW = click.option(
     "--allow",
     multiple=True,
@@ -85,8 +77,6 @@ ALLOW = click.option(
     help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
     "split, dataset; may be repeated.",
 )
-
-
 SET = click.option(
     "--set",
     "overrides",
@@ -95,8 +85,6 @@ SET = click.option(
     help="Set any key of the configuration, such as evaluation.split=valid; may be repeated.",
 )
 CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
-
-
 _DATASET = click.option(
     "--dataset", help="A folder in any known layout, or a PyKEEN name.  [default: of a run, the one that it tells]"
 )

@@ -35,7 +35,6 @@ class Names(Mapping[str, str]):
 
     @classmethod
     def of(cls, names: Mapping[str, str]) -> Names:
-        """Take names by label."""
         try:
             return cls(
                 *(pa.chunked_array([pa.array(column, pa.string())]) for column in (names.keys(), names.values()))

@@ -42,7 +42,6 @@ class KnownAnswers:
         return cls(keys[first], answers[first], sizes)
 
     def rows(self, queries: Queries) -> Rows:
-        """Collect the known answers of queries, one ascending row each."""
         return Rows.spans(*self._spans(queries), self.answers)
 
     def lengths(self, queries: Queries) -> IntArray:
@@ -72,7 +71,6 @@ class SortedFacts:
         return SortedFacts, (self._splits,)
 
     def of(self, splits: Collection[str], side: Side) -> KnownAnswers:
-        """Return the known answers of a side, sorted now unless they were before."""
         triples = {name: triples for name, triples in self._splits.items() if name in splits}
         if (tuple(triples), side) not in self._sorted:
             self._sorted[tuple(triples), side] = KnownAnswers.of([*triples.values()], side)
@@ -91,7 +89,6 @@ def _keys(anchors: IntArray, columns: Sequence[IntArray], sizes: Sequence[int]) 
 
 
 def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray]:
-    """Sort by key, then by answer."""
     bits = int(answers.max(initial=0)).bit_length()
     if int(keys.max(initial=0)).bit_length() + bits < 63:
         # One number for both sorts many times faster.

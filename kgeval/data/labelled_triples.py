@@ -45,7 +45,6 @@ class LabelledTriples:
         return LabelledTriples(Triples(self.triples.ids[rows]), self.labels[rows])
 
     def largest(self) -> LargestLabels:
-        """Keep the largest label of each triple."""
         index = TripleIndex.of(self.triples)
         labels = np.full(len(index), -np.inf)
         np.maximum.at(labels, index.find(self.triples), self.labels)

@@ -105,7 +105,6 @@ def number(
 def _with_times(
     tables: Mapping[str, pa.Table], sources: Mapping[str, str | Path], splits: Mapping[str, Triples]
 ) -> tuple[Vocabulary | None, dict[str, Triples]]:
-    """Put triples into the context of their times, where their files have times."""
     columns = {split: read_times(sources[split], table) for split, table in tables.items()}
     found = {split: column for split, column in columns.items() if column is not None}
     if not found:
@@ -204,7 +203,6 @@ def _find_columns(
     ids: Mapping[str, IntArray],
     sources: Mapping[str, str | Path],
 ) -> None:
-    """Fill in the ids of known labels."""
     for split, table in tables.items():
         for column in columns:
             ids[split][:, TRIPLE.index(column)] = read_column_ids(sources[split], table, column, labels)

@@ -30,13 +30,11 @@ class Rows:
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[int]]) -> Rows:
-        """Concatenate rows."""
         arrays = [np.asarray(list(row), np.int64) for row in rows]
         return cls.sized(np.array([len(row) for row in arrays], np.int64), np.concatenate([*arrays, _NO_IDS]))
 
     @classmethod
     def sized(cls, lengths: IntArray, ids: IntArray) -> Rows:
-        """Split a flat array into rows by their lengths."""
         return cls(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), ids)
 
     @classmethod
@@ -66,7 +64,6 @@ class Rows:
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def row(self, query: int) -> IntArray:
-        """The ids of one query."""
         return self.ids[self.offsets[query] : self.offsets[query + 1]]
 
     def positions(self, owners: IntArray, ids: IntArray) -> IntArray:

@@ -35,7 +35,6 @@ class _ShortReads(io.BufferedReader):
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive to read it."""
     with _ShortReads(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
         file.longest = None
         yield archive

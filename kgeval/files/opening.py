@@ -27,7 +27,6 @@ STEP = 256
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that are free."""
     import psutil
 
     return int(psutil.virtual_memory().available)
@@ -170,7 +169,6 @@ def sha256_of_file(path: Path) -> str:
 
 
 def read_settings(path: Path) -> str:
-    """Read a text file of settings."""
     if checked(path) > MAX_SETTINGS:
         raise FileError(f"{path}: it has {path.stat().st_size} bytes; settings have at most {MAX_SETTINGS}.")
     return read_bytes(path).decode("utf-8")

@@ -71,7 +71,6 @@ class CountingLoader(yaml.SafeLoader):
     count = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose one value."""
         self.count += 1
         if self.count > MAX_VALUES:
             raise ValueError(f"it has more than {MAX_VALUES} values")

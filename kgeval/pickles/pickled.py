@@ -163,7 +163,6 @@ class _StorageTypes(pickle.Unpickler):
         self.dtypes: dict[str, np.dtype[Any]] = {}
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the type of a storage, and a stub for any other name."""
         return StorageType(name) if module == "torch" and name in DTYPES else StubObject
 
     def persistent_load(self, pid: Any) -> None:

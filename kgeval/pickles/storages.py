@@ -48,7 +48,6 @@ class StorageType(Immutable):
         return np.dtype(DTYPES[self.name])
 
     def decode(self, content: bytes) -> np.ndarray[Any, Any]:
-        """Convert bytes to numbers."""
         numbers: np.ndarray[Any, Any] = np.frombuffer(content, self.dtype)
         return bfloat16_to_float32(numbers) if self.name == HALF else numbers
 
@@ -83,7 +82,6 @@ class Reference:
 
 
 def shape_of(lengths: Any) -> tuple[int, ...]:
-    """Check lengths or strides."""
     if not isinstance(lengths, tuple) or not all(isinstance(length, int) and length >= 0 for length in lengths):
         raise PickleError(f"the pickle holds an array of the shape {short(lengths)}.")
     return lengths

@@ -82,7 +82,6 @@ class StubObject:
 
     @property
     def class_name(self) -> str:
-        """The name of the class, without its module."""
         return self.origin.rpartition(".")[2]
 
 
@@ -126,7 +125,6 @@ class _NumpyType:
         self.order = state[1]
 
     def numeric(self) -> np.dtype[Any]:
-        """Return the dtype of numbers."""
         if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
             raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are no plain numbers.")
         return np.dtype(self.name)
@@ -269,7 +267,6 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *,
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """Return the values that a value directly consists of."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, StubObject):

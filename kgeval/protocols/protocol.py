@@ -237,16 +237,9 @@ class ResolvedEvaluation:
         rank_parts: RankParts | None = None,
         earlier: RankTable | None = None,
     ) -> RankTable:
-        """Rank a model; the parameters that are not named here are those of :func:`kgeval.evaluate`.
+        """Rank a model, each side at once or as ``rank_parts`` divides it.
 
-        Parameters
-        ----------
-        title
-            its name in the result
-        rank_parts
-            how the ranking is divided; by default each side is ranked at once
-        earlier
-            an earlier sample of the same, where this is an estimate: its ranks are not computed again
+        An estimate takes over the ranks of an earlier sample, ``earlier``.
         """
         evaluation = self.evaluation.for_model(model)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None

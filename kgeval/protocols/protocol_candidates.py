@@ -25,7 +25,6 @@ def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
 
 
 def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: Split) -> Corruption:
-    """Return the corruption of the evaluation, by default all entities."""
     return corruption or AllEntities()
 
 

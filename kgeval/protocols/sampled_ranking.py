@@ -113,7 +113,6 @@ class SampledRanking:
         return self.ranking.table(ranks.parts, self.title, notes=(*notes, self._note_on_all()))
 
     def _sample(self, ranks: GrowingRanks, typed: TypedRanks | None, notes: tuple[str, ...] = ()) -> RankTable:
-        """Lay out the ranks of a sample as a table that says how it was drawn."""
         table = self.ranking.table(ranks.parts, self.title, notes=notes)
         drawn, of_row = (
             self.strata.ids[np.searchsorted(self.rows, triples)]
@@ -179,7 +178,6 @@ class SampledRanking:
 
     @property
     def _metric(self) -> str:
-        """The metric that the error is of."""
         return str(self.settings.metric)
 
     def _note_on_all(self) -> str:

@@ -47,7 +47,6 @@ class GrowingRanks:
                 self.parts.append(self.ranking.part(side, missing))
 
     def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
-        """Take ranks of some triples on one side, as far as the earlier table has them."""
         added = {MULTIPLICITY, STRATUM, *TYPED}
         data = earlier.data.select([name for name in earlier.columns if name not in added])
         data = data.filter(

@@ -76,7 +76,6 @@ class UnitVectorLayout(NamedTuple):
 
     @property
     def width(self) -> int:
-        """The width of the row."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
     def unpack(self, rows: Any) -> Any:
@@ -114,7 +113,6 @@ class LiveProducts(RelationalFamily):
 
     @classmethod
     def of(cls, model: Any, free: Side) -> LiveProducts:
-        """Make it of a model's representations and a copy of its interaction."""
         import copy
 
         parts, interaction = live_parts(model), copy.deepcopy(model.interaction).double().eval()

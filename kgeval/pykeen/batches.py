@@ -60,7 +60,6 @@ class Batches:
         self.parts.append(self._table(triples, target, true_scores[:, 0], [count.cpu().numpy() for count in counts]))
 
     def table(self) -> RankTable:
-        """Concatenate the batches."""
         if not self.parts:
             raise InputError("there is nothing to finalize: no batch was processed since the last evaluation.")
         data = pa.concat_tables(self.parts).unify_dictionaries().combine_chunks()

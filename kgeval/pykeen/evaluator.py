@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pykeen.evaluation import RankBasedEvaluator
-from pykeen.metrics.ranking import rank_based_metric_resolver
 
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
@@ -20,7 +19,7 @@ from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.names import parse
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
-from kgeval.pykeen.metric_results import KGEvalMetricResults, packs
+from kgeval.pykeen.metric_results import KGEvalMetricResults, is_pykeen_metric, packs
 from kgeval.pykeen.record import Recording
 from kgeval.pykeen.request import EVALUATED, KnownGraph, Request, progress_bar
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
@@ -123,7 +122,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         if not isinstance(filtered, bool):
             raise InputError(f"filtered is True or False, found {filtered!r}.")
         names = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
-        kgeval_metrics = [name for name in names if isinstance(name, str) and not _is_pykeen_metric(name)]
+        kgeval_metrics = [name for name in names if isinstance(name, str) and not is_pykeen_metric(name)]
         pykeen_metrics = [name for name in names if name is not None and name not in kgeval_metrics]
         pykeen_options = {name: options[name] for name in PYKEEN_OPTIONS if name in options}
         kwargs = pykeen_options.get("metrics_kwargs")
@@ -294,11 +293,3 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                 "knows from the filter only: pass additional_filter_triples=[training.mapped_triples], as PyKEEN's "
                 "pipeline does where filtered=True. For raw ranks, call kgeval.pykeen.evaluate(…, filter=[])."
             )
-
-
-def _is_pykeen_metric(name: str) -> bool:
-    try:
-        rank_based_metric_resolver.lookup(name)
-    except KeyError:
-        return False
-    return True

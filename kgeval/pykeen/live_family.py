@@ -100,7 +100,6 @@ def _is_faster_live(family: Family, model: Any) -> bool:
 
 
 def live_parts(model: Any, mode: str | None = None) -> LiveParts:
-    """Return the parts of a live model that a reader gets from a stored one."""
     bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
     return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model, mode)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pykeen.evaluation import RankBasedMetricResults
 from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
+from pykeen.metrics.ranking import rank_based_metric_resolver
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.errors import MetricError
@@ -134,3 +135,11 @@ def _key(name: Any) -> RankBasedMetricKey:
     ties = name.ties or ("realistic" if name.metric.needs == "ranks" else "expected")
     last = f"{name.name}@{name.k}" if name.k else name.name
     return RankBasedMetricKey(name.side or "both", ties, f"{name.average}.{last}" if name.average else last)
+
+
+def is_pykeen_metric(name: str) -> bool:
+    try:
+        rank_based_metric_resolver.lookup(name)
+    except KeyError:
+        return False
+    return True

@@ -204,7 +204,6 @@ class KnownGraph:
         return cls(dataset, named[-1] or EVALUATED, (*splits, *further, *evaluated) if filtered else ())
 
     def label(self, table: RankTable, ranked: Dataset) -> RankTable:
-        """Give a rank table of ids its dataset, split, filter, notes that name it and, where they are known, labels."""
         unnamed, named = notes_on_leaks(ranked, "test"), notes_on_leaks(ranked, "test", name=self.split)
         spelled = dict(zip(unnamed, named, strict=True))
         notes = tuple(spelled.get(note, note) for note in table.notes)

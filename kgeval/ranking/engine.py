@@ -113,7 +113,6 @@ class Engine:
         return _ranked(task, [counts for part, view in views for counts in self._rank_view(view, task[part])])
 
     def _rank_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[CountAccumulator]:
-        """Rank queries that share their entity vectors, block by block."""
         plan, queries = Plan(self.memory, self.batch_size), task.queries
         if isinstance(scorer, VectorScorer):
             dim = int(np.shape(scorer.entity_vectors(queries.side, queries.answers[:1]))[-1])
@@ -277,7 +276,6 @@ def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:
 
 
 def _ranked(task: RankingTask, accumulators: list[CountAccumulator]) -> Ranked:
-    """Concatenate the counts of the blocks of a task."""
     counts = np.concatenate([np.empty((0, 4), np.int64), *(accumulator.counts for accumulator in accumulators)])
     scores = np.concatenate([np.empty(0), *(accumulator.thresholds for accumulator in accumulators)])
     whole = CountAccumulator(task, scores, counts, np.zeros(len(task.queries), np.bool_))

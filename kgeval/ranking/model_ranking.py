@@ -60,25 +60,14 @@ def ranking_of(
     restrict_entities_to: IntArray | None = None,
     progress: Progress | None = None,
 ) -> ModelRanking:
-    """Prepare the ranking of a split.
+    """Prepare the ranking of a split, by complete settings and the rules of a protocol.
 
-    Parameters
-    ----------
-    model, dataset, entities, relations
-        as :func:`kgeval.evaluate` takes them
-    evaluation
-        the settings, with the filter and the corruption that are meant
-    rules
-        what a protocol does differently
-    restrict_entities_to
-        ids of the entities that may compete; by default all
-    progress
-        called with the number of answers that were just ranked
+    ``restrict_entities_to`` has the ids of the entities that may compete; by default all may.
     """
     dataset = as_dataset(dataset)
-    evaluation = evaluation.model_copy(update={"corruption": evaluation.corruption.prepare(dataset)})
+    corruption = evaluation.corruption.prepare(dataset)
     scorer = align(model, dataset, entities=entities, relations=relations)
-    evaluation = evaluation.for_model(scorer)
+    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
     return ModelRanking.of(
         scorer.by_place() if rules.listed else scorer,
         dataset,
@@ -165,13 +154,11 @@ class ModelRanking:
         return parts
 
     def notes_on_scores(self) -> tuple[str, ...]:
-        """Note what a look at some of the model's scores finds."""
         repeatable = notes_on_repeatability(self.scorer, self.triples, self.sides)
         return (*notes_on_equal_rows(self.scorer.scorer, self.sides), *repeatable)
 
     @property
     def triples(self) -> Triples:
-        """Those of the split that the model knows."""
         return self.dataset.split(self.evaluation.split)[: len(self.known)][self.known]
 
     @property

@@ -113,7 +113,6 @@ class RankFile:
         return np.where(values < 1, 0.0, values)
 
     def refuse(self, row: int, what: str) -> NoReturn:
-        """Refuse a row, by its line."""
         line = line_of(self.path, row, self.skip, delimiter=self.separator)
         raise TableError(f"{self.path}, line {line}: {what}")
 
@@ -186,7 +185,6 @@ def _is_reciprocal(cell: str) -> bool:
 def _rank_columns(
     path: Path, names: Sequence[str], wanted: RankSetting | None
 ) -> tuple[tuple[RankColumn, ...], tuple[str, ...]]:
-    """Find the columns of ranks, and say what their names leave open."""
     found = [(name, match) for name in names if (match := NAME.fullmatch(name))]
     shown = f"found the columns {', '.join(map(repr, names))}"
     if not found:

@@ -179,19 +179,14 @@ class RankTable(Columns):
             missing=missing,
             **names,
         )
-        table.refuse_nonsense()
+        table._refuse_nonsense()
         return table
 
-    def refuse_nonsense(self) -> None:
-        """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice.
-
-        Raises
-        ------
-        TableError
-            with the column or row
-        """
+    def _refuse_nonsense(self) -> None:
+        """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice."""
         for name in SCHEMA.names:
-            if name != "score" and not name.endswith("_label") and self._holes(name):
+            may_be_empty = name == "score" or name.endswith("_label") or (name.startswith("raw_") and self.knows_no_raw)
+            if not may_be_empty and self.data.column(name).null_count:
                 raise TableError(f"the column {name} has empty cells.")
         for prefix in ("", "raw_"):
             if prefix and self.knows_no_raw:
@@ -228,12 +223,6 @@ class RankTable(Columns):
             counts = pc.value_counts(distinct.column("triple"))
             twice = next(count["values"].as_py() for count in counts if count["counts"].as_py() > 1)
             raise TableError(f"the triple {twice} of the split is two different triples in it.")
-
-    def _holes(self, name: str) -> bool:
-        """Whether cells are empty; the raw counts may all be unknown, where ranks were made elsewhere."""
-        if name.startswith("raw_") and self.knows_no_raw:
-            return False
-        return bool(self.data.column(name).null_count)
 
     def raw(self) -> RankTable:
         """Return the ranks among all candidates, known answers too.
@@ -281,9 +270,8 @@ class RankTable(Columns):
             raise TableError("cannot concatenate samples of triples: together they would be no sample that was drawn.")
         splits = {table.split for table in tables}
         if len(splits) != 1:
-            raise TableError(
-                f"cannot concatenate the ranks of {' and '.join(sorted(splits)) or 'no table'}: one split only."
-            )
+            of = " and ".join(sorted(splits)) or "no table"
+            raise TableError(f"cannot concatenate the ranks of {of}: one split only.")
         if len({(table.filter, table.times) for table in tables}) > 1:
             raise TableError("cannot concatenate ranks that were filtered by different splits, or at different times.")
         for name in ("protocol", "model", "dataset"):
@@ -302,8 +290,7 @@ class RankTable(Columns):
             raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         keys = ["side", "head", "relation", "tail", *({TIME} & {*data.column_names})]
-        again = data.num_rows - data.group_by(keys).aggregate([]).num_rows
-        if again:
+        if again := data.num_rows - data.group_by(keys).aggregate([]).num_rows:
             raise TableError(
                 f"cannot concatenate these ranks: {again} of {data.num_rows} are of a triple and side that is already "
                 "there, and would count twice. Give each shard once."

@@ -35,12 +35,10 @@ FEW = 0.5
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
-    """Refuse a model that does not fit the dataset, or does not know triples that it has to, before any work."""
     notes_on_unseen(dataset, evaluation, align(model, dataset).knows(dataset.split(evaluation.split)))
 
 
 def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
-    """Refuse a corruption that learns from splits of which the dataset has none."""
     splits = evaluation.corruption.learns_from
     if splits and not any(split in dataset.splits for split in splits):
         raise InputError(
@@ -95,7 +93,6 @@ def notes_on_device(work: Mapping[str, Any]) -> list[str]:
 
 
 def notes_on_sides(scorer: Aligned) -> list[str]:
-    """Say that a model answers one side alone."""
     return [f"the model answers {scorer.sides[0]}s alone."] if len(scorer.sides) == 1 else []
 
 

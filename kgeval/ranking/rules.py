@@ -33,7 +33,6 @@ class FrameworkQuirk:
         raise NotImplementedError
 
     def predicts_side(self, side: Side) -> bool:
-        """Whether that side is then predicted at all."""
         return True
 
     def tie_rule(self, rule: TieRule) -> TieRule:

@@ -35,7 +35,6 @@ class RankedPart:
 
 
 def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
-    """Lay out the counts of some rows of a split, predicted on one side, in the columns of a rank table."""
     triples = dataset.split(split)[rows]
     heads, relations, tails = triples.ids.T
     filtered, raw = ranked.filtered, ranked.raw

@@ -184,7 +184,6 @@ def _item(value: Any, step: str | int) -> Any:
 
 
 def _keys(location: Location, content: Any, root: Any) -> list[str]:
-    """The valid keys of the block at a location."""
     value = content
     for step in location:
         value = _item(value, step)
@@ -193,7 +192,6 @@ def _keys(location: Location, content: Any, root: Any) -> list[str]:
 
 
 def _annotation(location: Location, content: Any, root: Any) -> Any:
-    """The type of the value at a location."""
     value, annotation = content, root
     for step in location:
         block = _block(annotation, value)

@@ -55,16 +55,13 @@ class Columns(ABC):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
         return list(self.data.column_names)
 
     @property
     def further(self) -> list[pa.Field]:
-        """The columns that are not of the schema."""
         return [field for field in self.data.schema if field.name not in self.SCHEMA.names]
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Return one column as an array (labels as strings)."""
         if name not in self.data.column_names:
             raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
         column = self.data.column(name)

@@ -110,7 +110,6 @@ MODELS: dict[str, Callable[[AmpliGraphModel], Family]] = {
 
 
 def _pickled_labels(file: Path) -> CheckpointLabels:
-    """Read the labels that are in the pickle itself."""
     content = read_pickle(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")

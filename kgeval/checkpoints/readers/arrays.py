@@ -119,7 +119,6 @@ def _columns_of_split(dataset: Dataset, name: str) -> tuple[IntArray, IntArray, 
 
 
 def _columns_of_file(file: Path, dataset: Dataset) -> tuple[IntArray, IntArray, IntArray]:
-    """Take the triples of a file in the ids of the dataset."""
     table = read_triples(file)
     heads, tails = (_known_ids(file, dataset.entities, table[name]) for name in ("head", "tail"))
     return heads, _known_ids(file, dataset.relations, table["relation"]), tails

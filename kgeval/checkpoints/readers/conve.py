@@ -72,7 +72,6 @@ def _tokens(file: Path) -> dict[str, int]:
 
 
 def _with_dataset_spelling(lowered: list[str], labels: Vocabulary | None, kind: str) -> Vocabulary:
-    """Spell lower-cased labels as the dataset does, where that is clear."""
     spellings: dict[str, set[str]] = {}
     for label in labels or ():
         spellings.setdefault(label.lower(), set()).add(label)

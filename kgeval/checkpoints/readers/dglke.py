@@ -48,11 +48,9 @@ class DGLKEFiles:
 
     @property
     def relation(self) -> FloatArray:
-        """The relations' table."""
         return mapped_array(self.folder / f"{self.prefix}_relation.npy")
 
     def number(self, name: str) -> float:
-        """Return a number of the configuration."""
         value = self.config.get(name)
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not value:
             raise CheckpointError(f"{self.folder / 'config.json'}: {name} is {value!r}; expected a number.")

@@ -32,7 +32,6 @@ TEMPORAL = "embeddings.2.weight"
 
 
 def read_kbc(path: Path, options: Options) -> Checkpoint:
-    """Read a model."""
     file = find_checkpoint_file(path, [_fits], "state_dict of a kbc model")
     tensors = Tensors.read(file)
     name = "CP" if "lhs.weight" in tensors else "ComplEx"

@@ -55,12 +55,10 @@ class LibKGEModel:
 
     @property
     def entity(self) -> Any:
-        """The entities' table."""
         return self.table("_entity_embedder")
 
     @property
     def relation(self) -> Any:
-        """The relations' table."""
         return self.table("_relation_embedder")
 
     def table(self, embedder: str) -> Any:

@@ -58,7 +58,6 @@ class PBGModel:
 
     @property
     def operators(self) -> list[str]:
-        """The kinds of operators that there are."""
         return list(dict.fromkeys(str(relation["operator"]) for relation in self.relations))
 
     @property
@@ -70,7 +69,6 @@ class PBGModel:
 
     @property
     def types(self) -> list[str]:
-        """The types of entities that relations take."""
         return list(dict.fromkeys(str(relation[side]) for side in ("lhs", "rhs") for relation in self.relations))
 
     def parts(self, kind: str) -> int:
@@ -132,7 +130,6 @@ def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
 
 
 def read_names(file: Path) -> list[str]:
-    """Read a JSON list of texts."""
     try:
         names = read_json(file)
     except (OSError, ValueError, RecursionError) as error:

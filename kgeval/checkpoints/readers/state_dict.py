@@ -54,7 +54,6 @@ def _flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str,
 
 
 def _array(tensors: Tensors, names: list[str]) -> Any:
-    """Take one tensor of any shape, or tables side by side."""
     if len(names) > 1:
         return side_by_side(tensors.path, *map(tensors.matrix, names))
     return tensors.take(names[0], *(None,) * np.ndim(tensors.get(names[0])))

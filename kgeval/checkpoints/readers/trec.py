@@ -63,7 +63,6 @@ class _Column(NamedTuple):
             raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.{hint}")
 
     def refuse_unlike(self, pattern: str, why: str) -> None:
-        """Refuse cells that a pattern does not match."""
         self.refuse(~np.asarray(pc.match_substring_regex(self.cells, pattern)), why)
 
 
@@ -130,7 +129,6 @@ class _Run(NamedTuple):
         return cls(queries, owners[order], entities[order], scores[order])
 
     def lists(self, side: Side) -> SideLists:
-        """Take the lists of one side."""
         chosen = self.queries.sides == side
         rows = chosen[self.owners]
         anchors, relations, *times = (ids[chosen].tolist() for ids in self.queries.ids)

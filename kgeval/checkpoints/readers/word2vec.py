@@ -106,7 +106,6 @@ LONGEST_PICKLE = 64
 
 
 def is_of_gensim(file: Path) -> bool:
-    """Whether a file is the pickle of an object of gensim's, by the first name in it."""
     with file.open("rb") as opened:
         beginning = opened.read(LONGEST_PICKLE)
     return beginning[:1] == b"\x80" and b"gensim.models." in beginning

@@ -197,7 +197,6 @@ def find_checkpoint_folder(path: Path, fits: Callable[[Path], bool]) -> Path | N
 
 
 def contains_file(path: Path, fits: Callable[[Path], bool]) -> bool:
-    """Whether a path is a file that fits, or a folder with one."""
     if path.is_file():
         return fits(path)
     return path.is_dir() and any(fits(entry) for entry in path.iterdir() if entry.is_file())

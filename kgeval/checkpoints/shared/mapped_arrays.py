@@ -35,7 +35,6 @@ class SafeTensors(NamedTuple):
 
 
 def read_safetensors(file: Path) -> SafeTensors:
-    """Read the arrays of a file, and what it says of them."""
     from safetensors import safe_open
 
     checked(file)

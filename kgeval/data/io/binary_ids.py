@@ -81,7 +81,6 @@ def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = 
 
 
 def refuse_unknown_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
-    """Refuse ids that there are no labels for."""
     check_ids(triples, entities, relations, lambda row: f"{path}, row {row + 1}: the triple")
 
 

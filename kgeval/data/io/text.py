@@ -181,7 +181,6 @@ def _refuse_bomb(path: Path, _: int, __: int) -> None:
 
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
-    """Read line by line."""
     while line := text.readline(MAX_LINE):
         if len(line) == MAX_LINE:
             raise FileError(f"{path}: a line of it has more than {MAX_LINE} characters, as in no text. It was refused.")

@@ -193,7 +193,6 @@ def _kbc_triples(path: Path) -> Triples:
 
 
 def _times(folder: Path, splits: dict[str, Triples]) -> Vocabulary | None:
-    """Read the labels of times, if the triples have times."""
     contexts = [triples.contexts for triples in splits.values() if triples.contexts is not None]
     if not contexts:
         return None

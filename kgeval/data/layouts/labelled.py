@@ -47,7 +47,6 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
 
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:
-    """Find a triple in the first rows that has labels of the dataset, and is in no split."""
     try:
         cells = [row.cells[:3] for row in islice(rows(file), LOOKED_AT) if len(row.cells) in (3, 4)]
     except InputError:  # no text, or one of binary data: no triples
@@ -112,7 +111,6 @@ def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict
 
 
 def lacks_train(folder: Path, split: str) -> bool:
-    """Whether a folder has a file of that split, and none of train."""
     return split in (files := candidates(folder)) and "train" not in files
 
 
@@ -184,7 +182,6 @@ QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
 
 
 def read_queries(folder: Path) -> NoReturn:
-    """Refuse a folder of complex queries."""
     example = _queries(folder)[0].name
     triples = (
         "To evaluate its triples alone, which BetaE writes in both directions, name the layout labels "

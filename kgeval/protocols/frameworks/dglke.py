@@ -72,7 +72,6 @@ class Clamped(FrameworkQuirk):
 
 
 def family(scorer: Aligned) -> object:
-    """Return the family of an aligned model, or the model itself where it has none."""
     model = getattr(scorer.source, "model", scorer.source)
     return getattr(model, "family", model)
 

@@ -30,7 +30,6 @@ class BestArrays(NamedTuple):
 
 
 def best_arrays(best: BestAnswers) -> BestArrays:
-    """Take best answers as arrays, which are changed in place."""
     return BestArrays(
         *(best.scores, best.positions, best.tied, best.undefined),
         *(best.known.offsets, best.known.ids, best.drops_known, best.nan_last),
@@ -46,7 +45,6 @@ def select_rows(begin, end, scores, first, best):  # type: ignore[no-untyped-def
 
 @njit(cache=True)
 def select_row(query, scores, first, best):  # type: ignore[no-untyped-def]
-    """Merge one row of scores into the best of its query."""
     holes = 0
     for value in scores:
         holes += np.isnan(value)

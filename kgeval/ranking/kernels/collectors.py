@@ -31,7 +31,6 @@ class CountAccumulator:
 
     @classmethod
     def zero(cls, task: RankingTask, thresholds: Float64Array) -> CountAccumulator:
-        """Begin to count."""
         counts = np.zeros((task.queries.num_answers, 4), np.int64)
         return cls(task, thresholds, counts, np.zeros(len(task.queries), np.bool_))
 
@@ -83,7 +82,6 @@ class CountAccumulator:
 
     @property
     def raw(self) -> RankCounts:
-        """The counts with them."""
         return RankCounts(self.counts[:, RAW_GREATER], self.counts[:, RAW_TIED], self.task.raw_candidates)
 
 
@@ -116,7 +114,6 @@ class BestAnswers:
 
     @classmethod
     def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
-        """Begin to search for the best of each query, one row of known answers each."""
         shape = (len(known), places)
         return cls(
             np.full(shape, -np.inf),

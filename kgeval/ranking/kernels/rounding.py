@@ -48,7 +48,6 @@ def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
 
 
 def round_rows(vectors: FloatArray, order: IntArray, *, precision: FloatPrecision, manhattan: bool) -> Rounded:
-    """Round rows, taken in some order."""
     shape = (len(order), vectors.shape[1] + SPARE)
     errors = np.empty(len(order))
     if precision == "float32":

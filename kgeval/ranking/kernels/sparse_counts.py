@@ -67,7 +67,6 @@ class _SortedScores(NamedTuple):
         return cls(values, np.sort(rows.owners * (len(values) + 1) + indices), rows.offsets)
 
     def compared(self, rows: IntArray, thresholds: Float64Array) -> tuple[IntArray, IntArray]:
-        """Count in the row of each threshold how many scores are above it, and how many are the same."""
         above, reaching = (
             self.offsets[rows + 1]
             - np.searchsorted(self.keys, rows * (len(self.values) + 1) + np.searchsorted(self.values, thresholds, side))

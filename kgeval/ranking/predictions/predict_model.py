@@ -152,7 +152,6 @@ def _known_from(dataset: Dataset, queries: Queries, owners: IntArray, entities: 
 
 
 def _is_of_type(dataset: Dataset, side: Side, relations: IntArray, entities: IntArray) -> BoolArray:
-    """Whether a train triple has each entity on that side of the relation."""
     return observed_types([dataset.train], side, dataset).positions(relations, entities) >= 0
 
 
@@ -266,7 +265,6 @@ def _written(dataset: Dataset, queries: Queries, query: np.intp) -> str:
 def _predict_side(
     search: AnswerSearch, scorer: Aligned, dataset: Dataset, part: NumberedQueries, table: PredictionTable
 ) -> pa.Table:
-    """Find the best answers of the queries of one side."""
     times: KnownTimes = "all" if part.queries.contexts is None else "same"
     known = KnownAnswers.of(known_triples(dataset, table.filter, times), part.queries.side)
     blocks = []

@@ -43,7 +43,6 @@ class NumberedQueries:
 
 
 def queries_of_split(dataset: Dataset, split: str, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
-    """Collect the distinct queries of a split, numbered one side after the other."""
     count = 0
     for side in sides:
         queries = Queries.of(dataset.split(split), side)

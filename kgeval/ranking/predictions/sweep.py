@@ -108,7 +108,6 @@ class CandidateSweep(ABC, Generic[F]):
             self.engine.progress(len(queries) * chunk.stop // len(ids) - len(queries) * chunk.start // len(ids))
 
     def _meet_scores(self, scorer: Scorer | VectorScorer, task: RankingTask, found: F) -> None:
-        """Meet candidates by finished scores."""
         engine, queries, ids = self.engine, task.queries, task.candidates.ids_of(0)
         kernel = engine.kernel
         if (

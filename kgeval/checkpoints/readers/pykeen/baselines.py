@@ -85,7 +85,6 @@ class PyKEENBaseline(ModelWithoutFormula):
 
 
 def baseline_of(model: Module) -> MarginalDistributionScorer:
-    """Make the scorer of a baseline."""
     if model.state.get("use_inverse_triples"):
         raise NoFormula("it is a baseline that was trained with create_inverse_triples=True.")
     return BASELINES[model.class_name](model)

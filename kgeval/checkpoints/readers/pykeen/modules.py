@@ -118,7 +118,6 @@ class PyKEENModel:
 
     @classmethod
     def of(cls, model: Module, *, inverse: bool) -> PyKEENModel:
-        """Take a model apart."""
         return cls(model, model.child("interaction") or model, inverse)
 
     def entity(self, index: int = 0) -> FloatArray:
@@ -127,7 +126,6 @@ class PyKEENModel:
         return self._table("entity", index, names)
 
     def relation(self, index: int = 0) -> FloatArray:
-        """Return a relation representation, inverse relations last."""
         names = ("relation_embeddings", "inverse_relation_embeddings")
         table = self._table("relation", index, names)
         return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table

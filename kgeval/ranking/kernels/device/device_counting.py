@@ -43,7 +43,6 @@ class Answers:
 
     @classmethod
     def of(cls, thresholds: Float64Array, owners: IntArray, places: IntArray, device: Any) -> Answers:
-        """Copy to a device."""
         return cls(*(to_device(array, device) for array in (thresholds, owners, places)))
 
 
@@ -62,7 +61,6 @@ class Lists:
 
     @classmethod
     def of(cls, places: Rows, entities: IntArray, device: Any) -> Lists:
-        """Copy to a device."""
         return cls(*(to_device(array, device) for array in (places.offsets, places.owners, entities, places.ids)))
 
 

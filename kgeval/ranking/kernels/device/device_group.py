@@ -44,7 +44,6 @@ class DeviceGroup:
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        """Count a chunk of shared candidates into the accumulator."""
         self._divide(
             len(queries.vectors),
             lambda kernel, part: kernel.count_shared(queries[part], entities, first, accumulator[part]),
@@ -53,24 +52,20 @@ class DeviceGroup:
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        """Count each query's own candidates into the accumulator."""
         self._divide(
             len(queries.vectors),
             lambda kernel, part: kernel.count_per_query(queries[part], entities, own[part], accumulator[part]),
         )
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Merge a chunk of shared candidates into the best answers."""
         self._divide(
             len(queries.vectors), lambda kernel, part: kernel.select_shared(queries[part], entities, first, best[part])
         )
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        """Count finished scores on the host."""
         self._kernels[0].count_scores(scores, starts, accumulator)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        """Merge finished scores into the best answers on the host."""
         self._kernels[0].select_scores(scores, best)
 
     def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
@@ -82,7 +77,6 @@ class DeviceGroup:
         self._kernels[0].select_tensor(scores, best)
 
     def _divide(self, total: int, work: Callable[[DeviceKernel, slice], None]) -> None:
-        """Have each kernel do the work for a part of the queries."""
         parts = slices(total, max(1, int(np.ceil(total / len(self._kernels)))))
         with ThreadPoolExecutor(len(self._kernels)) as pool:
             # A thread inherits how many threads the evaluation is bound to.

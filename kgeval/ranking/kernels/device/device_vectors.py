@@ -58,7 +58,6 @@ class DeviceVectors:
 
     @classmethod
     def of_entities(cls, entities: EntityVectors, device: Any, *, products: bool) -> DeviceVectors:
-        """Copy entities to a device, and round them with one scale."""
         return cls._of((entities.vectors, entities.biases), device, products=products, one_scale=True)
 
     @classmethod

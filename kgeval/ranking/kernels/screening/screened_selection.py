@@ -79,7 +79,6 @@ def _columns(screen: Screen, first: int) -> ChunkColumns:
 
 @njit(cache=True, nogil=True)
 def _mark_known(start, statistics, columns, best):  # type: ignore[no-untyped-def]
-    """Mark the columns of known answers as left out."""
     end = columns.first + len(columns.order)
     for row in range(len(statistics)):
         for position in known_within(start + row, columns.first, end, best):
