@@ -100,7 +100,6 @@ class SameOrReversed(LabelBaseline):
     """confidences of train, either way round"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        """Collect the confidences of train."""
         train = confidences_of_train(dataset)
         size = len(dataset.relations)
         totals = np.bincount(train.triples.relations, minlength=size)
@@ -118,7 +117,6 @@ class SameOrReversed(LabelBaseline):
 
 
 def confidences_of_train(dataset: Dataset) -> LabelledTriples:
-    """Return the train triples of a weighted graph."""
     if "train" not in dataset.confidences:
         raise DatasetError(f"dataset {dataset.name} has no confidences: its files have no fourth column.")
     return dataset.confidences["train"]

@@ -42,7 +42,6 @@ class RecurrencyBaseline(Baseline):
     """answers to the same query at earlier times"""
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse a graph without times."""
         super().check(dataset)
         if dataset.times is None:
             raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")

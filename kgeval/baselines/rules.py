@@ -164,7 +164,6 @@ class InverseBaseline(Baseline):
     """the share of one relation's pairs that the other has turned round, from which on they are partners"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Find the partners, and the triples that their train triples imply."""
         train = dataset.train
         facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
         overlaps = None if facts is None else facts.turned(least=self.threshold)

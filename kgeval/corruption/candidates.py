@@ -48,7 +48,6 @@ class Candidates:
 
     @property
     def max_width(self) -> int:
-        """The largest number of candidates of a query."""
         return int(self.rows.lengths.max(initial=0))
 
     def num_candidates(self, num_queries: int) -> IntArray:
@@ -56,7 +55,6 @@ class Candidates:
         return np.repeat(self.rows.lengths, num_queries) if self.is_shared else self.rows.lengths
 
     def ids_of(self, query: int) -> IntArray:
-        """Return the candidates of one query; int64[candidate]."""
         return self.rows.row(0 if self.is_shared else query)
 
     def per_query(self, num_queries: int) -> Rows:

@@ -42,7 +42,6 @@ class FileNegatives(CorruptionGenerator):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file of negatives."""
         return (Path(self.path),)
 
     def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
@@ -62,12 +61,10 @@ class FileNegatives(CorruptionGenerator):
         return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Count the negatives of each query."""
         negatives: KnownAnswers = self.content(dataset)[queries.side]
         return negatives.lengths(queries)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the entities of the file's negatives for each query."""
         return Candidates(self.content(dataset)[queries.side].rows(queries))
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
@@ -86,7 +83,6 @@ class FileNegatives(CorruptionGenerator):
         return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe how many the file has for a query."""
         return f"{size_range(sizes)} of file {Path(self.path).name}"
 
     def _refuse_misspelt_side(self, columns: list[str]) -> None:
@@ -141,7 +137,6 @@ class OGBNegatives(CorruptionGenerator):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file of negatives."""
         return (Path(self.path),)
 
     def queries(self, triples: Triples, side: Side) -> Queries:
@@ -167,7 +162,6 @@ class OGBNegatives(CorruptionGenerator):
         return StoredNegatives(negatives, index, first)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Return how many negatives the file lists of each triple."""
         return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
@@ -216,7 +210,6 @@ class OGBNegatives(CorruptionGenerator):
         return np.sort(self._stored(queries.side, dataset)[stored.first[found]], axis=1)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe how many the file has for a triple."""
         listed = ", as listed" if self.as_listed else ""
         return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
 

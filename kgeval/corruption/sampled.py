@@ -92,11 +92,9 @@ class DegreeWeighted(Sampled):
 
     @property
     def learns_from(self) -> tuple[Split, ...]:
-        """Train, whose triples are counted."""
         return ("train",)
 
     def read(self, dataset: Dataset) -> IntArray:
-        """Count the degree of each entity; int64[entity]."""
         return np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
 
     def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
@@ -120,7 +118,6 @@ class PopularityWeighted(Sampled):
 
     @property
     def learns_from(self) -> tuple[Split, ...]:
-        """Train, whose triples are counted."""
         return ("train",)
 
     def read(self, dataset: Dataset) -> dict[Side, IntArray]:

@@ -66,12 +66,10 @@ class RelationAnswers:
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows."""
         return self.tails.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
         return self.tails.num_relations
 
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
@@ -88,7 +86,6 @@ class RelationAnswers:
         return np.ascontiguousarray(found.reshape(shape).T)
 
     def _of_tails(self, triples: Triples) -> Float64Array:
-        """Score each triple by its tail; float64[triple]."""
         queries = Queries.per_triple(triples, "tail")
         scores = as_float64(self.tails.scores(queries, queries.answers[:, None]), "the scorer")
         if scores.shape != (len(triples), 1):
@@ -130,7 +127,6 @@ class Aligned(PartitionedScorer):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that the scorer answers."""
         return sides_of(self.scorer)
 
     @property
@@ -145,7 +141,6 @@ class Aligned(PartitionedScorer):
         return scorer.types.renumbered(self.entity_rows, self.relation_rows) if isinstance(scorer, Typed) else None
 
     def by_place(self) -> Aligned:
-        """Follow the order of a scorer's lists, where it has lists."""
         return replace(self, scorer=self.lists.by_place()) if self.lists else self
 
     def invented_above(
@@ -187,7 +182,6 @@ class Aligned(PartitionedScorer):
         return self.relation_rows if side == "relation" else self.entity_rows
 
     def scorer_of(self, side: Side) -> Scorer:
-        """Return what scores the answers of a side."""
         return RelationAnswers(self, self.scorer) if side == "relation" else self
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -209,7 +203,6 @@ class Aligned(PartitionedScorer):
                 yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def map_queries(self, queries: Queries) -> Queries:
-        """Map queries to the scorer's own ids."""
         return replace(
             queries,
             anchors=self.entity_rows[queries.anchors],
@@ -218,9 +211,7 @@ class Aligned(PartitionedScorer):
         )
 
     def _times(self, contexts: IntArray | None) -> IntArray | None:
-        """Map contexts to the scorer's own times, if it has any."""
         return contexts if contexts is None or self.time_rows is None else self.time_rows[contexts]
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Map entities to the scorer's own ids."""
         return side, self.entity_rows[ids]

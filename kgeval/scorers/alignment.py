@@ -142,7 +142,6 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
 
 
 def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
-    """Make a scorer of whatever was given, with the labels of its ids."""
     if isinstance(model, Aligned):
         return labelled(model.source, entities, relations)
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):

@@ -159,7 +159,6 @@ def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, 
 
 
 def _machine_epsilon(module: Any) -> float:
-    """The machine epsilon of the coarsest dtype of a module's parameters."""
     import torch
 
     types = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}

@@ -76,7 +76,6 @@ class Typed(PartitionedScorer):
 
     @property
     def family(self) -> Family:
-        """The formula and its arrays."""
         return self.model.family if isinstance(self.model, Reciprocal) else self.model
 
     @property
@@ -108,15 +107,12 @@ class OneType:
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are, of all types."""
         return int(self.types.rows.shape[1])
 
     def map_queries(self, queries: Queries) -> Queries:
-        """Find the anchors' rows."""
         return replace(queries, anchors=self.types.rows_of_anchors(queries))
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Find the answers' rows."""
         return side, self.types.rows[self.kind, ids]
 
 

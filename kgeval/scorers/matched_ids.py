@@ -60,7 +60,6 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
 
 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
-    """Say what twice as many relations as labels may be."""
     if kind != "relation" or size != 2 * labels:
         return ""
     return f" {size} is twice {labels}: if the second half are inverse relations, say so: the option reciprocal=true."
@@ -85,7 +84,6 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
 
 
 def _share(labels: Vocabulary, model_labels: Vocabulary) -> float:
-    """The share of some labels that a model knows."""
     return float((model_labels.ids(labels.labels) >= 0).mean())
 
 
@@ -160,7 +158,6 @@ def labelled(
 
 
 def with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
-    """Put labels to the ids of a model's times."""
     if times is None:
         return source
     model, found, own = source.model, Vocabulary.of(times, "time"), getattr(source, "times", None)

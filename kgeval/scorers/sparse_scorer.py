@@ -71,11 +71,9 @@ class SparseScorer:
     """queries of one side -> their scores"""
 
     def sparse_scores(self, queries: Queries) -> SparseScores:
-        """Score the entities that are listed for some queries of one side."""
         return self.rule(queries).in_use()
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look the scores of candidates up; float64[query, candidate]."""
         wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
         owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
         return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)

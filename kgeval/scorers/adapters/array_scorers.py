@@ -52,7 +52,6 @@ class TripleArrays:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that are answered."""
         return tuple(side for side in SIDES if getattr(self, side) is not None)
 
     @property
@@ -63,7 +62,6 @@ class TripleArrays:
         return int(self.triples.relations.max(initial=-1)) + 1
 
     def array_of(self, side: Side) -> npt.NDArray[Any]:
-        """Return the array of one side."""
         array: npt.NDArray[Any] | None = getattr(self, side)
         if array is None:
             other = "tail" if side == "head" else "head"
@@ -87,7 +85,6 @@ class TripleArrays:
 
     @cached_property
     def _rows_by_query(self) -> Mapping[Side, KnownAnswers]:
-        """The rows of each query, found as known answers are."""
         found = {}
         for side in self.sides:
             anchors, relations, _ = self.triples.queries_of_side(side)
@@ -161,7 +158,6 @@ class CallableScorer:
 
     @property
     def title(self) -> str:
-        """What results call it: the function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -222,7 +218,6 @@ class ScoreTable(TripleArrays):
 
     @property
     def num_entities(self) -> int:
-        """How many entities have a column."""
         return int(self.array_of(self.sides[0]).shape[1])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:

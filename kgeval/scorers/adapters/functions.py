@@ -129,7 +129,6 @@ def _time_parameter(function: ScoreFunction, parameters: Sequence[str]) -> inspe
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
-    """Refuse a function that is called with something else."""
     forward = getattr(function, "forward", function)  # a module's own call takes anything
     try:
         signature = inspect.signature(forward)

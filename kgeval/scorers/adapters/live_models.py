@@ -50,7 +50,6 @@ class PyKEENScorer:
 
     @property
     def title(self) -> str:
-        """What results call it: the class of the model."""
         return type(self.model).__name__
 
     @property
@@ -95,7 +94,6 @@ class PyKEENScorer:
         return torch.cat(scores) if scores else torch.empty(wanted.shape)
 
     def _scores_of(self, batch: Any, side: Side, ids: IntArray | None, *, on_host: bool) -> Any:
-        """Score all entities, or some."""
         import torch
 
         few = ids is not None and len(ids) < self.num_entities
@@ -108,7 +106,6 @@ class PyKEENScorer:
         return rows if few or ids is None else rows[:, ids]
 
     def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int, *, on_host: bool) -> Any:
-        """Score in batches, smaller ones where memory is lacking."""
         import torch
 
         def score(part: slice) -> Any:

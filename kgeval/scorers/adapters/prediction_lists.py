@@ -41,7 +41,6 @@ class OneList(NamedTuple):
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> OneList:
-        """Take the entities and their scores."""
         return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
 
 
@@ -58,7 +57,6 @@ class SideLists:
 
     @classmethod
     def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
-        """Lay lists end to end."""
         lengths = np.array([len(one.ids) for one in lists.values()], np.int64)
         ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in lists.values())])
         scores = np.concatenate([np.empty(0), *(one.scores for one in lists.values())])
@@ -141,12 +139,10 @@ class PredictionLists:
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are, listed or not."""
         return len(self.entities)
 
     @property
     def num_relations(self) -> int:
-        """How many relations there are."""
         return len(self.relations)
 
     def by_place(self) -> PredictionLists:

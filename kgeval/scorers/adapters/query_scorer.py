@@ -87,7 +87,6 @@ class QueryScorer:
 
     @property
     def title(self) -> str:
-        """What results call it: the function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def of_size(self, num_entities: int, num_relations: int) -> QueryScorer:
@@ -119,7 +118,6 @@ class QueryScorer:
         return np.concatenate(parts) if parts else np.empty((0, candidates.shape[-1]))
 
     def _rows(self, queries: Queries) -> FloatArray:
-        """Score all entities for a few queries."""
         # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
         at_times = self.takes_times and (self._needs_times or queries.contexts is not None)
         times = [queries.times.copy()] if at_times else []

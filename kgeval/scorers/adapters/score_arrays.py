@@ -119,7 +119,6 @@ class ShrinkingBatches:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory is lacking."""
     torch = sys.modules.get("torch")
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)):
         return True

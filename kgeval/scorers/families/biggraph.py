@@ -28,7 +28,6 @@ class BigGraph(RelationalFamily):
     Lerer et al.: PyTorch-BigGraph: A Large-scale Graph Embedding System, SysML 2019.
     """
 
-    name: ClassVar[str] = "BigGraph"
     formula: ClassVar[str] = "c(g_r(h), t) or c(h, g_r(t))"
 
     operator: Operator | tuple[Operator, ...]
@@ -53,7 +52,6 @@ class BigGraph(RelationalFamily):
 
     @property
     def kinds(self) -> set[Operator]:
-        """The kinds of operators that there are."""
         return {*self.operator} if isinstance(self.operator, tuple) else {self.operator}
 
     @property

@@ -10,22 +10,20 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.numerics.ordered import dot_rows, weighted_sum
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.family import ProductFamily, rows64
+from kgeval.scorers.numerics.ordered import weighted_sum
+from kgeval.scorers.numerics.similarity import dot_rows
 
 
 @dataclass(frozen=True, eq=False)
-class QuatE(VectorFamily):
+class QuatE(ProductFamily):
     """score(h, r, t) = (h ⊗ r) · t, ⊗ the Hamilton product; quaternions are stored as quarters [1 | i | j | k].
 
     The relations are used as they are stored: a reader normalises them where its framework does.
     Zhang et al.: Quaternion Knowledge Graph Embeddings, NeurIPS 2019.
     """
 
-    name: ClassVar[str] = "QuatE"
     formula: ClassVar[str] = "(h ⊗ r) · t, quaternions"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -49,7 +47,7 @@ class QuatE(VectorFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class Keci(VectorFamily):
+class Keci(ProductFamily):
     """score(h, r, t) = (h r) · t in Cl_{p,q}, of multivectors x_0 + Σ_i x_i e_i with e_i² = 1 for the first p, else −1.
 
     Vectors are stored as 1 + p + q blocks [x_0 | x_1 | …]; the blocks of h and r (not of t) are scaled by the
@@ -58,9 +56,7 @@ class Keci(VectorFamily):
     Demir and Ngonga Ngomo: Clifford Embeddings – A Generalized Approach for Embedding in Normed Algebras, ECML 2023.
     """
 
-    name: ClassVar[str] = "Keci"
     formula: ClassVar[str] = "(h r) · t, multivectors of Cl_(p,q)"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     coefficients: FloatArray
@@ -124,7 +120,7 @@ POINTS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class LFMult(VectorFamily):
+class LFMult(ProductFamily):
     """score(h, r, t) = ∫₀¹ Σ_k tanh(h_k x + h'_k) tanh(r_k x + r'_k) tanh(t_k x + t'_k) dx, by the trapezoidal rule.
 
     A row holds degree + 1 parts of one length; the first are the slopes h, the second the shifts h', and further ones
@@ -132,9 +128,7 @@ class LFMult(VectorFamily):
     Kamdem Teyou, Demir and Ngonga Ngomo: Embedding Knowledge Graphs in Function Spaces, 2024.
     """
 
-    name: ClassVar[str] = "LFMult"
     formula: ClassVar[str] = "∫ Σ tanh(h x + h') tanh(r x + r') tanh(t x + t') dx, x from 0 to 1"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     degree: int

@@ -10,7 +10,8 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ProjectedTranslation
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
+from kgeval.scorers.numerics.ordered import matmul_ordered
+from kgeval.scorers.numerics.similarity import dot_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,6 @@ class TransH(ProjectedTranslation):
     Wang et al.: Knowledge Graph Embedding by Translating on Hyperplanes, AAAI 2014.
     """
 
-    name: ClassVar[str] = "TransH"
     formula: ClassVar[str] = "−‖(h − (w·h)w) + r − (t − (w·t)w)‖_p"
     equal_widths: ClassVar[bool] = True
 
@@ -43,7 +43,6 @@ class TransR(ProjectedTranslation):
     Lin et al.: Learning Entity and Relation Embeddings for Knowledge Graph Completion, AAAI 2015.
     """
 
-    name: ClassVar[str] = "TransR"
     formula: ClassVar[str] = "−‖h P_r + r − t P_r‖_p"
 
     projection: FloatArray
@@ -52,14 +51,12 @@ class TransR(ProjectedTranslation):
     def __post_init__(self) -> None:
         super().__post_init__()
         expected = (len(self.relation), self.entity.shape[1] * self.relation.shape[1])
-        self.require(
-            self.projection.shape == expected, "projection must be an entity width × relation width matrix a row"
-        )
+        fits = self.projection.shape == expected
+        self.require(fits, "projection must be an entity width × relation width matrix a row")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        return matmul_ordered(
-            rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
-        )
+        matrix = rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
+        return matmul_ordered(rows64(self.entity, ids), matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,6 @@ class TransD(ProjectedTranslation):
     Ji et al.: Knowledge Graph Embedding via Dynamic Mapping Matrix, ACL 2015.
     """
 
-    name: ClassVar[str] = "TransD"
     formula: ClassVar[str] = "−‖(h + (h'·h)r') + r − (t + (t'·t)r')‖_p"
 
     entity_transfer: FloatArray

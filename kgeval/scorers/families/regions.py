@@ -12,7 +12,7 @@ from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ScoredFamily
-from kgeval.scorers.numerics.ordered import dot_rows
+from kgeval.scorers.numerics.similarity import dot_rows
 from kgeval.threads import slices
 
 CACHED_NUMBERS = 2**15
@@ -28,7 +28,6 @@ class BoxE(ScoredFamily):
     Abboud et al.: BoxE: A Box Embedding Model for Knowledge Base Completion, NeurIPS 2020.
     """
 
-    name: ClassVar[str] = "BoxE"
     formula: ClassVar[str] = "−‖D(h + t', head box)‖_p − ‖D(t + h', tail box)‖_p"
 
     norm: Literal[1, 2]
@@ -51,9 +50,8 @@ class BoxE(ScoredFamily):
         scores = np.empty((len(queries), len(candidates)))
         for query, row in zip(queries, scores, strict=True):
             position, bump, low, high, other_low, other_high = np.split(query, 6)
-            row[:] = -self._distance(position, bumps, low, high) - self._distance(
-                bump, positions, other_low, other_high
-            )
+            distance = self._distance(position, bumps, low, high)
+            row[:] = -distance - self._distance(bump, positions, other_low, other_high)
         return scores
 
     def _distance(
@@ -66,9 +64,8 @@ class BoxE(ScoredFamily):
         found = np.empty(len(points))
         for part in slices(len(points), max(1, CACHED_NUMBERS // len(low))):
             moved = move + points[part]
-            distances_from_box(
-                np.tanh(moved, out=moved) if self.tanh else moved, low, high, self.norm == 2, found[part]
-            )
+            mapped = np.tanh(moved, out=moved) if self.tanh else moved
+            distances_from_box(mapped, low, high, self.norm == 2, found[part])
         return found
 
 
@@ -89,7 +86,6 @@ class KG2E(ScoredFamily):
     He, Liu, Ji and Zhao: Learning to Represent Knowledge Graphs with Gaussian Embedding, CIKM 2015.
     """
 
-    name: ClassVar[str] = "KG2E"
     formula: ClassVar[str] = "−KL(N(µ_h − µ_t, σ_h + σ_t), N(µ_r, σ_r)), or the expected likelihood"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True

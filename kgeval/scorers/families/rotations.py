@@ -32,7 +32,6 @@ class RotatE(VectorFamily):
     Sun et al.: RotatE: Knowledge Graph Embedding by Relational Rotation in Complex Space, ICLR 2019.
     """
 
-    name: ClassVar[str] = "RotatE"
     formula: ClassVar[str] = "−‖h∘r − t‖_p, complex, |r| = 1"
 
     norm: Literal[1, 2]
@@ -46,12 +45,13 @@ class RotatE(VectorFamily):
 
     def refuse_heads(self) -> None:
         real, imaginary = np.split(self.rotations, 2, axis=1)
-        off = np.abs(np.hypot(real, imaginary) - 1)
+        moduli = np.hypot(real, imaginary)
+        off = np.abs(moduli - 1)
         if off.max() > UNIT:
             row, column = np.unravel_index(int(np.argmax(off)), off.shape)
             raise CheckpointError(
-                f"RotatE: relation row {row} is no rotation (its modulus at {column} is "
-                f"{np.hypot(real, imaginary)[row, column]:.4g}, not 1), so heads cannot be found by turning back. "
+                f"RotatE: relation row {row} is no rotation (its modulus at {column} is {moduli[row, column]:.4g}, not "
+                "1), so heads cannot be found by turning back. "
                 "Normalise the relations, or give inverse relations (reciprocal=true)."
             )
 
@@ -62,10 +62,8 @@ class RotatE(VectorFamily):
     @cached_property
     def rotations(self) -> Float64Array:
         """The relations as halves [cos | sin], made once for all so that no batch can change a bit of them."""
-        relation = np.asarray(self.relation, np.float64)
-        if relation.shape[1] == self.entity.shape[1]:
-            return relation
-        return np.concatenate([np.cos(relation), np.sin(relation)], axis=1)
+        stored = self.relation.shape[1] == self.entity.shape[1]
+        return np.asarray(self.relation, np.float64) if stored else _points(self.relation)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors = rows64(self.entity, queries.anchors)

@@ -10,7 +10,8 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import TailNetwork
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered, weighted_sum
+from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
+from kgeval.scorers.numerics.similarity import dot_rows
 
 EPSILON = 1e-5
 """what is added to a variance"""
@@ -24,7 +25,6 @@ class Transformer(TailNetwork):
     Galkin, Trivedi, Maheshwari, Usbeck and Lehmann: Message Passing for Hyper-Relational Knowledge Graphs, EMNLP 2020.
     """
 
-    name: ClassVar[str] = "Transformer"
     formula: ClassVar[str] = "(Σ encoder([h + p, r + p']) F + f) · t"
     equal_widths: ClassVar[bool] = True
 
@@ -106,7 +106,6 @@ class Transformer(TailNetwork):
         return product.reshape(*sequence.shape[:-1], -1)
 
     def _normalised(self, sequence: Float64Array, layer: int, which: int) -> Float64Array:
-        """Normalise each vector by its own mean and variance."""
         width = sequence.shape[-1]
         centred = sequence - dot_rows(sequence, np.ones(width))[..., None] / width
         variance = dot_rows(centred, centred)[..., None] / width

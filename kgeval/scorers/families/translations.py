@@ -10,10 +10,16 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import VectorFamily, by_relation, rows64
+from kgeval.scorers.family import Family, ProductFamily, VectorFamily, by_relation, rows64
 from kgeval.scorers.family_bases import RelationalFamily, ScoredFamily
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
-from kgeval.scorers.numerics.similarity import NormDistance, Similarity
+from kgeval.scorers.numerics.ordered import matmul_ordered
+from kgeval.scorers.numerics.similarity import NormDistance, Similarity, dot_rows
+
+
+def moved(family: Family, queries: Queries) -> Float64Array:
+    """Move anchors by the relation: h + r of a tail query, t − r of a head query; float64[query, width]."""
+    anchors, relations = family.rows_of(queries)
+    return anchors + relations if queries.side == "tail" else anchors - relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +29,6 @@ class TransE(NormDistance, VectorFamily):
     Bordes et al.: Translating Embeddings for Modeling Multi-relational Data, NeurIPS 2013.
     """
 
-    name: ClassVar[str] = "TransE"
     formula: ClassVar[str] = "−‖h + r − t‖_p"
     equal_widths: ClassVar[bool] = True
 
@@ -31,34 +36,27 @@ class TransE(NormDistance, VectorFamily):
     """the p of the norm"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
+        return moved(self, queries)
 
 
 @dataclass(frozen=True, eq=False)
-class MariusTransE(VectorFamily):
+class MariusTransE(ProductFamily):
     """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
-    name: ClassVar[str] = "MariusTransE"
     formula: ClassVar[str] = "+‖h + r − t‖²"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        moved = self._moved(queries)
-        return np.concatenate([-2 * moved, np.ones_like(moved)], axis=1)
+        vectors = moved(self, queries)
+        return np.concatenate([-2 * vectors, np.ones_like(vectors)], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        moved = self._moved(queries)
-        return dot_rows(moved, moved)
+        vectors = moved(self, queries)
+        return dot_rows(vectors, vectors)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         entities = rows64(self.entity, ids)
         return np.concatenate([entities, entities * entities], axis=1)
-
-    def _moved(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +66,6 @@ class TorusE(ScoredFamily):
     Ebisu and Ichise: TorusE: Knowledge Graph Embedding on a Lie Group, AAAI 2018.
     """
 
-    name: ClassVar[str] = "TorusE"
     formula: ClassVar[str] = "−‖h + r − t − [h + r − t]‖_p, [·] the next whole number"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True
@@ -77,8 +74,7 @@ class TorusE(ScoredFamily):
     """the p of the norm"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
+        return moved(self, queries)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
@@ -90,23 +86,21 @@ class TorusE(ScoredFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class TransF(VectorFamily):
+class TransF(ProductFamily):
     """score(h, r, t) = (h + r)·t + h·(t − r).
 
     Feng, Huang, Wang, Zhou, Hao and Zhu: Knowledge Graph Embedding by Flexible Translation, KR 2016.
     """
 
-    name: ClassVar[str] = "TransF"
     formula: ClassVar[str] = "(h + r)·t + h·(t − r)"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        doubled, relations = 2 * rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return doubled + relations if queries.side == "tail" else doubled - relations
+        anchors, relations = self.rows_of(queries)
+        return 2 * anchors + relations if queries.side == "tail" else 2 * anchors - relations
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        product = dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        product = dot_rows(*self.rows_of(queries))
         return -product if queries.side == "tail" else product
 
 
@@ -117,7 +111,6 @@ class MuRE(RelationalFamily):
     Balažević, Allen and Hospedales: Multi-relational Poincaré Graph Embeddings, NeurIPS 2019.
     """
 
-    name: ClassVar[str] = "MuRE"
     formula: ClassVar[str] = "−‖R∘h + r − t‖² + b_h + b'_t"
     similarity: ClassVar[Similarity] = "squared_l2"
     equal_widths: ClassVar[bool] = True
@@ -139,7 +132,7 @@ class MuRE(RelationalFamily):
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        anchors, relations = self.rows_of(queries)
         if queries.side == "head":
             return anchors - relations
         return rows64(self.diagonal, queries.relations) * anchors + relations
@@ -164,7 +157,6 @@ class LineaRE(NormDistance, RelationalFamily):
     Peng and Zhang: LineaRE: Simple but Powerful Knowledge Graph Embedding for Link Prediction, ICDM 2020.
     """
 
-    name: ClassVar[str] = "LineaRE"
     formula: ClassVar[str] = "−‖h∘r + b − t∘r'‖_p"
 
     norm: Literal[1, 2]
@@ -172,9 +164,8 @@ class LineaRE(NormDistance, RelationalFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require(
-            self.relation.shape[1] == 3 * self.entity.shape[1], "relation must be three times as wide as entity"
-        )
+        fits = self.relation.shape[1] == 3 * self.entity.shape[1]
+        self.require(fits, "relation must be three times as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         forward, between, backward = np.split(rows64(self.relation, queries.relations), 3, axis=1)
@@ -194,7 +185,6 @@ class PairRE(NormDistance, RelationalFamily):
     Chao et al.: PairRE: Knowledge Graph Embeddings via Paired Relation Vectors, ACL 2021.
     """
 
-    name: ClassVar[str] = "PairRE"
     formula: ClassVar[str] = "−‖h∘r − t∘r'‖_p"
 
     norm: Literal[1, 2]
@@ -223,7 +213,6 @@ class SE(NormDistance, RelationalFamily):
     Bordes, Weston, Collobert and Bengio: Learning Structured Embeddings of Knowledge Bases, AAAI 2011.
     """
 
-    name: ClassVar[str] = "SE"
     formula: ClassVar[str] = "−‖R h − R' t‖_p"
 
     tail_relation: FloatArray

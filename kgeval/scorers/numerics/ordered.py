@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.scorers.numerics.similarity import ordered_sum
+from kgeval.scorers.numerics.similarity import dot_rows
 from kgeval.threads import parallel_for
 
 BATCH_ROWS = 512
@@ -46,15 +46,6 @@ def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     out = np.empty((len(rows), factor.shape[1]))
     parallel_for(lambda part: multiply_rows(rows[part], factor, out[part]), len(rows), BATCH_ROWS)
     return out
-
-
-def dot_rows(left: Float64Array, right: Float64Array) -> Float64Array:
-    """Σ_k left_k right_k along the last axis, summed in eight lanes (ordered_sum), not first to last; float64[...].
-
-    >>> dot_rows(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
-    array([11.])
-    """
-    return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
 
 
 def norms_column(vectors: Float64Array, norm: int = 2) -> Float64Array:
