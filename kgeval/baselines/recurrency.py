@@ -9,6 +9,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.baselines.baseline import Baseline
+from kgeval.baselines.rules import scorer_of_rule
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.rows import Rows
@@ -48,8 +49,7 @@ class RecurrencyBaseline(Baseline):
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         histories = {side: _History.of(dataset.train, side) for side in SIDES}
-        sizes = len(dataset.entities), len(dataset.relations)
-        return SparseScorer(*sizes, lambda queries: histories[queries.side].before(queries))
+        return scorer_of_rule(dataset, lambda queries: histories[queries.side].before(queries))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import IntArray
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
@@ -15,7 +16,7 @@ from kgeval.data.labelled_triples import reverse
 from kgeval.data.queries import Queries
 from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.rows import Rows
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.triples import SIDES, Triples
 from kgeval.data.type_constraints import observed_types
 from kgeval.errors import DatasetError
 from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
@@ -47,11 +48,8 @@ class RandomBaseline(Baseline):
     """a random order of the candidates"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-
-        def listed(queries: Queries) -> SparseScores:
-            return SparseScores(Rows.of([[]]), np.empty(0), of_query=np.zeros(len(queries), np.int64))
-
-        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+        nothing = Rows.of([[]])
+        return scorer_of_rule(dataset, lambda it: SparseScores(nothing, np.empty(0), np.zeros(len(it), np.int64)))
 
 
 class PopularityBaseline(Baseline):
@@ -75,21 +73,13 @@ class PopularityBaseline(Baseline):
     """counts of answers, by relation and side"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        counts = {side: _counts(dataset, side) for side in SIDES}
-
-        def listed(queries: Queries) -> SparseScores:
-            return SparseScores(*counts[queries.side], of_query=queries.relations)
-
-        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
-
-
-def _counts(dataset: Dataset, side: Side) -> tuple[Rows, Float64Array]:
-    """Count the entities of each relation on one side: a row a relation."""
-    size = len(dataset.entities)
-    _, relations, answers = dataset.train.queries_of_side(side)
-    keys, counts = np.unique(relations * size + answers, return_counts=True)
-    rows = Rows.sized(np.bincount(keys // size, minlength=len(dataset.relations)), keys % size)
-    return rows, counts.astype(np.float64)
+        size, counts = len(dataset.entities), {}
+        for side in SIDES:
+            _, relations, answers = dataset.train.queries_of_side(side)
+            keys, frequencies = np.unique(relations * size + answers, return_counts=True)
+            rows = Rows.sized(np.bincount(keys // size, minlength=len(dataset.relations)), keys % size)
+            counts[side] = rows, frequencies.astype(np.float64)
+        return scorer_of_rule(dataset, lambda queries: SparseScores(*counts[queries.side], queries.relations))
 
 
 class TypesBaseline(Baseline):
@@ -104,23 +94,22 @@ class TypesBaseline(Baseline):
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
-
-        def listed(queries: Queries) -> SparseScores:
-            rows = types[queries.side]
-            return SparseScores(rows, np.ones(len(rows.ids)), of_query=queries.relations)
-
-        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+        return scorer_of_rule(dataset, lambda queries: _alike(types[queries.side], queries.relations))
 
 
 def scorer_of_implied(implied: Triples, dataset: Dataset) -> SparseScorer:
     """Make a scorer that lists, for each query, the answers that complete it to an implied triple."""
     answers = {side: KnownAnswers.of([implied], side) for side in SIDES}
+    return scorer_of_rule(dataset, lambda it: _alike(answers[it.side].rows(it), np.arange(len(it))))
 
-    def listed(queries: Queries) -> SparseScores:
-        rows = answers[queries.side].rows(queries)
-        return SparseScores(rows, np.ones(len(rows.ids)), of_query=np.arange(len(queries)))
 
-    return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+def scorer_of_rule(dataset: Dataset, rule: Callable[[Queries], SparseScores]) -> SparseScorer:
+    return SparseScorer(len(dataset.entities), len(dataset.relations), rule)
+
+
+def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
+    """Score what is listed 1, and the others 0."""
+    return SparseScores(rows, np.ones(len(rows.ids)), of_query)
 
 
 class SymmetricBaseline(Baseline):

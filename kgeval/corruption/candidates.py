@@ -15,8 +15,6 @@ from kgeval.errors import InputError
 class Candidates:
     """The candidates of some queries.
 
-    Examples
-    --------
     >>> own = Candidates(Rows.of([[3, 5], [4]]))
     >>> own.num_candidates(2), own.ids_of(1)
     (array([2, 1]), array([4]))

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.arrays import BoolArray
 from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
@@ -73,13 +72,7 @@ def generate_negatives(
 
 
 def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
-    """Write negatives to ``.tsv`` (or ``.txt``) or ``.parquet``; a failed write leaves nothing behind.
-
-    Returns
-    -------
-    int
-        how many negatives were written
-    """
+    """Write negatives to ``.tsv``, ``.txt`` or ``.parquet``, and count them; a failed write leaves nothing behind."""
     path = Path(path)
     writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}
     if path.suffix not in writers:
@@ -129,20 +122,14 @@ def _negatives(
     dataset: Dataset, queries: Queries, rows: Rows, known: Rows, corruption: CorruptionGenerator
 ) -> pa.Table:
     if not corruption.allows_known:
-        rows = rows.where(~_members(rows, known, len(dataset.entities)))
+        size = len(dataset.entities)
+        rows = rows.where(~np.isin(rows.owners * size + rows.ids, known.owners * size + known.ids))
     order = np.argsort(queries.triples, kind="stable")
     owners, answers = queries.owners[order], queries.answers[order]
     tasks = Rows.spans(rows.offsets[owners], rows.offsets[owners + 1], rows.ids)
     tasks = tasks.where(tasks.ids != answers[tasks.owners])
     query = owners[tasks.owners]
-    anchor = dataset.entities.take(queries.anchors[query])
-    other = dataset.entities.take(tasks.ids)
-    head, tail = (other, anchor) if queries.side == "head" else (anchor, other)
+    ends = dataset.entities.take(queries.anchors[query]), dataset.entities.take(tasks.ids)
+    head, tail = ends if queries.side == "tail" else ends[::-1]
     relation = dataset.relations.take(queries.relations[query])
-    side = pa.repeat(queries.side, len(tasks.ids))
-    return pa.table([head, relation, tail, side], schema=SCHEMA)
-
-
-def _members(rows: Rows, known: Rows, size: int) -> BoolArray:
-    """Whether each id of a row is in the same row of ``known``."""
-    return np.isin(rows.owners * size + rows.ids, known.owners * size + known.ids)
+    return pa.table([head, relation, tail, pa.repeat(queries.side, len(tasks.ids))], schema=SCHEMA)

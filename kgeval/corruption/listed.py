@@ -45,19 +45,15 @@ class FileNegatives(CorruptionGenerator):
         return (Path(self.path),)
 
     def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
-        """Read the negatives of each side; a negative completes its query just as a known triple does.
-
-        Raises
-        ------
-        DatasetError
-            if the file is missing or malformed, or names an entity or relation that the dataset does not know
-        """
         table = read_triples(Path(self.path))
-        self._refuse_misspelt_side(table.column_names)
+        for name in table.column_names:  # without its side, a negative would silently belong to both
+            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
+                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
         triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
         false = false_rows(Path(self.path), table)
         sides = self._sides(table["side"]) if "side" in table.column_names else None
         parts = {side: false if sides is None else false & (sides == side) for side in SIDES}
+        # A negative completes its query just as a known triple does.
         return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
@@ -68,13 +64,6 @@ class FileNegatives(CorruptionGenerator):
         return Candidates(self.content(dataset)[queries.side].rows(queries))
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        """Note how many queries have no negatives.
-
-        Raises
-        ------
-        DatasetError
-            if none of the negatives fits a query
-        """
         without = int((self.widths(queries, dataset) == 0).sum())
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
@@ -85,20 +74,11 @@ class FileNegatives(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"{size_range(sizes)} of file {Path(self.path).name}"
 
-    def _refuse_misspelt_side(self, columns: list[str]) -> None:
-        """Without its side, a negative would silently belong to both."""
-        for name in columns:
-            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
-                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
-
     def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
         sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
-        wrong = ~np.isin(sides, SIDES)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DatasetError(
-                f"{self.path}, row {row + 1}: side {str(sides[row])!r}. {did_you_mean(str(sides[row]), SIDES)}"
-            )
+        for row in np.flatnonzero(~np.isin(sides, SIDES))[:1]:
+            wrong = str(sides[row])
+            raise DatasetError(f"{self.path}, row {row + 1}: side {wrong!r}. {did_you_mean(wrong, SIDES)}")
         return sides
 
 
@@ -107,8 +87,6 @@ BATCH_TRIPLES = 4096
 
 
 class StoredNegatives(NamedTuple):
-    """What a file holds, in the ids of a dataset."""
-
     negatives: dict[Side, IntArray]
     """int64[triple, negative], of the sides that the file has"""
     triples: TripleIndex
@@ -144,13 +122,6 @@ class OGBNegatives(CorruptionGenerator):
         return Queries.per_triple(triples, side)
 
     def read(self, dataset: Dataset) -> StoredNegatives:
-        """Read the negatives of the file, and the rows of its triples.
-
-        Raises
-        ------
-        DatasetError
-            if the file is missing or damaged, or names what the dataset does not have
-        """
         path = Path(self.path)
         content = read_content(path)
         triples = triples_of(path, content, dataset.entities, dataset.relations)
@@ -165,19 +136,11 @@ class OGBNegatives(CorruptionGenerator):
         return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the negatives of each triple.
-
-        Raises
-        ------
-        DatasetError
-            if the file holds no negatives, or does not have one of the triples
-        """
         negatives = self._negatives(queries, dataset)
         kept = np.ones_like(negatives, np.bool_) if self.as_listed else ~_is_repeated(negatives)
         return Candidates(Rows.sized(kept.sum(axis=1), negatives[kept]), as_listed=self.as_listed)
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        """Note how many negatives are listed twice, and how many are their triple's answer."""
         again, itself = 0, 0
         for part in slices(len(queries), BATCH_TRIPLES):
             negatives = self._negatives(queries[part], dataset)

@@ -81,7 +81,6 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> dict[Side, Rows]:
-        """Read the entities of each relation's types, or collect them from the splits."""
         if self.path is not None:
             return read_types(Path(self.path), dataset)
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
@@ -92,29 +91,18 @@ class TypeConstrained(CorruptionGenerator):
         return types.lengths[queries.relations]
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the entities of the right type for each query.
-
-        Raises
-        ------
-        DatasetError
-            if the file of types is missing or malformed
-        """
         types = self.content(dataset)[queries.side]
-        rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
-        return Candidates(rows)
+        return Candidates(Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids))
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
         types = self.content(dataset)[queries.side]
         untyped = int((types.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
         without = int((types.lengths[queries.relations] == 0).sum())
-        notes = (
-            (
-                untyped,
-                f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same.",
-            ),
-            (without, f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
+        of_answers = (
+            f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
         )
-        return tuple(note for count, note in notes if count)
+        of_queries = f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."
+        return tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"

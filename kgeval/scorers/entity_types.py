@@ -22,8 +22,6 @@ class EntityTypes:
 
     An entity of two types has a row for each.
 
-    Examples
-    --------
     >>> rows = np.array([[0, 1, -1], [2, -1, 3]])  # bee, cat, dog: the first two of one type, bee and dog of another
     >>> types = EntityTypes(rows, {"head": np.array([0]), "tail": np.array([1])})
     >>> types.rows_of("tail", np.array([0, 0, 0]), np.array([0, 1, 2]))

@@ -119,8 +119,6 @@ class PredictionLists:
     A model lists candidates for every triple anew: two lists for the same query need not agree. The query of one triple
     is scored by the list of that triple; a query of several by all of their lists.
 
-    Examples
-    --------
     >>> from kgeval.data.triples import Triples
     >>> lists = SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})
     >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
