@@ -35,7 +35,7 @@ class Family(ABC):
     * ``formula``, as ``kgeval list models`` shows it, ``name``, if it is not the class's own, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
       as fields of any other type;
-    * ``__post_init__``, which refuses shapes that do not fit together with :meth:`require`;
+    * :meth:`check_shapes`, which refuses shapes that do not fit together with :meth:`require`;
     * the methods that its base class leaves abstract.
 
     Arrays keep the precision they are stored in; formulas compute in float64, and the vector of a query is a function
@@ -93,6 +93,10 @@ class Family(ABC):
                 raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected one row per {name}.")
         fits = not self.equal_widths or self.entity.shape[1] == self.relation.shape[1]
         self.require(fits, "entity and relation must have the same width")
+        self.check_shapes()
+
+    def check_shapes(self) -> None:  # noqa: B027 - some families have nothing more to refuse
+        """Refuse arrays and options that do not fit together."""
 
     @property
     def num_entities(self) -> int:

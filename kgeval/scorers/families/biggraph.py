@@ -39,8 +39,7 @@ class BigGraph(RelationalFamily):
     bias: bool
     """whether column 0 is a bias"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         kinds, width = self.kinds, self.entity.shape[1]
         if isinstance(self.operator, tuple):
             fits = len(self.operator) == len(self.relation)

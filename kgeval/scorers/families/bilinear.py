@@ -39,8 +39,7 @@ class RESCAL(ProductFamily):
 
     formula: ClassVar[str] = "hᵀ M_r t"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         matrix = self.entity.shape[1] ** 2
         self.require(self.relation.shape[1] == matrix, "a relation must be an entity width × entity width matrix a row")
 
@@ -65,8 +64,7 @@ class SimplE(ProductFamily):
     formula: ClassVar[str] = "½ Σ (h r t' + t r' h')"
     equal_widths: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] % 2 == 0, "vectors are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -86,8 +84,7 @@ class CP(ProductFamily):
 
     formula: ClassVar[str] = "Σ h r t'"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] == 2 * self.relation.shape[1], "entity must be twice as wide as relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -137,8 +134,7 @@ class AutoSF(ProductFamily):
     width: int
     """the width of a block"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         whole = self.width > 0 and all(array.shape[1] % self.width == 0 for array in (self.entity, self.relation))
         self.require(whole, f"width {self.width} must divide the width of entity and relation")
         entities, relations = (array.shape[1] // self.width for array in (self.entity, self.relation))

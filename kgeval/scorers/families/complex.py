@@ -21,8 +21,7 @@ class ComplEx(ProductFamily):
     formula: ClassVar[str] = "Re Σ h r conj(t)"
     equal_widths: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -46,8 +45,8 @@ class TComplEx(ComplEx):
     time: FloatArray
     """float[time, width]"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
+        super().check_shapes()
         self.require(self.time.shape[1:] == self.entity.shape[1:], "entity and time must have the same width")
 
     @property
@@ -70,8 +69,8 @@ class TNTComplEx(TComplEx):
     timeless: FloatArray
     """float[relation, width], the part r' of each relation that no time changes"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
+        super().check_shapes()
         self.require(self.timeless.shape == self.relation.shape, "relation and timeless must have the same shape")
 
     def relations_of(self, queries: Queries) -> Float64Array:

@@ -59,8 +59,7 @@ class ConvE(TailNetwork):
     height: int
     """the height of one vector as an image; its width is what remains"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, kernel = self.entity.shape[1], self._kernel
         self.require(kernel.ndim == 4, "kernel must be channel × height × width, or channel × input channel × …")
         rows = kernel.shape[1] * self.height
@@ -116,8 +115,7 @@ class ConvKB(ScoredFamily):
     output_bias: FloatArray
     """float[1], w"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         count = self.kernel_bias.shape
         fits = len(count) == 1 and self.kernel.shape == (*count, 3)
         self.require(fits and self.output.shape == (*count, self.entity.shape[1]), "kernel and output must fit")
@@ -177,8 +175,7 @@ class ConEx(TailNetwork):
     dense_bias: FloatArray
     """float[halves × half the entity width], e"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = self.entity.shape[1]
         self.require(width % 2 == 0, "complex vectors need an even width")
         odd = self.kernel.ndim == 3 and self.kernel.shape[1] % 2 == self.kernel.shape[2] % 2 == 1

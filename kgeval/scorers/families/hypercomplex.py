@@ -26,8 +26,7 @@ class QuatE(ProductFamily):
     formula: ClassVar[str] = "(h ⊗ r) · t, quaternions"
     equal_widths: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] % 4 == 0, "quaternions are stored as quarters: the width is a multiple of 4")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -64,8 +63,7 @@ class Keci(ProductFamily):
     p: int
     """how many e_i have the square 1; the others have −1"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.coefficients.ndim == 1 and 0 <= self.p <= len(self.coefficients), "p is at most p + q")
         blocks = 1 + len(self.coefficients)
         self.require(self.entity.shape[1] % blocks == 0, "the width must be a multiple of 1 + p + q")
@@ -134,8 +132,7 @@ class LFMult(ProductFamily):
     degree: int
     """how many parts a row has besides the first"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         parts = self.degree + 1
         self.require(parts > 1 and self.entity.shape[1] % parts == 0, f"rows must have at least two of {parts} parts")
 

@@ -36,8 +36,7 @@ class ERMLP(ScoredFamily):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         rows, inner = 2 * self.entity.shape[1] + self.relation.shape[1], self.output.shape
         shapes = (self.hidden.shape, self.hidden_bias.shape, self.output_bias.shape)
         fits = len(inner) == 1 and shapes == ((rows, *inner), inner, (1,))
@@ -89,8 +88,7 @@ class ERMLPE(TailNetwork):
     dense_bias: FloatArray
     """float[entity width], b"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, inner = self.entity.shape[1], len(self.hidden_bias)
         fits = self.hidden.shape == (width + self.relation.shape[1], inner) and self.dense.shape == (inner, width)
         biases = self.hidden_bias.ndim == 1 and self.dense_bias.shape == (width,)
@@ -126,8 +124,7 @@ class NTN(ScoredFamily):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, rows = self.entity.shape[1], len(self.relation)
         fits = self.slice_output.ndim == 2 and self.slice_output.shape == self.slice_bias.shape
         self.require(fits, "slice_bias and slice_output must fit")
@@ -182,8 +179,7 @@ class ProjE(TailNetwork):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = (self.entity.shape[1],)
         fits = self.head_scale.shape == self.relation_scale.shape == self.bias.shape == width
         self.require(fits and self.score_bias.shape == (1,), "scales and bias must be as wide as entity")
@@ -216,8 +212,7 @@ class CrossE(TailNetwork):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         fits = self.interaction.shape == self.relation.shape and self.bias.shape == (self.entity.shape[1],)
         self.require(fits, "interaction must have the shape of relation, and bias the entity width")
 

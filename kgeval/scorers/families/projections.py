@@ -27,8 +27,7 @@ class TransH(ProjectedTranslation):
     normal: FloatArray
     """float[relation, width], the normal vector of each hyperplane, of length 1"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
@@ -48,8 +47,7 @@ class TransR(ProjectedTranslation):
     projection: FloatArray
     """float[relation, entity width × relation width], each row a matrix, row by row"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         expected = (len(self.relation), self.entity.shape[1] * self.relation.shape[1])
         fits = self.projection.shape == expected
         self.require(fits, "projection must be an entity width × relation width matrix a row")
@@ -73,8 +71,7 @@ class TransD(ProjectedTranslation):
     relation_transfer: FloatArray
     """float[relation, relation width]"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity_transfer.shape == self.entity.shape, "entity_transfer must have the shape of entity")
         same = self.relation_transfer.shape == self.relation.shape
         self.require(same, "relation_transfer must have the shape of relation")

@@ -35,8 +35,7 @@ class BoxE(ScoredFamily):
     tanh: bool
     """whether bumped positions are mapped by tanh before they are compared; the boxes are stored mapped"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
         self.require(self.entity.shape[1] % 2 == 0, "entities are stored as halves of an even width")
 
@@ -93,8 +92,7 @@ class KG2E(ScoredFamily):
     measure: Literal["kl", "el"]
     """which of the two"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = self.entity.shape[1]
         self.require(width % 2 == 0, "means and variances are stored as halves of an even width")
         for name, array in self.arrays.items():

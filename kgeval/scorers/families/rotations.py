@@ -37,8 +37,7 @@ class RotatE(VectorFamily):
     norm: Literal[1, 2]
     """1: the sum of the moduli; 2: the Euclidean norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         entity, relation = self.entity.shape[1], self.relation.shape[1]
         self.require(entity % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
         self.require(relation in {entity, entity // 2}, "relation must be as wide as entity, or half (phases)")

@@ -57,8 +57,7 @@ class Transformer(TailNetwork):
     heads: int
     """how many heads attend, each to a part of the width"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, layers = self.entity.shape[1], len(self.attention)
         self.require(self.heads > 0 and width % self.heads == 0, f"{self.heads} heads must divide the width")
         self.require(self.hidden_bias.ndim == 2, "hidden_bias must be layer × hidden width")

@@ -122,8 +122,7 @@ class MuRE(RelationalFamily):
     tail_bias: FloatArray
     """float[entity]"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.diagonal.shape == self.relation.shape, "diagonal must have the shape of relation")
         rows = (len(self.entity),)
         self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
@@ -162,8 +161,7 @@ class LineaRE(NormDistance, RelationalFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         fits = self.relation.shape[1] == 3 * self.entity.shape[1]
         self.require(fits, "relation must be three times as wide as entity")
 
@@ -190,8 +188,7 @@ class PairRE(NormDistance, RelationalFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -220,8 +217,7 @@ class SE(NormDistance, RelationalFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         whole = self.relation.shape[1] % self.entity.shape[1] == 0
         self.require(whole, "relation must be a matrix with rows of the entity width a row")
         self.require(self.tail_relation.shape == self.relation.shape, "tail_relation must have the shape of relation")

@@ -34,8 +34,7 @@ class TuckER(ProductFamily):
     product_shift: FloatArray | None = None
     """float[entity width], the shift of B₁; none is 0"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = self.entity.shape[1]
         expected = (width, self.relation.shape[1], width)
         self.require(self.core.shape == expected, "core must be entity width × relation width × entity width")
@@ -77,8 +76,7 @@ class MultiLinearTucker(ProductFamily):
     core: FloatArray
     """float[head width, relation width, tail width], W"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.core.ndim == 3, "core must be head width × relation width × tail width")
         head, relation, tail = self.core.shape
         widths = self.entity.shape[1] == head + tail and self.relation.shape[1] == relation
