@@ -23,6 +23,9 @@ from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.errors import DatasetError, did_you_mean, nearest
 from kgeval.threads import slices
 
+BATCH_TRIPLES = 4096
+"""triples whose negatives are looked through at a time"""
+
 
 class FileNegatives(CorruptionGenerator):
     """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
@@ -80,10 +83,6 @@ class FileNegatives(CorruptionGenerator):
             wrong = str(sides[row])
             raise DatasetError(f"{self.path}, row {row + 1}: side {wrong!r}. {did_you_mean(wrong, SIDES)}")
         return sides
-
-
-BATCH_TRIPLES = 4096
-"""triples whose negatives are looked through at a time"""
 
 
 class StoredNegatives(NamedTuple):

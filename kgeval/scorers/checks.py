@@ -25,6 +25,21 @@ BATCH_ROWS = 1024
 
 Rows = Callable[[IntArray], FloatArray]
 
+TRIPLES, CANDIDATES = 8, 64
+"""how much is scored twice: the triples of a side's queries, and the candidates of each query"""
+
+NOISE = 2.0**-10
+"""the part of the spread of a query's scores by which devices that add up in no fixed order may move one of them"""
+
+QUERIES = 16
+"""queries of each side in the sample"""
+
+COMPARED_CANDIDATES = 1024
+"""candidates of each query in the sample"""
+
+REPRODUCTION_NOISE = 256
+"""the largest difference by another order of sums, in units in the last place of the largest score"""
+
 
 def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = SIDES) -> list[str]:
     """Tell of which tables most rows are equal: of a checkpoint's arrays, or of a vector scorer's vectors of a side.
@@ -58,13 +73,6 @@ def _tables(scorer: Scorer | VectorScorer, sides: Sequence[Side]) -> Iterator[tu
 
 def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
     return entity_arrays(scorer, side, ids)[0]
-
-
-TRIPLES, CANDIDATES = 8, 64
-"""how much is scored twice: the triples of a side's queries, and the candidates of each query"""
-
-NOISE = 2.0**-10
-"""the part of the spread of a query's scores by which devices that add up in no fixed order may move one of them"""
 
 
 def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
@@ -107,16 +115,6 @@ def _largest_change(first: Float64Array, again: Float64Array) -> float:
     spread = np.broadcast_to((np.nanmax(finite, axis=1) - np.nanmin(finite, axis=1))[:, None], first.shape)
     with np.errstate(divide="ignore", over="ignore"):
         return float(np.max(np.abs(again[changed] - first[changed]) / spread[changed]))
-
-
-QUERIES = 16
-"""queries of each side in the sample"""
-
-COMPARED_CANDIDATES = 1024
-"""candidates of each query in the sample"""
-
-REPRODUCTION_NOISE = 256
-"""the largest difference by another order of sums, in units in the last place of the largest score"""
 
 
 def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, module: Any) -> bool:

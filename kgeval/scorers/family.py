@@ -176,6 +176,12 @@ class Family(ABC):
             shapes = ", ".join(f"{name} {'×'.join(map(str, array.shape))}" for name, array in self.arrays.items())
             raise CheckpointError(f"{self.name}: {message}; found {shapes}.")
 
+    def require_shapes(self, **shapes: tuple[int, ...]) -> None:
+        """Refuse arrays of other shapes than these, by their names."""
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            self.require(array is None or array.shape == shape, f"{name} must have the shape {shape}")
+
     @classmethod
     def _hints(cls) -> dict[str, Any]:
         hints = get_type_hints(cls)

@@ -19,6 +19,9 @@ from kgeval.scorers.numerics.similarity import NormDistance, Similarity
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.threads import parallel_for, slices
 
+BATCH_ENTITIES = 512
+"""entities whose vectors are made at a time"""
+
 
 class ScoredFamily(Family):
     """score(query, e) = the comparison of the query's vector with e's, the same one for every relation; float64.
@@ -65,10 +68,6 @@ class ScoredFamily(Family):
     def _vectors64(self, side: Side, ids: IntArray) -> Float64Array:
         vectors = np.asarray(self.candidate_vectors(side, ids), np.float64)
         return np.ascontiguousarray(vectors.T) if self.by_dimension else vectors
-
-
-BATCH_ENTITIES = 512
-"""entities whose vectors are made at a time"""
 
 
 class RelationalFamily(Family, PartitionedScorer):

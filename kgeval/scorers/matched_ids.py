@@ -107,10 +107,6 @@ def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:
     return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
 
 
-PYKEEN = "PyKEEN"
-"""who makes up the ids of its datasets, and so of its live models"""
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledScorer:
     """A scorer with the labels of its ids, where it has any."""
@@ -156,7 +152,8 @@ def with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
 def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
     """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
     fit = (model.num_entities, model.num_relations) == (len(dataset.entities), len(dataset.relations))
-    return {"entities": dataset.entities, "relations": dataset.relations} if fit and dataset.id_source == PYKEEN else {}
+    labels = {"entities": dataset.entities, "relations": dataset.relations}
+    return labels if fit and dataset.id_source == "PyKEEN" else {}
 
 
 def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:

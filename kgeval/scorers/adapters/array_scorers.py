@@ -20,6 +20,9 @@ from kgeval.scorers.adapters.functions import OF_TRIPLES, FunctionScorer, ScoreF
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.scorer import refuse_other_queries
 
+BATCH_TRIPLES = 2**17
+"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
+
 
 @dataclass(frozen=True, eq=False)
 class TripleArrays:
@@ -95,10 +98,6 @@ class TripleArrays:
 
 def _label(labels: Labels | None, kind: str, index: int) -> str:
     return str(index) if labels is None else repr(Vocabulary.of(labels, kind)[int(index)])
-
-
-BATCH_TRIPLES = 2**17
-"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
 
 
 class CallableScorer(FunctionScorer):

@@ -139,26 +139,28 @@ class FunctionScorer:
 
 def _time_parameter(function: ScoreFunction, parameters: Sequence[str]) -> inspect.Parameter | None:
     """Find the parameter that follows the others, if it is called as a time is."""
-    try:
-        signature = inspect.signature(getattr(function, "forward", function))
-    except (TypeError, ValueError):  # compiled functions need not tell
-        return None
-    positional = [one for one in signature.parameters.values() if one.kind in POSITIONAL]
-    following = positional[len(parameters) : len(parameters) + 1]
+    following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
     return next((one for one in following if one.name.lower() in TIME_NAMES), None)
 
 
-def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
-    forward = getattr(function, "forward", function)  # a module's own call takes anything
+def _signature(function: ScoreFunction) -> inspect.Signature | None:
     try:
-        signature = inspect.signature(forward)
+        return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
     except (TypeError, ValueError):  # compiled functions need not tell
-        return
+        return None
+
+
+def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
+    return [one for one in signature.parameters.values() if one.kind in POSITIONAL] if signature else []
+
+
+def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
+    signature = _signature(function)
     try:
-        signature.bind(*parameters)
+        if signature is not None:
+            signature.bind(*parameters)
     except TypeError as error:
-        name = getattr(function, "__name__", type(function).__name__)
-        taken = sum(one.kind in POSITIONAL for one in signature.parameters.values())
+        name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
         raise InputError(
             f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
             + {1: ROWS_HINT, 2: PAIR_HINT}.get(taken, "")

@@ -126,14 +126,6 @@ def is_pykeen_model(candidate: object) -> bool:
     return any(f"{base.__module__}.{base.__name__}" == "pykeen.models.base.Model" for base in type(candidate).__mro__)
 
 
-CLASSES = {
-    "torch_geometric.nn.kge.transe.TransE": "TransE",
-    "torch_geometric.nn.kge.distmult.DistMult": "DistMult",
-    "torch_geometric.nn.kge.complex.ComplEx": "ComplEx",
-    "torch_geometric.nn.kge.rotate.RotatE": "RotatE",
-}
-"""the classes of its models, and the name of each"""
-
 TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "TransE": (("node_emb",), ("rel_emb",)),
     "DistMult": (("node_emb",), ("rel_emb",)),
@@ -141,6 +133,9 @@ TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "RotatE": (("node_emb", "node_emb_im"), ("rel_emb",)),
 }
 """the embeddings of entities and of relations, real and imaginary; RotatE's relations are phases in radians"""
+
+CLASSES = {f"torch_geometric.nn.kge.{name.lower()}.{name}": name for name in TABLES}
+"""the classes of PyTorch Geometric's models, and the name of each"""
 
 FORMULAS: Mapping[str, Callable[[FloatArray, FloatArray, Any], Family]] = {
     # Only entities are normalised, and by the norm that measures the distance.

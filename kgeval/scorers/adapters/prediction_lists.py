@@ -182,11 +182,14 @@ class PredictionLists:
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
         """Say how many queries have no list, not even an empty one; nothing where all have one."""
         without = [(queries, np.flatnonzero(self._lists_of(queries)[1] < 0)) for queries in asked]
-        examples = [self._query_text(queries, int(rows[0])) for queries, rows in without if len(rows)]
-        if not examples:
+        first = next(((queries, rows[0]) for queries, rows in without if len(rows)), None)
+        if first is None:
             return ""
+        queries, row = first
+        entity, relation = self.entities[int(queries.anchors[row])], self.relations[int(queries.relations[row])]
+        example = f"({entity}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {entity})"
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
-        what = f"{count:,} of {total:,} queries have no list of predictions, such as {examples[0]}"
+        what = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
         listed = [side for side, lists in self.sides.items() if lists.places]
         if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
             say = f"the lists are of {listed[0]}s alone. Say sides={listed[0]!r} (--sides {listed[0]})"
@@ -206,11 +209,6 @@ class PredictionLists:
             lists = lists.with_queries
             found = lists.rows_of(queries)
         return lists, found
-
-    def _query_text(self, queries: Queries, index: int) -> str:
-        """Spell a query: ``(?, eats, cat)``."""
-        known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
-        return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"
 
 
 def _spans(lists: SideLists, found: IntArray) -> tuple[IntArray, IntArray]:

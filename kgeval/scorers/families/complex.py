@@ -71,7 +71,7 @@ class TNTComplEx(TComplEx):
 
     def check_shapes(self) -> None:
         super().check_shapes()
-        self.require(self.timeless.shape == self.relation.shape, "relation and timeless must have the same shape")
+        self.require_shapes(timeless=self.relation.shape)
 
     def relations_of(self, queries: Queries) -> Float64Array:
         return super().relations_of(queries) + rows64(self.timeless, queries.relations)

@@ -19,6 +19,12 @@ from kgeval.threads import slices
 BATCH_HEADS = 64
 """heads that pass the network at a time"""
 
+HELD_QUERIES = 64
+"""queries whose vectors are held at a time"""
+
+LINES = 4
+"""of the image: the real and the imaginary part of the head, then of the relation"""
+
 
 def convolved(image: Float64Array, kernel: FloatArray, bias: FloatArray) -> Float64Array:
     """Correlate with every kernel, as deep learning means by convolution, add the biases, and apply relu.
@@ -67,8 +73,7 @@ class ConvE(TailNetwork):
         image = (2 * self.height - kernel.shape[2] + 1, width // rows - kernel.shape[3] + 1)
         features = len(kernel) * image[0] * image[1]
         self.require(min(image) > 0 and self.dense.shape == (features, width), "dense must fit the convolved image")
-        biases = (self.kernel_bias.shape, self.dense_bias.shape, self.tail_bias.shape)
-        self.require(biases == ((len(kernel),), (width,), (len(self.entity),)), "biases must fit")
+        self.require_shapes(kernel_bias=(len(kernel),), dense_bias=(width,), tail_bias=(len(self.entity),))
 
     def tail_biases(self, ids: IntArray) -> Float64Array:
         return rows64(self.tail_bias, ids)
@@ -88,10 +93,6 @@ class ConvE(TailNetwork):
         image = np.concatenate([half.reshape(shape) for half in halves], axis=2)
         features = convolved(image, self._kernel, self.kernel_bias)
         return rectified(features.reshape(len(heads), -1), self.dense, self.dense_bias)
-
-
-HELD_QUERIES = 64
-"""queries whose vectors are held at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +117,9 @@ class ConvKB(ScoredFamily):
     """float[1], w"""
 
     def check_shapes(self) -> None:
-        count = self.kernel_bias.shape
-        fits = len(count) == 1 and self.kernel.shape == (*count, 3)
-        self.require(fits and self.output.shape == (*count, self.entity.shape[1]), "kernel and output must fit")
-        self.require(self.output_bias.shape == (1,), "output_bias must be one number")
+        count = self.kernel_bias.size
+        self.require_shapes(kernel=(count, 3), kernel_bias=(count,))
+        self.require_shapes(output=(count, self.entity.shape[1]), output_bias=(1,))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors, relations = self.rows_of(queries)
@@ -146,10 +146,6 @@ class ConvKB(ScoredFamily):
             for part in slices(len(queries), HELD_QUERIES)
         ]
         return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
-
-
-LINES = 4
-"""of the image: the real and the imaginary part of the head, then of the relation"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +177,7 @@ class ConEx(TailNetwork):
         odd = self.kernel.ndim == 3 and self.kernel.shape[1] % 2 == self.kernel.shape[2] % 2 == 1
         self.require(odd, "kernel must be channel × height × width, these odd")
         outputs, features = self.halves * width // 2, len(self.kernel) * LINES * width // 2
-        self.require(self.dense.shape == (features, outputs), "dense must fit the convolved image")
-        fits = self.kernel_bias.shape == (len(self.kernel),) and self.dense_bias.shape == (outputs,)
-        self.require(fits, "biases must fit")
+        self.require_shapes(dense=(features, outputs), kernel_bias=(len(self.kernel),), dense_bias=(outputs,))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         (a, b), (head, relation) = self.outputs(heads, relations), self.parts(heads, relations)

@@ -14,6 +14,9 @@ from kgeval.scorers.family import ProductFamily, rows64
 from kgeval.scorers.numerics.ordered import weighted_sum
 from kgeval.scorers.numerics.similarity import dot_rows
 
+POINTS = 100
+"""evenly spaced points of the trapezoidal rule"""
+
 
 @dataclass(frozen=True, eq=False)
 class QuatE(ProductFamily):
@@ -111,10 +114,6 @@ class Keci(ProductFamily):
     def _scaled(self, array: FloatArray, ids: IntArray) -> Float64Array:
         blocks = self._blocks(array, ids)
         return np.concatenate([blocks[:1], np.asarray(self.coefficients, np.float64)[:, None, None] * blocks[1:]])
-
-
-POINTS = 100
-"""evenly spaced points of the trapezoidal rule"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,10 +37,8 @@ class ERMLP(ScoredFamily):
     """the function f"""
 
     def check_shapes(self) -> None:
-        rows, inner = 2 * self.entity.shape[1] + self.relation.shape[1], self.output.shape
-        shapes = (self.hidden.shape, self.hidden_bias.shape, self.output_bias.shape)
-        fits = len(inner) == 1 and shapes == ((rows, *inner), inner, (1,))
-        self.require(fits, "hidden and output must lead from [h | r | t] to one number")
+        rows, inner = 2 * self.entity.shape[1] + self.relation.shape[1], self.output.size
+        self.require_shapes(hidden=(rows, inner), hidden_bias=(inner,), output=(inner,), output_bias=(1,))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         entity, relation = self.rows_of(queries)
@@ -89,10 +87,9 @@ class ERMLPE(TailNetwork):
     """float[entity width], b"""
 
     def check_shapes(self) -> None:
-        width, inner = self.entity.shape[1], len(self.hidden_bias)
-        fits = self.hidden.shape == (width + self.relation.shape[1], inner) and self.dense.shape == (inner, width)
-        biases = self.hidden_bias.ndim == 1 and self.dense_bias.shape == (width,)
-        self.require(fits and biases, "hidden and dense must lead from [h | r] to the entity width")
+        width, inner = self.entity.shape[1], self.hidden_bias.size
+        self.require_shapes(hidden=(width + self.relation.shape[1], inner), hidden_bias=(inner,))
+        self.require_shapes(dense=(inner, width), dense_bias=(width,))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         vectors = np.concatenate([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1)
@@ -126,12 +123,10 @@ class NTN(ScoredFamily):
 
     def check_shapes(self) -> None:
         width, rows = self.entity.shape[1], len(self.relation)
-        fits = self.slice_output.ndim == 2 and self.slice_output.shape == self.slice_bias.shape
-        self.require(fits, "slice_bias and slice_output must fit")
+        self.require(self.slice_output.ndim == 2, "slice_output must be relation × slice")
         slices = self.slice_output.shape[1]
-        shapes = [self.relation.shape, self.head_weight.shape, self.tail_weight.shape, self.slice_output.shape]
-        expected = [(rows, size) for size in (slices * width**2, slices * width, slices * width, slices)]
-        self.require(shapes == expected, "relation and weights must have a matrix and vectors for each slice")
+        self.require_shapes(relation=(rows, slices * width**2), slice_output=(rows, slices), slice_bias=(rows, slices))
+        self.require_shapes(head_weight=(rows, slices * width), tail_weight=(rows, slices * width))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         width, slices = self.entity.shape[1], self.slice_output.shape[1]
@@ -181,8 +176,7 @@ class ProjE(TailNetwork):
 
     def check_shapes(self) -> None:
         width = (self.entity.shape[1],)
-        fits = self.head_scale.shape == self.relation_scale.shape == self.bias.shape == width
-        self.require(fits and self.score_bias.shape == (1,), "scales and bias must be as wide as entity")
+        self.require_shapes(head_scale=width, relation_scale=width, bias=width, score_bias=(1,))
 
     def tail_biases(self, ids: IntArray) -> Float64Array:
         return np.full(len(ids), np.float64(self.score_bias[0]))
@@ -213,8 +207,7 @@ class CrossE(TailNetwork):
     """the function f"""
 
     def check_shapes(self) -> None:
-        fits = self.interaction.shape == self.relation.shape and self.bias.shape == (self.entity.shape[1],)
-        self.require(fits, "interaction must have the shape of relation, and bias the entity width")
+        self.require_shapes(interaction=self.relation.shape, bias=(self.entity.shape[1],))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         crossed = rows64(self.interaction, relations) * rows64(self.entity, heads)

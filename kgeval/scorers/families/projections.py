@@ -28,7 +28,7 @@ class TransH(ProjectedTranslation):
     """float[relation, width], the normal vector of each hyperplane, of length 1"""
 
     def check_shapes(self) -> None:
-        self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
+        self.require_shapes(normal=self.relation.shape)
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
@@ -48,9 +48,7 @@ class TransR(ProjectedTranslation):
     """float[relation, entity width × relation width], each row a matrix, row by row"""
 
     def check_shapes(self) -> None:
-        expected = (len(self.relation), self.entity.shape[1] * self.relation.shape[1])
-        fits = self.projection.shape == expected
-        self.require(fits, "projection must be an entity width × relation width matrix a row")
+        self.require_shapes(projection=(len(self.relation), self.entity.shape[1] * self.relation.shape[1]))
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         matrix = rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
@@ -72,9 +70,7 @@ class TransD(ProjectedTranslation):
     """float[relation, relation width]"""
 
     def check_shapes(self) -> None:
-        self.require(self.entity_transfer.shape == self.entity.shape, "entity_transfer must have the shape of entity")
-        same = self.relation_transfer.shape == self.relation.shape
-        self.require(same, "relation_transfer must have the shape of relation")
+        self.require_shapes(entity_transfer=self.entity.shape, relation_transfer=self.relation.shape)
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         entities, transfer = rows64(self.entity, ids), rows64(self.relation_transfer, relation)

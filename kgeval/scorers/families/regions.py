@@ -18,6 +18,12 @@ from kgeval.threads import slices
 CACHED_NUMBERS = 2**15
 """numbers of moved points that are in hand at a time"""
 
+LIMITS = (1e-6, 1e9)
+"""the variances that are scored: far beyond those that training leaves"""
+
+FACTORS = 32
+"""variances that are multiplied before a logarithm is taken: within 1e-6 and 3e9 each, their product is a number"""
+
 
 @dataclass(frozen=True, eq=False)
 class BoxE(ScoredFamily):
@@ -66,13 +72,6 @@ class BoxE(ScoredFamily):
             mapped = np.tanh(moved, out=moved) if self.tanh else moved
             distances_from_box(mapped, low, high, self.norm == 2, found[part])
         return found
-
-
-LIMITS = (1e-6, 1e9)
-"""the variances that are scored: far beyond those that training leaves"""
-
-FACTORS = 32
-"""variances that are multiplied before a logarithm is taken: within 1e-6 and 3e9 each, their product is a number"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,23 +62,12 @@ class Transformer(TailNetwork):
         self.require(self.heads > 0 and width % self.heads == 0, f"{self.heads} heads must divide the width")
         self.require(self.hidden_bias.ndim == 2, "hidden_bias must be layer × hidden width")
         inner = self.hidden_bias.shape[1]
-        expected = {
-            "position": (2, width),
-            "attention": (layers, width, 3 * width),
-            "attention_bias": (layers, 3 * width),
-            "joined": (layers, width, width),
-            "joined_bias": (layers, width),
-            "hidden": (layers, width, inner),
-            "hidden_bias": (layers, inner),
-            "dense": (layers, inner, width),
-            "dense_bias": (layers, width),
-            "norm_scale": (layers, 2, width),
-            "norm_shift": (layers, 2, width),
-            "final": (width, width),
-            "final_bias": (width,),
-        }
-        for name, shape in expected.items():
-            self.require(self.arrays[name].shape == shape, f"{name} must have the shape {shape}")
+        self.require_shapes(position=(2, width), final=(width, width), final_bias=(width,))
+        self.require_shapes(attention=(layers, width, 3 * width), attention_bias=(layers, 3 * width))
+        self.require_shapes(joined=(layers, width, width), joined_bias=(layers, width))
+        self.require_shapes(hidden=(layers, width, inner), hidden_bias=(layers, inner))
+        self.require_shapes(dense=(layers, inner, width), dense_bias=(layers, width))
+        self.require_shapes(norm_scale=(layers, 2, width), norm_shift=(layers, 2, width))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         sequence = np.stack([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1) + self.position

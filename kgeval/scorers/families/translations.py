@@ -123,9 +123,8 @@ class MuRE(RelationalFamily):
     """float[entity]"""
 
     def check_shapes(self) -> None:
-        self.require(self.diagonal.shape == self.relation.shape, "diagonal must have the shape of relation")
         rows = (len(self.entity),)
-        self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
+        self.require_shapes(diagonal=self.relation.shape, head_bias=rows, tail_bias=rows)
 
     def is_shared(self, side: Side) -> bool:
         return side == "tail"
@@ -220,7 +219,7 @@ class SE(NormDistance, RelationalFamily):
     def check_shapes(self) -> None:
         whole = self.relation.shape[1] % self.entity.shape[1] == 0
         self.require(whole, "relation must be a matrix with rows of the entity width a row")
-        self.require(self.tail_relation.shape == self.relation.shape, "tail_relation must have the shape of relation")
+        self.require_shapes(tail_relation=self.relation.shape)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         side: Side = "head" if queries.side == "tail" else "tail"

@@ -36,10 +36,8 @@ class TuckER(ProductFamily):
 
     def check_shapes(self) -> None:
         width = self.entity.shape[1]
-        expected = (width, self.relation.shape[1], width)
-        self.require(self.core.shape == expected, "core must be entity width × relation width × entity width")
-        for array in (self.head_scale, self.head_shift, self.product_scale, self.product_shift):
-            self.require(array is None or array.shape == (width,), "scales and shifts must be as wide as entity")
+        self.require_shapes(core=(width, self.relation.shape[1], width))
+        self.require_shapes(head_scale=(width,), head_shift=(width,), product_scale=(width,), product_shift=(width,))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors = rows64(self.entity, queries.anchors)
