@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from kgeval.arrays import IntArray
 from kgeval.baselines.baseline import Baseline
 from kgeval.baselines.rules import scorer_of_rule
 from kgeval.data.dataset import Dataset
@@ -23,8 +22,6 @@ class RecurrencyBaseline(Baseline):
 
     It is for temporal graphs whose future is predicted; where times of train and test mix, it still looks back only.
 
-    Examples
-    --------
     >>> from kgeval import Dataset, evaluate
     >>> train = [("Ada", "visits", "Rome", "2014-01-01"), ("Ada", "visits", "Oslo", "2014-01-02")]
     >>> data = Dataset.from_labels(train=train, test=[("Ada", "visits", "Rome", "2014-01-03")])
@@ -48,41 +45,29 @@ class RecurrencyBaseline(Baseline):
             raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        histories = {side: _History.of(dataset.train, side) for side in SIDES}
-        return scorer_of_rule(dataset, lambda queries: histories[queries.side].before(queries))
+        rules = {side: looking_back(dataset.train, side) for side in SIDES}
+        return scorer_of_rule(dataset, lambda queries: rules[queries.side](queries))
 
 
-@dataclass(frozen=True, eq=False)
-class _History:
-    """The facts of train, sorted by anchor, relation, answer and time."""
+def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores]:
+    """Make the rule that lists the answers to each query at earlier times, by the latest of these."""
+    anchors, relations, answers = train.queries_of_side(side)
+    times = train.contexts if train.contexts is not None else np.zeros(len(train), np.int64)
+    size = 1 + int(relations.max(initial=0))
+    order = np.lexsort((times, answers, relations, anchors))
+    known, answers, times = (anchors * size + relations)[order], answers[order], times[order]
 
-    keys: IntArray
-    """int64[fact], anchor × relations + relation"""
-    relations: int
-    """how many there are"""
-    answers: IntArray
-    """int64[fact]"""
-    times: IntArray
-    """int64[fact]"""
-
-    @classmethod
-    def of(cls, train: Triples, side: Side) -> _History:
-        anchors, relations, answers = train.queries_of_side(side)
-        times = train.contexts if train.contexts is not None else np.zeros(len(train), np.int64)
-        size = 1 + int(relations.max(initial=0))
-        order = np.lexsort((times, answers, relations, anchors))
-        return cls((anchors * size + relations)[order], size, answers[order], times[order])
-
-    def before(self, queries: Queries) -> SparseScores:
-        """List the answers to each query at earlier times, by the latest of these."""
+    def rule(queries: Queries) -> SparseScores:
         if queries.contexts is None:
             raise InputError("baseline recurrency looks back from the time of a query, and the queries name none.")
-        keys = np.where(queries.relations < self.relations, queries.anchors * self.relations + queries.relations, -1)
-        starts, stops = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
-        facts = Rows.spans(starts, stops, np.arange(len(self.keys)))
-        facts = facts.where(self.times[facts.ids] < queries.contexts[facts.owners])
-        firsts = starts_of_runs(facts.owners, self.answers[facts.ids])
+        keys = np.where(queries.relations < size, queries.anchors * size + queries.relations, -1)
+        starts, stops = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
+        facts = Rows.spans(starts, stops, np.arange(len(known)))
+        facts = facts.where(times[facts.ids] < queries.contexts[facts.owners])
+        firsts = starts_of_runs(facts.owners, answers[facts.ids])
         latest = np.append(firsts[1:], len(facts.ids))[: len(firsts)] - 1
         chosen = facts.ids[latest]
-        rows = Rows.sized(np.bincount(facts.owners[latest], minlength=len(queries)), self.answers[chosen])
-        return SparseScores(rows, 1.0 + self.times[chosen], of_query=np.arange(len(queries)))
+        rows = Rows.sized(np.bincount(facts.owners[latest], minlength=len(queries)), answers[chosen])
+        return SparseScores(rows, 1.0 + times[chosen], of_query=np.arange(len(queries)))
+
+    return rule

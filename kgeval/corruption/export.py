@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import InputError, did_you_mean
 from kgeval.storage.atomic import replacing
+
+ENDINGS = (".tsv", ".txt", ".parquet")
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("head", "relation", "tail", "side")])
 
@@ -73,41 +75,33 @@ def generate_negatives(
 
 def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     """Write negatives to ``.tsv``, ``.txt`` or ``.parquet``, and count them; a failed write leaves nothing behind."""
-    path = Path(path)
-    writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}
-    if path.suffix not in writers:
-        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(writers)}.")
-    written = 0
-    with replacing(path) as partial, writers[path.suffix](partial, SCHEMA) as writer:
-        for table in tables:
-            writer.write_table(table)
-            written += table.num_rows
+    file: Any
+    path, written = Path(path), 0
+    if path.suffix not in ENDINGS:
+        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(ENDINGS)}.")
+    with replacing(path) as partial:
+        parquet = path.suffix == ".parquet"
+        with pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
+            if not parquet:
+                file.write(("\t".join(SCHEMA.names) + "\n").encode())
+            for table in tables:
+                if parquet:
+                    file.write_table(table)
+                else:
+                    file.writelines(_lines(table))
+                written += table.num_rows
     return written
 
 
-class _LineWriter:
-    """Writes tables as tab-separated lines, and labels as they are: Arrow's own writer quotes, or refuses quotes."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._file = path.open("wb")
-        self._file.write(("\t".join(schema.names) + "\n").encode())
-
-    def __enter__(self) -> _LineWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write_table(self, table: pa.Table) -> None:
-        for column in table.columns:
-            broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
-            if len(broken):
-                raise InputError(
-                    f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
-                    "cannot. Write to a .parquet file."
-                )
-        lines = pc.binary_join_element_wise(*table.columns, "\t")
-        self._file.writelines(f"{line}\n".encode() for line in lines.to_pylist())
+def _lines(table: pa.Table) -> Iterator[bytes]:
+    """Write rows as tab-separated lines, and labels as they are: Arrow's own writer quotes, or refuses quotes."""
+    for column in table.columns:
+        for label in column.filter(pc.match_substring_regex(column, "[\t\r\n]"))[:1]:
+            raise InputError(
+                f"the label {label.as_py()!r} holds a tab or a line end, which a line of tab-separated text cannot. "
+                "Write to a .parquet file."
+            )
+    return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
 
 
 def _listed(what: str, value: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:

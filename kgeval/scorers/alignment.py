@@ -32,9 +32,6 @@ from kgeval.scorers.matched_ids import (
 )
 from kgeval.scorers.scorer import LabelledModel, Scorer
 
-IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
-"""who makes up the ids of datasets whose files have none"""
-
 
 def align(
     model: Scorer | Callable[..., Any] | Any,
@@ -91,7 +88,8 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
 
 def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
-    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in IMPLICIT_NUMBERINGS
+    # kgeval and PyKEEN make up the ids of datasets whose files have none.
+    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
     of_framework = source.numbering == "files"
     if giver is None or giver in source.layouts or not (of_framework or (source.numbering == "unknown" and implicit)):
         return

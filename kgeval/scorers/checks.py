@@ -122,6 +122,8 @@ def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, 
 
     The parameters of the ``torch.nn.Module`` tell how precisely it computes.
     """
+    import torch
+
     sizes = (vectors.num_entities, vectors.num_relations)
     if sizes != (live.num_entities, live.num_relations):
         return False
@@ -133,16 +135,11 @@ def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, 
     scores: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
     if not (np.isfinite(expected).all() and np.isfinite(scores).all()):
         return False
-    noise = REPRODUCTION_NOISE * _machine_epsilon(module) * float(np.abs(expected).max(initial=0.0))
+    dtypes = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
+    epsilon = max((float(torch.finfo(dtype).eps) for dtype in dtypes), default=0.0)
+    noise = REPRODUCTION_NOISE * epsilon * float(np.abs(expected).max(initial=0.0))
     # Scores that are nearly all equal cannot show that two formulas are the same.
     return bool(np.abs(scores - expected).max(initial=0.0) <= noise < np.ptp(expected, axis=1).max(initial=0.0) / 8)
-
-
-def _machine_epsilon(module: Any) -> float:
-    import torch
-
-    types = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
-    return max((float(torch.finfo(dtype).eps) for dtype in types), default=0.0)
 
 
 def _evenly_spaced(count: int, size: int) -> IntArray:

@@ -40,7 +40,9 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
         return rows, (note,) if unknown else ()
     if size == len(labels):
         return np.arange(size), ()
-    if size == _count_in_train(dataset, labels):
+    # Readers of labelled triples give the first ids to what is in train.
+    in_train = np.unique(dataset.train.ids[:, [1] if labels.kind == "relation" else [0, 2]])
+    if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
         return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
     raise UsageError(
@@ -98,13 +100,6 @@ def asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
     if dataset.times is None or getattr(source, "times", None) is not None or source.numbering == "sorted":
         return False
     return getattr(source.model, "num_times", None) is not None or bool(getattr(source.model, "takes_times", False))
-
-
-def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:
-    """How many ids occur in train, where those come first; readers of labelled triples number them so."""
-    columns = [1] if labels.kind == "relation" else [0, 2]
-    ids = np.unique(dataset.train.ids[:, columns])
-    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
 
 
 @dataclass(frozen=True, eq=False)

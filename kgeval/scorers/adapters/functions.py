@@ -25,20 +25,18 @@ a temporal model, with ``times`` as the fourth"""
 
 OF_TRIPLES = ("heads", "relations", "tails")
 
-PAIR_HINT = (
-    " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
-    "f(anchors, relations), sides='tail')."
-)
-
-ROWS_HINT = " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1))."
+HINTS = {
+    1: " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1)).",
+    2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
+    "f(anchors, relations), sides='tail').",
+}
+"""what to do with a function of so many parameters"""
 
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
 """the names by which a further parameter is known to be the time"""
-
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class FunctionCaller:
@@ -121,9 +119,10 @@ class FunctionScorer:
         self.entities = None if entities is None else Vocabulary.of(entities, "entity")
         self.relations = None if relations is None else Vocabulary.of(relations, "relation")
         self.times = None if times is None else Vocabulary.of(times, "time")
-        named = _time_parameter(function, parameters)
-        self.takes_times = times is not None or named is not None
-        self._needs_times = times is not None or (named is not None and named.default is inspect.Parameter.empty)
+        following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
+        named = [one for one in following if one.name.lower() in TIME_NAMES]
+        self.takes_times = times is not None or bool(named)
+        self._needs_times = times is not None or any(one.default is inspect.Parameter.empty for one in named)
         self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)
         self._batches = ShrinkingBatches(batch_size)
 
@@ -137,12 +136,6 @@ class FunctionScorer:
         return (queries.times,) if self.takes_times and (self._needs_times or queries.contexts is not None) else ()
 
 
-def _time_parameter(function: ScoreFunction, parameters: Sequence[str]) -> inspect.Parameter | None:
-    """Find the parameter that follows the others, if it is called as a time is."""
-    following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
-    return next((one for one in following if one.name.lower() in TIME_NAMES), None)
-
-
 def _signature(function: ScoreFunction) -> inspect.Signature | None:
     try:
         return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
@@ -151,7 +144,8 @@ def _signature(function: ScoreFunction) -> inspect.Signature | None:
 
 
 def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
-    return [one for one in signature.parameters.values() if one.kind in POSITIONAL] if signature else []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one for one in signature.parameters.values() if one.kind in kinds] if signature else []
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
@@ -163,7 +157,7 @@ def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str])
         name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
         raise InputError(
             f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
-            + {1: ROWS_HINT, 2: PAIR_HINT}.get(taken, "")
+            + HINTS.get(taken, "")
         ) from error
 
 

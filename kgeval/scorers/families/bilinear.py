@@ -88,15 +88,12 @@ class CP(ProductFamily):
         self.require(self.entity.shape[1] == 2 * self.relation.shape[1], "entity must be twice as wide as relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors = rows64(self._half("head" if queries.side == "tail" else "tail"), queries.anchors)
-        return anchors * rows64(self.relation, queries.relations)
+        heads, tails = np.split(rows64(self.entity, queries.anchors), 2, axis=1)
+        return (heads if queries.side == "tail" else tails) * rows64(self.relation, queries.relations)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        return self._half(side)[ids]
-
-    def _half(self, side: Side) -> FloatArray:
-        width = self.relation.shape[1]
-        return self.entity[:, :width] if side == "head" else self.entity[:, width:]
+        heads, tails = np.split(self.entity, 2, axis=1)
+        return (heads if side == "head" else tails)[ids]
 
 
 @dataclass(frozen=True, eq=False)

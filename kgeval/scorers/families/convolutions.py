@@ -79,20 +79,19 @@ class ConvE(TailNetwork):
         return rows64(self.tail_bias, ids)
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        parts = [self._pass(heads[part], relations[part]) for part in slices(len(heads), BATCH_HEADS)]
-        return np.concatenate([np.empty((0, self.entity.shape[1])), *parts])
+        shape = (-1, self._kernel.shape[1], self.height, self.entity.shape[1] // self._kernel.shape[1] // self.height)
+        vectors = np.empty((len(heads), self.entity.shape[1]))
+        for part in slices(len(heads), BATCH_HEADS):
+            halves = (rows64(self.entity, heads[part]), rows64(self.relation, relations[part]))
+            image = np.concatenate([half.reshape(shape) for half in halves], axis=2)
+            features = convolved(image, self._kernel, self.kernel_bias)
+            vectors[part] = rectified(features.reshape(len(image), -1), self.dense, self.dense_bias)
+        return vectors
 
     @property
     def _kernel(self) -> FloatArray:
         """float[channel, input channel, height, width]."""
         return self.kernel[:, None] if self.kernel.ndim == 3 else self.kernel
-
-    def _pass(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        shape = (len(heads), self._kernel.shape[1], self.height, -1)
-        halves = (rows64(self.entity, heads), rows64(self.relation, relations))
-        image = np.concatenate([half.reshape(shape) for half in halves], axis=2)
-        features = convolved(image, self._kernel, self.kernel_bias)
-        return rectified(features.reshape(len(heads), -1), self.dense, self.dense_bias)
 
 
 @dataclass(frozen=True, eq=False)

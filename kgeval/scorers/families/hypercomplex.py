@@ -73,7 +73,8 @@ class Keci(ProductFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors, relation = self._blocks(self.entity, queries.anchors), self._scaled(self.relation, queries.relations)
-        c, squares = np.asarray(self.coefficients, np.float64)[:, None, None], self._squares[:, None, None]
+        c = np.asarray(self.coefficients, np.float64)[:, None, None]
+        squares = np.where(np.arange(len(c)) < self.p, 1.0, -1.0)[:, None, None]
         if queries.side == "tail":
             head = np.concatenate([anchors[:1], c * anchors[1:]])
             real = weighted_sum(np.concatenate([np.ones_like(squares[:1]), squares]), head * relation)
@@ -91,10 +92,6 @@ class Keci(ProductFamily):
             self._scaled(self.relation, queries.relations)[1:],
         )
         return weighted_sum(np.ones(len(head)), dot_rows(head, self._across(relation)))
-
-    @property
-    def _squares(self) -> Float64Array:
-        return np.where(np.arange(len(self.coefficients)) < self.p, 1.0, -1.0)
 
     def _across(self, relation: Float64Array) -> Float64Array:
         """Σ_{k > i} r_k − Σ_{k < i} r_k for each i, over the pairs whose parts count; float64[p + q, row, dim]."""

@@ -165,8 +165,8 @@ class LineaRE(NormDistance, RelationalFamily):
         self.require(fits, "relation must be three times as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        forward, between, backward = np.split(rows64(self.relation, queries.relations), 3, axis=1)
-        anchors = rows64(self.entity, queries.anchors)
+        anchors, relations = self.rows_of(queries)
+        forward, between, backward = np.split(relations, 3, axis=1)
         return anchors * forward + between if queries.side == "tail" else anchors * backward - between
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
@@ -191,15 +191,13 @@ class PairRE(NormDistance, RelationalFamily):
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        side: Side = "head" if queries.side == "tail" else "tail"
-        return rows64(self.entity, queries.anchors) * self._half(side, queries.relations)
+        anchors, relations = self.rows_of(queries)
+        forward, backward = np.split(relations, 2, axis=1)
+        return anchors * (forward if queries.side == "tail" else backward)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        return rows64(self.entity, ids) * self._half(side, np.array([relation]))
-
-    def _half(self, side: Side, relations: IntArray) -> Float64Array:
-        forward, backward = np.split(rows64(self.relation, relations), 2, axis=1)
-        return forward if side == "head" else backward
+        forward, backward = np.split(rows64(self.relation, relation), 2)
+        return rows64(self.entity, ids) * (forward if side == "head" else backward)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,15 +81,12 @@ class MultiLinearTucker(ProductFamily):
         self.require(widths, "core must be as wide as entity (as head, and as tail) and relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors = rows64(self._table("head" if queries.side == "tail" else "tail"), queries.anchors)
-        return multiplied(self, queries, anchors)
+        heads, tails = np.split(rows64(self.entity, queries.anchors), [self.core.shape[0]], axis=1)
+        return multiplied(self, queries, heads if queries.side == "tail" else tails)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        return self._table(side)[ids]
-
-    def _table(self, side: Side) -> FloatArray:
-        width = self.core.shape[0]
-        return self.entity[:, :width] if side == "head" else self.entity[:, width:]
+        heads, tails = np.split(self.entity, [self.core.shape[0]], axis=1)
+        return (heads if side == "head" else tails)[ids]
 
 
 def multiplied(family: TuckER | MultiLinearTucker, queries: Queries, vectors: Float64Array) -> Float64Array:

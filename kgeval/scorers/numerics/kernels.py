@@ -91,21 +91,17 @@ def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-un
     shift = 0.5 * width * (width + 1 - 1 / (width + 1))
     terms = np.empty(len(low))
     for point in range(len(points)):
-        _fill_terms(points[point], low, high, centre, stretch, shift, terms)
+        for k in range(len(terms)):
+            away = abs(points[point, k] - centre[k])
+            within = (points[point, k] >= low[k]) & (points[point, k] <= high[k])
+            inside, outside = away / stretch[k], away * stretch[k] - shift[k]
+            terms[k] = inside if within else outside
         if euclidean:
             for k in range(len(terms)):
                 terms[k] = terms[k] * terms[k]
             out[point] = np.sqrt(sum_in_lanes(terms))
         else:
             out[point] = sum_in_lanes(terms)
-
-
-@njit(cache=True, error_model="numpy")
-def _fill_terms(point, low, high, centre, stretch, shift, terms):  # type: ignore[no-untyped-def]
-    for k in range(len(terms)):
-        away = abs(point[k] - centre[k])
-        inside, outside = away / stretch[k], away * stretch[k] - shift[k]
-        terms[k] = inside if (point[k] >= low[k]) & (point[k] <= high[k]) else outside
 
 
 @njit(cache=True, nogil=True)

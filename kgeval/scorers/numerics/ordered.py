@@ -17,9 +17,6 @@ from kgeval.threads import parallel_for
 BATCH_ROWS = 512
 """rows that a thread multiplies at a time"""
 
-LEAST_LENGTH = 1e-12
-"""the least length that a vector is divided by"""
-
 
 def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
     """Σ_k weights[k] terms[k], from the first to the last; all other axes broadcast.
@@ -66,7 +63,7 @@ def unit(vectors: Float64Array, norm: int = 2) -> Float64Array:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    return vectors / np.maximum(norms_column(vectors, norm), LEAST_LENGTH)
+    return vectors / np.maximum(norms_column(vectors, norm), 1e-12)
 
 
 def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:
