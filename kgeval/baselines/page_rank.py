@@ -27,6 +27,8 @@ class PageRankBaseline(Baseline):
     float64 and kept in float32, so that entities which only rounding could tell apart tie; those out of reach score 0,
     and so does the anchor itself, where every walk begins.
 
+    Examples
+    --------
     On a path a – b – c – d, walks from a: damping .5, two steps.
 
     >>> from kgeval import Dataset, Triples, Vocabulary

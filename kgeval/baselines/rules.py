@@ -27,6 +27,8 @@ class RecurrencyBaseline(Baseline):
 
     It is for temporal graphs whose future is predicted; where times of train and test mix, it still looks back only.
 
+    Examples
+    --------
     >>> from kgeval import Dataset, evaluate
     >>> train = [("Ada", "visits", "Rome", "2014-01-01"), ("Ada", "visits", "Oslo", "2014-01-02")]
     >>> data = Dataset.from_labels(train=train, test=[("Ada", "visits", "Rome", "2014-01-03")])
@@ -81,7 +83,18 @@ def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores
 class RandomBaseline(Baseline):
     """All candidates tie: under ``expected``, each metric is that of a random order, without a seed.
 
+    Examples
+    --------
     The expected reciprocal rank among N candidates is (1 + 1/2 + … + 1/N) / N.
+
+    >>> from kgeval import evaluate, load_dataset, summarize
+    >>> table = evaluate(Baseline("random"), load_dataset("nations"))
+    >>> sizes = table.column("candidates")
+    >>> bool((table.column("tied") == sizes - 1).all())
+    True
+    >>> found = summarize(table, ["mrr"], ties="expected")["mrr"]
+    >>> round(found, 12) == round(float(np.mean([sum(1 / np.arange(1, n + 1)) / n for n in sizes])), 12)
+    True
     """
 
     title: ClassVar[str] = "nothing"
@@ -98,7 +111,17 @@ class RandomBaseline(Baseline):
 
 
 class PopularityBaseline(Baseline):
-    """The entities that the relation takes most often on the predicted side come first."""
+    """The entities that the relation takes most often on the predicted side come first.
+
+    Examples
+    --------
+    >>> from kgeval import Dataset, Triples, Vocabulary
+    >>> train, test = Triples.of([(0, 0, 1), (2, 0, 1), (1, 0, 2)]), Triples.of([(1, 0, 1)])
+    >>> names = {"entities": Vocabulary(["a", "b", "c"]), "relations": Vocabulary(["likes"], "relation")}
+    >>> fitted = Baseline("popularity").fit(Dataset.build("d", {"train": train, "test": test}, **names))
+    >>> fitted.scores(Queries.of(test, "tail"), np.arange(3))
+    array([[0., 2., 1.]])
+    """
 
     title: ClassVar[str] = "how often train has it"
     rule: ClassVar[str] = "count of the answer in this relation and side of train"
@@ -168,6 +191,8 @@ class InverseBaseline(Baseline):
     other. A relation may be its own partner, as symmetric ones are. Dettmers et al. take .99, less the share of
     validation and test in the dataset.
 
+    Examples
+    --------
     >>> from kgeval import Dataset, evaluate
     >>> train = [("Ada", "parent", "Bob"), ("Bob", "child", "Ada"), ("Eva", "parent", "Dan"), ("Zoe", "likes", "Dan")]
     >>> data = Dataset.from_labels(train=train, test=[("Dan", "child", "Eva")])

@@ -205,6 +205,7 @@ class ScoreTable(TripleArrays):
 
     @property
     def num_entities(self) -> int:
+        """How many entities have a column."""
         return int(self.array_of(self.sides[0]).shape[1])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
