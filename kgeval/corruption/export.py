@@ -96,10 +96,11 @@ def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
 def _lines(table: pa.Table) -> Iterator[bytes]:
     """Write rows as tab-separated lines, and labels as they are: Arrow's own writer quotes, or refuses quotes."""
     for column in table.columns:
-        for label in column.filter(pc.match_substring_regex(column, "[\t\r\n]"))[:1]:
+        broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
+        if len(broken):
             raise InputError(
-                f"the label {label.as_py()!r} holds a tab or a line end, which a line of tab-separated text cannot. "
-                "Write to a .parquet file."
+                f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
+                "cannot. Write to a .parquet file."
             )
     return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
 

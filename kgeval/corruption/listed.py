@@ -79,9 +79,10 @@ class FileNegatives(CorruptionGenerator):
 
     def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
         sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
-        for row in np.flatnonzero(~np.isin(sides, SIDES))[:1]:
-            wrong = str(sides[row])
-            raise DatasetError(f"{self.path}, row {row + 1}: side {wrong!r}. {did_you_mean(wrong, SIDES)}")
+        wrong = np.flatnonzero(~np.isin(sides, SIDES))
+        if len(wrong):
+            side = str(sides[wrong[0]])
+            raise DatasetError(f"{self.path}, row {wrong[0] + 1}: side {side!r}. {did_you_mean(side, SIDES)}")
         return sides
 
 
