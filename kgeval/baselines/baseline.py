@@ -39,21 +39,17 @@ class FittedBaseline:
 
     @property
     def title(self) -> str:
-        """What results call it."""
         return f"baseline {self.settings['baseline']}"
 
     @property
     def num_entities(self) -> int:
-        """How many entities the dataset has."""
         return len(self.entities)
 
     @property
     def num_relations(self) -> int:
-        """How many relations the dataset has."""
         return len(self.relations)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the scores of candidates; float[query, candidate]."""
         refuse_other_queries(queries, candidates)
         return self.model.scores(queries, candidates)
 
@@ -181,7 +177,6 @@ def baselines() -> dict[str, type[Baseline]]:
 
 
 def find_baseline(name: Any) -> type[Baseline]:
-    """Find a baseline by name."""
     if not isinstance(name, str) or name not in baselines():
         what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
         raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")

@@ -37,8 +37,8 @@ def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
     >>> [it.baseline for it in label_baselines("classification")]
     ['relation majority', 'tail frequency']
     """
-    found = [kind() for kind in baselines().values() if issubclass(kind, LabelBaseline) and task in kind.tasks]
-    return tuple(found)
+    kinds = baselines().values()
+    return tuple(kind() for kind in kinds if issubclass(kind, LabelBaseline) and task in kind.tasks)
 
 
 class RelationMajority(LabelBaseline):
@@ -54,12 +54,7 @@ class RelationMajority(LabelBaseline):
     """the majority of the relation's validation triples"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        relations = valid.triples.relations
-        size = len(dataset.relations)
-        totals = np.bincount(relations, minlength=size)
-        true = np.bincount(relations, valid.labels, minlength=size)
-        everywhere = float(valid.labels.mean())
-        shares = np.divide(true, totals, out=np.full(size, everywhere), where=totals > 0)
+        shares = _means_by_relation(valid, dataset)
         return lambda triples: shares[triples.relations]
 
 
@@ -100,12 +95,8 @@ class SameOrReversed(LabelBaseline):
     """confidences of train, either way round"""
 
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
-        """Collect the confidences of train."""
         train = confidences_of_train(dataset)
-        size = len(dataset.relations)
-        totals = np.bincount(train.triples.relations, minlength=size)
-        sums = np.bincount(train.triples.relations, train.labels, minlength=size)
-        means = np.divide(sums, totals, out=np.full(size, float(train.labels.mean())), where=totals > 0)
+        means = _means_by_relation(train, dataset)
         both = LabelledTriples(
             Triples(np.concatenate([train.triples.ids, reverse(train.triples).ids])), np.tile(train.labels, 2)
         ).largest()
@@ -117,8 +108,16 @@ class SameOrReversed(LabelBaseline):
         return look_up
 
 
+def _means_by_relation(labelled: LabelledTriples, dataset: Dataset) -> Float64Array:
+    """The mean label of each relation, of all triples where it has none; float64[relation]."""
+    relations, size = labelled.triples.relations, len(dataset.relations)
+    totals = np.bincount(relations, minlength=size)
+    sums = np.bincount(relations, labelled.labels, minlength=size)
+    means: Float64Array = np.divide(sums, totals, out=np.full(size, float(labelled.labels.mean())), where=totals > 0)
+    return means
+
+
 def confidences_of_train(dataset: Dataset) -> LabelledTriples:
-    """Return the train triples of a weighted graph."""
     if "train" not in dataset.confidences:
         raise DatasetError(f"dataset {dataset.name} has no confidences: its files have no fourth column.")
     return dataset.confidences["train"]

@@ -75,7 +75,6 @@ class PageRankScorer:
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are."""
         return int(self.steps.shape[0])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:

@@ -1,24 +1,83 @@
-"""Rules that rank: by chance, by popularity, by type, and by symmetric and inverse relations."""
+"""Rules that rank: by recency, chance, popularity and type, and by symmetric and inverse relations."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import IntArray
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import reverse
-from kgeval.data.queries import Queries
+from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.type_constraints import observed_types
-from kgeval.errors import DatasetError
+from kgeval.errors import DatasetError, InputError
 from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
+
+
+class RecurrencyBaseline(Baseline):
+    """An answer comes the higher, the later it last completed the query before the query's own time.
+
+    It is for temporal graphs whose future is predicted; where times of train and test mix, it still looks back only.
+
+    Examples
+    --------
+    >>> from kgeval import Dataset, evaluate
+    >>> train = [("Ada", "visits", "Rome", "2014-01-01"), ("Ada", "visits", "Oslo", "2014-01-02")]
+    >>> data = Dataset.from_labels(train=train, test=[("Ada", "visits", "Rome", "2014-01-03")])
+    >>> table = evaluate(Baseline("recurrency"), data, sides="tail")
+    >>> table.column("score"), table.column("greater")
+    (array([1.]), array([1]))
+    """
+
+    title: ClassVar[str] = "how recently train had it"
+    rule: ClassVar[str] = (
+        "the number of the latest time, before the query's, at which train has the triple, from 1; else 0"
+    )
+    source: ClassVar[str] = "the strict baseline of Gastinger et al., 2024"
+
+    baseline: Literal["recurrency"] = "recurrency"
+    """answers to the same query at earlier times"""
+
+    def check(self, dataset: Dataset) -> None:
+        super().check(dataset)
+        if dataset.times is None:
+            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")
+
+    def learn(self, dataset: Dataset) -> SparseScorer:
+        rules = {side: looking_back(dataset.train, side) for side in SIDES}
+        return scorer_of_rule(dataset, lambda queries: rules[queries.side](queries))
+
+
+def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores]:
+    """Make the rule that lists the answers to each query at earlier times, by the latest of these."""
+    anchors, relations, answers = train.queries_of_side(side)
+    times = train.contexts if train.contexts is not None else np.zeros(len(train), np.int64)
+    size = 1 + int(relations.max(initial=0))
+    order = np.lexsort((times, answers, relations, anchors))
+    known, answers, times = (anchors * size + relations)[order], answers[order], times[order]
+
+    def rule(queries: Queries) -> SparseScores:
+        if queries.contexts is None:
+            raise InputError("baseline recurrency looks back from the time of a query, and the queries name none.")
+        keys = np.where(queries.relations < size, queries.anchors * size + queries.relations, -1)
+        starts, stops = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
+        facts = Rows.spans(starts, stops, np.arange(len(known)))
+        facts = facts.where(times[facts.ids] < queries.contexts[facts.owners])
+        firsts = starts_of_runs(facts.owners, answers[facts.ids])
+        latest = np.append(firsts[1:], len(facts.ids))[: len(firsts)] - 1
+        chosen = facts.ids[latest]
+        rows = Rows.sized(np.bincount(facts.owners[latest], minlength=len(queries)), answers[chosen])
+        return SparseScores(rows, 1.0 + times[chosen], of_query=np.arange(len(queries)))
+
+    return rule
 
 
 class RandomBaseline(Baseline):
@@ -47,11 +106,8 @@ class RandomBaseline(Baseline):
     """a random order of the candidates"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-
-        def listed(queries: Queries) -> SparseScores:
-            return SparseScores(Rows.of([[]]), np.empty(0), of_query=np.zeros(len(queries), np.int64))
-
-        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+        nothing = Rows.of([[]])
+        return scorer_of_rule(dataset, lambda it: SparseScores(nothing, np.empty(0), np.zeros(len(it), np.int64)))
 
 
 class PopularityBaseline(Baseline):
@@ -75,21 +131,13 @@ class PopularityBaseline(Baseline):
     """counts of answers, by relation and side"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        counts = {side: _counts(dataset, side) for side in SIDES}
-
-        def listed(queries: Queries) -> SparseScores:
-            return SparseScores(*counts[queries.side], of_query=queries.relations)
-
-        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
-
-
-def _counts(dataset: Dataset, side: Side) -> tuple[Rows, Float64Array]:
-    """Count the entities of each relation on one side: a row a relation."""
-    size = len(dataset.entities)
-    _, relations, answers = dataset.train.queries_of_side(side)
-    keys, counts = np.unique(relations * size + answers, return_counts=True)
-    rows = Rows.sized(np.bincount(keys // size, minlength=len(dataset.relations)), keys % size)
-    return rows, counts.astype(np.float64)
+        size, counts = len(dataset.entities), {}
+        for side in SIDES:
+            _, relations, answers = dataset.train.queries_of_side(side)
+            keys, frequencies = np.unique(relations * size + answers, return_counts=True)
+            rows = Rows.sized(np.bincount(keys // size, minlength=len(dataset.relations)), keys % size)
+            counts[side] = rows, frequencies.astype(np.float64)
+        return scorer_of_rule(dataset, lambda queries: SparseScores(*counts[queries.side], queries.relations))
 
 
 class TypesBaseline(Baseline):
@@ -104,23 +152,22 @@ class TypesBaseline(Baseline):
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
-
-        def listed(queries: Queries) -> SparseScores:
-            rows = types[queries.side]
-            return SparseScores(rows, np.ones(len(rows.ids)), of_query=queries.relations)
-
-        return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+        return scorer_of_rule(dataset, lambda queries: _alike(types[queries.side], queries.relations))
 
 
 def scorer_of_implied(implied: Triples, dataset: Dataset) -> SparseScorer:
     """Make a scorer that lists, for each query, the answers that complete it to an implied triple."""
     answers = {side: KnownAnswers.of([implied], side) for side in SIDES}
+    return scorer_of_rule(dataset, lambda it: _alike(answers[it.side].rows(it), np.arange(len(it))))
 
-    def listed(queries: Queries) -> SparseScores:
-        rows = answers[queries.side].rows(queries)
-        return SparseScores(rows, np.ones(len(rows.ids)), of_query=np.arange(len(queries)))
 
-    return SparseScorer(len(dataset.entities), len(dataset.relations), listed)
+def scorer_of_rule(dataset: Dataset, rule: Callable[[Queries], SparseScores]) -> SparseScorer:
+    return SparseScorer(len(dataset.entities), len(dataset.relations), rule)
+
+
+def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
+    """Score what is listed 1, and the others 0."""
+    return SparseScores(rows, np.ones(len(rows.ids)), of_query)
 
 
 class SymmetricBaseline(Baseline):
@@ -164,7 +211,6 @@ class InverseBaseline(Baseline):
     """the share of one relation's pairs that the other has turned round, from which on they are partners"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
-        """Find the partners, and the triples that their train triples imply."""
         train = dataset.train
         facts = PairedFacts.of([train], len(dataset.entities), len(dataset.relations))
         overlaps = None if facts is None else facts.turned(least=self.threshold)

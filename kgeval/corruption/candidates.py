@@ -15,8 +15,6 @@ from kgeval.errors import InputError
 class Candidates:
     """The candidates of some queries.
 
-    Examples
-    --------
     >>> own = Candidates(Rows.of([[3, 5], [4]]))
     >>> own.num_candidates(2), own.ids_of(1)
     (array([2, 1]), array([4]))
@@ -48,7 +46,6 @@ class Candidates:
 
     @property
     def max_width(self) -> int:
-        """The largest number of candidates of a query."""
         return int(self.rows.lengths.max(initial=0))
 
     def num_candidates(self, num_queries: int) -> IntArray:
@@ -56,7 +53,6 @@ class Candidates:
         return np.repeat(self.rows.lengths, num_queries) if self.is_shared else self.rows.lengths
 
     def ids_of(self, query: int) -> IntArray:
-        """Return the candidates of one query; int64[candidate]."""
         return self.rows.row(0 if self.is_shared else query)
 
     def per_query(self, num_queries: int) -> Rows:

@@ -17,13 +17,6 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     Robert Floyd's algorithm (Bentley and Floyd, 1987) over the numbers that are left, with the SplitMix64 generator
     (Steele, Lea and Flood, 2014) seeded by ``(*key, anchor, relation)``.
 
-    Parameters
-    ----------
-    avoid
-        one ascending row of numbers to leave out per query
-
-    Examples
-    --------
     >>> one = np.array([7]), np.array([2])
     >>> draw(3, 5, Rows.of([[1, 3]]), (0, 0), *one).row(0)
     array([0, 2, 4])
@@ -32,11 +25,8 @@ def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntA
     rows = Rows.sized(np.minimum(count, left), np.empty(int(np.minimum(count, left).sum()), np.int64))
     seed, side = map(np.uint64, key)
     arrays = (avoid.offsets, avoid.ids), (anchors, relations), rows.offsets, rows.ids
-    parallel_for(
-        lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays),
-        len(anchors),
-        -(-len(anchors) // threads()) or 1,
-    )
+    share = -(-len(anchors) // threads()) or 1
+    parallel_for(lambda part: _draw_rows(part.start, part.stop, (seed, side), size, *arrays), len(anchors), share)
     return rows
 
 
@@ -103,29 +93,11 @@ def draw_weighted(
 
     Each draw takes number ``i`` with probability ``weights[i]`` over the weights that are left; weights of 0 are never
     drawn. The sums of the weights are kept in a binary indexed tree (Fenwick, 1994), from which what is drawn or
-    avoided is taken out, and put back for the next query. The generator is that of
-    :func:`kgeval.corruption.draws.draw`.
+    avoided is taken out, and put back for the next query. The generator is that of :func:`draw`.
 
-    Parameters
-    ----------
-    count
-        how many numbers to draw for each query
-    weights
-        the weight of each number, at least 0; a number is an index into them, here an entity id. int64[number]
-    avoid
-        one ascending row of numbers to leave out per query
-    key
-        seed and side
-    anchors, relations
-        what seeds the generator of each query together with ``key``; int64[query]
+    Weights are int64[number], at least 0; rows of ``avoid`` and of the result ascend, and a row is short where fewer
+    numbers are left.
 
-    Returns
-    -------
-    Rows
-        one ascending row per query; a short one where fewer numbers are left
-
-    Examples
-    --------
     >>> one = np.array([7]), np.array([2])
     >>> draw_weighted(3, np.array([1, 5, 0, 2, 9]), Rows.of([[1]]), (0, 0), *one).row(0)
     array([0, 3, 4])

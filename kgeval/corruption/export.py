@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.arrays import BoolArray
 from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
@@ -21,6 +20,8 @@ from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import InputError, did_you_mean
 from kgeval.storage.atomic import replacing
+
+ENDINGS = (".tsv", ".txt", ".parquet")
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("head", "relation", "tail", "side")])
 
@@ -73,48 +74,35 @@ def generate_negatives(
 
 
 def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
-    """Write negatives to ``.tsv`` (or ``.txt``) or ``.parquet``; a failed write leaves nothing behind.
-
-    Returns
-    -------
-    int
-        how many negatives were written
-    """
-    path = Path(path)
-    writers = {".tsv": _LineWriter, ".txt": _LineWriter, ".parquet": pq.ParquetWriter}
-    if path.suffix not in writers:
-        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(writers)}.")
-    written = 0
-    with replacing(path) as partial, writers[path.suffix](partial, SCHEMA) as writer:
-        for table in tables:
-            writer.write_table(table)
-            written += table.num_rows
+    """Write negatives to ``.tsv``, ``.txt`` or ``.parquet``, and count them; a failed write leaves nothing behind."""
+    file: Any
+    path, written = Path(path), 0
+    if path.suffix not in ENDINGS:
+        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(ENDINGS)}.")
+    with replacing(path) as partial:
+        parquet = path.suffix == ".parquet"
+        with pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
+            if not parquet:
+                file.write(("\t".join(SCHEMA.names) + "\n").encode())
+            for table in tables:
+                if parquet:
+                    file.write_table(table)
+                else:
+                    file.writelines(_lines(table))
+                written += table.num_rows
     return written
 
 
-class _LineWriter:
-    """Writes tables as tab-separated lines, and labels as they are: Arrow's own writer quotes, or refuses quotes."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._file = path.open("wb")
-        self._file.write(("\t".join(schema.names) + "\n").encode())
-
-    def __enter__(self) -> _LineWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write_table(self, table: pa.Table) -> None:
-        for column in table.columns:
-            broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
-            if len(broken):
-                raise InputError(
-                    f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
-                    "cannot. Write to a .parquet file."
-                )
-        lines = pc.binary_join_element_wise(*table.columns, "\t")
-        self._file.writelines(f"{line}\n".encode() for line in lines.to_pylist())
+def _lines(table: pa.Table) -> Iterator[bytes]:
+    """Write rows as tab-separated lines, and labels as they are: Arrow's own writer quotes, or refuses quotes."""
+    for column in table.columns:
+        broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
+        if len(broken):
+            raise InputError(
+                f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
+                "cannot. Write to a .parquet file."
+            )
+    return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
 
 
 def _listed(what: str, value: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:
@@ -129,20 +117,14 @@ def _negatives(
     dataset: Dataset, queries: Queries, rows: Rows, known: Rows, corruption: CorruptionGenerator
 ) -> pa.Table:
     if not corruption.allows_known:
-        rows = rows.where(~_members(rows, known, len(dataset.entities)))
+        size = len(dataset.entities)
+        rows = rows.where(~np.isin(rows.owners * size + rows.ids, known.owners * size + known.ids))
     order = np.argsort(queries.triples, kind="stable")
     owners, answers = queries.owners[order], queries.answers[order]
     tasks = Rows.spans(rows.offsets[owners], rows.offsets[owners + 1], rows.ids)
     tasks = tasks.where(tasks.ids != answers[tasks.owners])
     query = owners[tasks.owners]
-    anchor = dataset.entities.take(queries.anchors[query])
-    other = dataset.entities.take(tasks.ids)
-    head, tail = (other, anchor) if queries.side == "head" else (anchor, other)
+    ends = dataset.entities.take(queries.anchors[query]), dataset.entities.take(tasks.ids)
+    head, tail = ends if queries.side == "tail" else ends[::-1]
     relation = dataset.relations.take(queries.relations[query])
-    side = pa.repeat(queries.side, len(tasks.ids))
-    return pa.table([head, relation, tail, side], schema=SCHEMA)
-
-
-def _members(rows: Rows, known: Rows, size: int) -> BoolArray:
-    """Whether each id of a row is in the same row of ``known``."""
-    return np.isin(rows.owners * size + rows.ids, known.owners * size + known.ids)
+    return pa.table([head, relation, tail, pa.repeat(queries.side, len(tasks.ids))], schema=SCHEMA)

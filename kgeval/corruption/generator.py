@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,14 +15,6 @@ from kgeval.data.rows import Rows
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError
 from kgeval.settings.settings import Settings
-
-
-@dataclass(frozen=True, eq=False)
-class _Prepared:
-    """What a generator has read, and the dataset for which it has."""
-
-    dataset: Dataset
-    content: Any
 
 
 class CorruptionGenerator(Settings):
@@ -57,7 +48,8 @@ class CorruptionGenerator(Settings):
     answers_relations: ClassVar[bool] = False
     """whether it chooses relations too, for the queries of the side relation"""
 
-    _prepared: _Prepared | None = PrivateAttr(default=None)
+    _prepared: tuple[Dataset, Any] | None = PrivateAttr(default=None)
+    """the dataset that the generator is prepared for, and what it has read for it"""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -77,10 +69,10 @@ class CorruptionGenerator(Settings):
         DatasetError
             if a file is missing, malformed, or names what the dataset does not have
         """
-        if self._prepared is not None and self._prepared.dataset is dataset:
+        if self._prepared is not None and self._prepared[0] is dataset:
             return self
         prepared = self.model_copy()
-        prepared._prepared = _Prepared(dataset, self.read(dataset))
+        prepared._prepared = dataset, self.read(dataset)
         return prepared
 
     def read(self, dataset: Dataset) -> Any:
@@ -90,7 +82,7 @@ class CorruptionGenerator(Settings):
     def content(self, dataset: Dataset) -> Any:
         """Return what :meth:`read` gives for a dataset; it is read now if the generator is not prepared for it."""
         prepared = self.prepare(dataset)._prepared
-        return None if prepared is None else prepared.content
+        return None if prepared is None else prepared[1]
 
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""

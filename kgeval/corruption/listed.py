@@ -23,6 +23,9 @@ from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.errors import DatasetError, did_you_mean, nearest
 from kgeval.threads import slices
 
+BATCH_TRIPLES = 4096
+"""triples whose negatives are looked through at a time"""
+
 
 class FileNegatives(CorruptionGenerator):
     """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
@@ -42,42 +45,28 @@ class FileNegatives(CorruptionGenerator):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file of negatives."""
         return (Path(self.path),)
 
     def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
-        """Read the negatives of each side; a negative completes its query just as a known triple does.
-
-        Raises
-        ------
-        DatasetError
-            if the file is missing or malformed, or names an entity or relation that the dataset does not know
-        """
         table = read_triples(Path(self.path))
-        self._refuse_misspelt_side(table.column_names)
+        for name in table.column_names:  # without its side, a negative would silently belong to both
+            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
+                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
         triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
         false = false_rows(Path(self.path), table)
         sides = self._sides(table["side"]) if "side" in table.column_names else None
         parts = {side: false if sides is None else false & (sides == side) for side in SIDES}
+        # A negative completes its query just as a known triple does.
         return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Count the negatives of each query."""
         negatives: KnownAnswers = self.content(dataset)[queries.side]
         return negatives.lengths(queries)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the entities of the file's negatives for each query."""
         return Candidates(self.content(dataset)[queries.side].rows(queries))
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        """Note how many queries have no negatives.
-
-        Raises
-        ------
-        DatasetError
-            if none of the negatives fits a query
-        """
         without = int((self.widths(queries, dataset) == 0).sum())
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
@@ -86,33 +75,18 @@ class FileNegatives(CorruptionGenerator):
         return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe how many the file has for a query."""
         return f"{size_range(sizes)} of file {Path(self.path).name}"
-
-    def _refuse_misspelt_side(self, columns: list[str]) -> None:
-        """Without its side, a negative would silently belong to both."""
-        for name in columns:
-            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
-                raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
 
     def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
         sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
-        wrong = ~np.isin(sides, SIDES)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DatasetError(
-                f"{self.path}, row {row + 1}: side {str(sides[row])!r}. {did_you_mean(str(sides[row]), SIDES)}"
-            )
+        wrong = np.flatnonzero(~np.isin(sides, SIDES))
+        if len(wrong):
+            side = str(sides[wrong[0]])
+            raise DatasetError(f"{self.path}, row {wrong[0] + 1}: side {side!r}. {did_you_mean(side, SIDES)}")
         return sides
 
 
-BATCH_TRIPLES = 4096
-"""triples whose negatives are looked through at a time"""
-
-
 class StoredNegatives(NamedTuple):
-    """What a file holds, in the ids of a dataset."""
-
     negatives: dict[Side, IntArray]
     """int64[triple, negative], of the sides that the file has"""
     triples: TripleIndex
@@ -141,7 +115,6 @@ class OGBNegatives(CorruptionGenerator):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file of negatives."""
         return (Path(self.path),)
 
     def queries(self, triples: Triples, side: Side) -> Queries:
@@ -149,13 +122,6 @@ class OGBNegatives(CorruptionGenerator):
         return Queries.per_triple(triples, side)
 
     def read(self, dataset: Dataset) -> StoredNegatives:
-        """Read the negatives of the file, and the rows of its triples.
-
-        Raises
-        ------
-        DatasetError
-            if the file is missing or damaged, or names what the dataset does not have
-        """
         path = Path(self.path)
         content = read_content(path)
         triples = triples_of(path, content, dataset.entities, dataset.relations)
@@ -167,23 +133,14 @@ class OGBNegatives(CorruptionGenerator):
         return StoredNegatives(negatives, index, first)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Return how many negatives the file lists of each triple."""
         return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the negatives of each triple.
-
-        Raises
-        ------
-        DatasetError
-            if the file holds no negatives, or does not have one of the triples
-        """
         negatives = self._negatives(queries, dataset)
         kept = np.ones_like(negatives, np.bool_) if self.as_listed else ~_is_repeated(negatives)
         return Candidates(Rows.sized(kept.sum(axis=1), negatives[kept]), as_listed=self.as_listed)
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        """Note how many negatives are listed twice, and how many are their triple's answer."""
         again, itself = 0, 0
         for part in slices(len(queries), BATCH_TRIPLES):
             negatives = self._negatives(queries[part], dataset)
@@ -216,7 +173,6 @@ class OGBNegatives(CorruptionGenerator):
         return np.sort(self._stored(queries.side, dataset)[stored.first[found]], axis=1)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe how many the file has for a triple."""
         listed = ", as listed" if self.as_listed else ""
         return f"{size_range(sizes)} of OGB's file {'/'.join(Path(self.path).parts[-3:])}{listed}"
 

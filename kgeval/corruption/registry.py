@@ -14,7 +14,6 @@ from kgeval.settings.by_kind import ByKind
 
 @cache
 def generators() -> dict[str, type[CorruptionGenerator]]:
-    """Find the generators that a configuration may name."""
     own = [vars(kgeval.corruption)[name] for name in kgeval.corruption.__all__ if name != "CorruptionGenerator"]
     found: dict[str, type[CorruptionGenerator]] = {}
     for generator in (*own, *brought("kgeval.corruptions", CorruptionGenerator, classes=True)):

@@ -39,8 +39,16 @@ class Sampled(CorruptionGenerator):
         return self.allow_known
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        # Numba is loaded when something is drawn, not before.
+        from kgeval.corruption.draws import draw, draw_weighted
+
         avoid = Rows.sized(np.zeros(len(queries), np.int64), known.ids[:0]) if self.allow_known else known
-        rows = self._draw(queries, avoid, (self.seed, SIDES.index(queries.side)), dataset)
+        weights = self.content(dataset)
+        places = avoid, (self.seed, SIDES.index(queries.side)), queries.anchors, queries.relations
+        if weights is None:
+            rows = draw(self.count, len(dataset.entities), *places)
+        else:
+            rows = draw_weighted(self.count, weights[queries.side], *places)
         return Candidates(rows, self.shortage(queries.side, rows.lengths))
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
@@ -56,10 +64,6 @@ class Sampled(CorruptionGenerator):
         known = ", known answers too" if self.allow_known else ""
         return f"{self.count:,} {self.kind} (seed {self.seed}{known})"
 
-    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
-        """Draw, leaving out one ascending row of entities per query; ``key`` is seed and side."""
-        raise NotImplementedError
-
 
 class Uniform(Sampled):
     """Corrupt a triple with ``count`` entities, each as likely as the others, drawn without replacement.
@@ -71,13 +75,16 @@ class Uniform(Sampled):
     kind: Literal["uniform"] = "uniform"
     """entities drawn at random"""
 
-    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
-        from kgeval.corruption.draws import draw
 
-        return draw(self.count, len(dataset.entities), avoid, key, queries.anchors, queries.relations)
+class _Weighted(Sampled):
+    """Draws by weights: :meth:`read` returns those of each side, int64[entity]."""
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        return ("train",)
 
 
-class DegreeWeighted(Sampled):
+class DegreeWeighted(_Weighted):
     """Corrupt a triple with ``count`` entities, drawn by how often train triples have them as head or tail.
 
     Entities are drawn one after the other without replacement, each with a probability proportional to its degree
@@ -90,22 +97,12 @@ class DegreeWeighted(Sampled):
     kind: Literal["degree"] = "degree"
     """entities drawn by how often train has them, as head or tail"""
 
-    @property
-    def learns_from(self) -> tuple[Split, ...]:
-        """Train, whose triples are counted."""
-        return ("train",)
-
-    def read(self, dataset: Dataset) -> IntArray:
-        """Count the degree of each entity; int64[entity]."""
-        return np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
-
-    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
-        from kgeval.corruption.draws import draw_weighted
-
-        return draw_weighted(self.count, self.content(dataset), avoid, key, queries.anchors, queries.relations)
+    def read(self, dataset: Dataset) -> dict[Side, IntArray]:
+        degrees = np.bincount(dataset.train.ids[:, [0, 2]].ravel(), minlength=len(dataset.entities))
+        return dict.fromkeys(SIDES, degrees)
 
 
-class PopularityWeighted(Sampled):
+class PopularityWeighted(_Weighted):
     """Corrupt a triple with ``count`` entities, drawn by how many train triples have them on the predicted side.
 
     Entities are drawn one after the other without replacement, each with a probability proportional to its number of
@@ -118,22 +115,6 @@ class PopularityWeighted(Sampled):
     kind: Literal["popular"] = "popular"
     """entities drawn by how often train has them on the predicted side"""
 
-    @property
-    def learns_from(self) -> tuple[Split, ...]:
-        """Train, whose triples are counted."""
-        return ("train",)
-
     def read(self, dataset: Dataset) -> dict[Side, IntArray]:
-        """Count each entity's train triples by side, once per dataset: side -> int64[entity].
-
-        They are kept, and :meth:`content` returns them.
-        """
         answers = {side: dataset.train.queries_of_side(side).answers for side in SIDES}
         return {side: np.bincount(answers[side], minlength=len(dataset.entities)) for side in SIDES}
-
-    def _draw(self, queries: Queries, avoid: Rows, key: tuple[int, int], dataset: Dataset) -> Rows:
-        from kgeval.corruption.draws import draw_weighted
-
-        return draw_weighted(
-            self.count, self.content(dataset)[queries.side], avoid, key, queries.anchors, queries.relations
-        )

@@ -35,15 +35,12 @@ class AllEntities(CorruptionGenerator):
     answers_relations: ClassVar[bool] = True
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Return that no query has candidates of its own."""
         return np.zeros(len(queries), np.int64)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose all entities, or all relations, for each query."""
         return Candidates.shared(np.arange(len(dataset.answers_of(queries.side))))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe the number of entities."""
         return f"all {len(dataset.entities):,} entities"
 
 
@@ -77,53 +74,36 @@ class TypeConstrained(CorruptionGenerator):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file of types, if there is one."""
         return () if self.path is None else (Path(self.path),)
 
     @property
     def learns_from(self) -> tuple[Split, ...]:
-        """The splits that show the types, unless a file has them."""
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> dict[Side, Rows]:
-        """Read the entities of each relation's types, or collect them from the splits."""
         if self.path is not None:
             return read_types(Path(self.path), dataset)
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
         return {side: observed_types(triples, side, dataset) for side in SIDES}
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        """Count the entities of the right type."""
         types: Rows = self.content(dataset)[queries.side]
         return types.lengths[queries.relations]
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Collect the entities of the right type for each query.
-
-        Raises
-        ------
-        DatasetError
-            if the file of types is missing or malformed
-        """
         types = self.content(dataset)[queries.side]
-        rows = Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids)
-        return Candidates(rows)
+        return Candidates(Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids))
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        """Note how many answers are of another type, and how many queries are without types."""
         types = self.content(dataset)[queries.side]
         untyped = int((types.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
         without = int((types.lengths[queries.relations] == 0).sum())
-        notes = (
-            (
-                untyped,
-                f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same.",
-            ),
-            (without, f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."),
+        of_answers = (
+            f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
         )
-        return tuple(note for count, note in notes if count)
+        of_queries = f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."
+        return tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Describe how many are of the right type, and the source of the types."""
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
         return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"

@@ -38,8 +38,6 @@ BATCH_TRIPLES = 2048
 class RelationAnswers:
     """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
 
-    Examples
-    --------
     >>> from kgeval.scorers.adapters.array_scorers import CallableScorer
     >>> near = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=9, num_relations=4)
     >>> queries = Queries.of(Triples.of([(1, 0, 3), (2, 1, 8)]), "relation")
@@ -66,12 +64,10 @@ class RelationAnswers:
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows."""
         return self.tails.num_entities
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
         return self.tails.num_relations
 
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
@@ -84,19 +80,14 @@ class RelationAnswers:
         found = np.empty(len(relations))
         for part in slices(len(found), BATCH_TRIPLES):
             ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
-            found[part] = self._of_tails(Triples(ids, None if times is None else times[part]))
+            of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
+            scores = as_float64(self.tails.scores(of_tails, of_tails.answers[:, None]), "the scorer")
+            if scores.shape != (expected := (len(ids), 1)):
+                raise ScoreError(
+                    f"the scorer returned scores of shape {scores.shape}, expected {expected} (query, candidate)."
+                )
+            found[part][of_tails.triples] = scores[:, 0]
         return np.ascontiguousarray(found.reshape(shape).T)
-
-    def _of_tails(self, triples: Triples) -> Float64Array:
-        """Score each triple by its tail; float64[triple]."""
-        queries = Queries.per_triple(triples, "tail")
-        scores = as_float64(self.tails.scores(queries, queries.answers[:, None]), "the scorer")
-        if scores.shape != (len(triples), 1):
-            expected = f"expected {(len(triples), 1)} (query, candidate)"
-            raise ScoreError(f"the scorer returned scores of shape {scores.shape}, {expected}.")
-        found = np.empty(len(triples))
-        found[queries.triples] = scores[:, 0]
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +121,6 @@ class Aligned(PartitionedScorer):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that the scorer answers."""
         return sides_of(self.scorer)
 
     @property
@@ -145,7 +135,6 @@ class Aligned(PartitionedScorer):
         return scorer.types.renumbered(self.entity_rows, self.relation_rows) if isinstance(scorer, Typed) else None
 
     def by_place(self) -> Aligned:
-        """Follow the order of a scorer's lists, where it has lists."""
         return replace(self, scorer=self.lists.by_place()) if self.lists else self
 
     def invented_above(
@@ -156,21 +145,18 @@ class Aligned(PartitionedScorer):
 
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple, and its time; bool[triple]."""
-        heads, relations, tails = (
-            self.entity_rows[triples.heads] >= 0,
-            self.relation_rows[triples.relations] >= 0,
-            self.entity_rows[triples.tails] >= 0,
-        )
-        times, types = self._times(triples.contexts), self.types
-        known = np.asarray(heads & relations & tails & (times is None or times >= 0))
-        return known if types is None else known & types.hold(triples)
+        entities = (self.entity_rows[triples.heads] >= 0) & (self.entity_rows[triples.tails] >= 0)
+        known = entities & self._knows(triples.relations, triples.contexts)
+        return known if self.types is None else known & self.types.hold(triples)
 
     def can_answer(self, queries: Queries) -> BoolArray:
         """Whether the scorer knows what each query names, and its time; bool[query]."""
-        times = self._times(queries.contexts)
-        known = (self.entity_rows[queries.anchors] >= 0) & (self.relation_rows[queries.relations] >= 0)
-        known = np.asarray(known & (times is None or times >= 0))
+        known = (self.entity_rows[queries.anchors] >= 0) & self._knows(queries.relations, queries.contexts)
         return known if self.types is None else known & (self.types.rows_of_anchors(queries) >= 0)
+
+    def _knows(self, relations: IntArray, contexts: IntArray | None) -> BoolArray:
+        times = self._times(contexts)
+        return np.asarray((self.relation_rows[relations] >= 0) & (times is None or times >= 0))
 
     def groups(self, side: Side, relations: IntArray) -> Iterator[tuple[BoolArray, BoolArray]]:
         """Yield the queries (bool[query]) whose answers are sought among the same ids, and these (bool[answer]).
@@ -187,7 +173,6 @@ class Aligned(PartitionedScorer):
         return self.relation_rows if side == "relation" else self.entity_rows
 
     def scorer_of(self, side: Side) -> Scorer:
-        """Return what scores the answers of a side."""
         return RelationAnswers(self, self.scorer) if side == "relation" else self
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -209,7 +194,6 @@ class Aligned(PartitionedScorer):
                 yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def map_queries(self, queries: Queries) -> Queries:
-        """Map queries to the scorer's own ids."""
         return replace(
             queries,
             anchors=self.entity_rows[queries.anchors],
@@ -218,9 +202,7 @@ class Aligned(PartitionedScorer):
         )
 
     def _times(self, contexts: IntArray | None) -> IntArray | None:
-        """Map contexts to the scorer's own times, if it has any."""
         return contexts if contexts is None or self.time_rows is None else self.time_rows[contexts]
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Map entities to the scorer's own ids."""
         return side, self.entity_rows[ids]

@@ -30,18 +30,7 @@ from kgeval.scorers.matched_ids import (
     mode_of_pykeen,
     with_times,
 )
-from kgeval.scorers.scorer import (
-    LabelledModel,
-    Scorer,
-)
-
-KINDS = ("entity", "relation")
-
-IMPLICIT_NUMBERINGS = ("kgeval", "PyKEEN")
-"""who makes up the ids of datasets whose files have none"""
-
-SIZES = ("num_entities", "num_nodes")
-"""what callable models call the number of their entities"""
+from kgeval.scorers.scorer import LabelledModel, Scorer
 
 
 def align(
@@ -52,38 +41,28 @@ def align(
     relations: Labels | None = None,
     times: Labels | None = None,
 ) -> Aligned:
-    """Make a scorer of whatever was given, and align it with a dataset.
+    """Make a scorer of a model, a scorer or a callable, and align it with a dataset.
 
-    Parameters
-    ----------
-    model
-        a scorer, a live PyKEEN model, or a callable ``f(heads, relations, tails) -> scores``
-    dataset
-        the graph; entities that only the model knows are left aside
-    entities, relations, times
-        the labels of the model's ids, where it has none of its own
+    The labels are those of the model's ids, if it has none of its own. Entities that only the model knows are left out.
     """
     source = with_times(_labelled_source(model, dataset, entities, relations), times)
     labels, scorer = _labels(source, dataset), source.model
-    of_entities = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
+    entity_rows, entity_notes = match_ids(dataset, dataset.entities, labels[0], scorer.num_entities)
     # Arrays of triples speak only of the relations that these name.
     num_relations = len(dataset.relations) if isinstance(scorer, TripleArrays) else scorer.num_relations
-    of_relations = match_ids(dataset, dataset.relations, labels[1], num_relations)
+    relation_rows, relation_notes = match_ids(dataset, dataset.relations, labels[1], num_relations)
     _refuse_foreign_ids(source, dataset)
-    of_times = match_times(source, dataset)
-    notes = (*of_entities.notes, *of_relations.notes, *(of_times.notes if of_times else ()))
-    unlabelled = [
-        kind
-        for kind, model_labels, match in zip(KINDS, labels, (of_entities, of_relations), strict=True)
-        if model_labels is None and not match.notes
-    ]
+    time_rows, time_notes = match_times(source, dataset)
+    notes = (*entity_notes, *relation_notes, *time_notes)
+    unlabelled = ["entity"] if labels[0] is None and not entity_notes else []
+    unlabelled += ["relation"] if labels[1] is None and not relation_notes else []
+    both = len(unlabelled) == 2
     unlabelled += ["time"] if asks_for_times(source, dataset) else []
     if unlabelled:
-        kind = "" if {*KINDS} <= {*unlabelled} else f"{' and '.join(unlabelled)} "
+        kind = "" if both else f"{' and '.join(unlabelled)} "
         notes += (f"the model has no {kind}labels; its {kind}ids were taken as those of dataset {dataset.name}.",)
     notes += scorer.notes if isinstance(scorer, PredictionLists) else ()
-    time_rows = of_times.rows if of_times else None
-    return Aligned(scorer, of_entities.rows, of_relations.rows, notes, source, time_rows)
+    return Aligned(scorer, entity_rows, relation_rows, notes, source, time_rows)
 
 
 def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None, Vocabulary | None]:
@@ -96,17 +75,7 @@ def _labels(scorer: LabelledModel, dataset: Dataset) -> tuple[Vocabulary | None,
 
 
 def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary:
-    """Sort the labels that occur in any split.
-
-    Parameters
-    ----------
-    dataset
-        the graph
-    labels
-        its entities or its relations
-    size
-        how many ids the model has
-    """
+    """Sort the labels, of entities or of relations, that occur in any split; the model has ``size`` ids."""
     columns = [1] if labels.kind == "relation" else [0, 2]
     used = np.unique(np.concatenate([triples.ids[:, columns].ravel() for triples in dataset.splits.values()]))
     if len(used) != size:
@@ -119,7 +88,8 @@ def sorted_labels(dataset: Dataset, labels: Vocabulary, size: int) -> Vocabulary
 
 def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
-    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in IMPLICIT_NUMBERINGS
+    # kgeval and PyKEEN make up the ids of datasets whose files have none.
+    giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
     of_framework = source.numbering == "files"
     if giver is None or giver in source.layouts or not (of_framework or (source.numbering == "unknown" and implicit)):
         return
@@ -142,18 +112,14 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
 
 
 def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:
-    """Make a scorer of whatever was given, with the labels of its ids."""
     if isinstance(model, Aligned):
         return labelled(model.source, entities, relations)
     if isinstance(model, PyKEENScorer) or is_pykeen_model(model):
         live = model if isinstance(model, PyKEENScorer) else PyKEENScorer(model)
         live = replace(live, mode=live.mode or mode_of_pykeen(dataset, live.model))
-        known = labels_of_pykeen(dataset, live)
-        return labelled(
-            live,
-            known.get("entities") if entities is None else entities,
-            known.get("relations") if relations is None else relations,
-        )
+        given = {"entities": entities, "relations": relations}
+        own = {kind: labels for kind, labels in given.items() if labels is not None}
+        return labelled(live, **labels_of_pykeen(dataset, live) | own)
     if isinstance(model, QueryScorer):
         entities = None if entities is None else Vocabulary.of(entities)
         relations = None if relations is None else Vocabulary.of(relations, "relation")
@@ -164,16 +130,11 @@ def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, rela
         return labelled(vectors, entities, relations)
     if callable(model):
         # A module may tell how many entities it has, as those of PyTorch Geometric do.
-        own = [size for name in SIZES if isinstance(size := getattr(model, name, None), int)]
-        return labelled(
-            CallableScorer(
-                model,
-                own[0] if own else len(dataset.entities) if entities is None else None,
-                len(dataset.relations) if relations is None else None,
-                entities=entities,
-                relations=relations,
-            )
-        )
+        sizes = [getattr(model, name, None) for name in ("num_entities", "num_nodes")]
+        default = len(dataset.entities) if entities is None else None
+        num_entities = next((size for size in sizes if isinstance(size, int)), default)
+        num_relations = len(dataset.relations) if relations is None else None
+        return labelled(CallableScorer(model, num_entities, num_relations, entities=entities, relations=relations))
     raise InputError(
         f"cannot score with a {type(model).__name__}: give a checkpoint (kgeval.load_checkpoint), a PyKEEN model, "
         f"a callable f(heads, relations, tails) -> scores, or a score table."

@@ -25,20 +25,32 @@ BATCH_ROWS = 1024
 
 Rows = Callable[[IntArray], FloatArray]
 
+TRIPLES, CANDIDATES = 8, 64
+"""how much is scored twice: the triples of a side's queries, and the candidates of each query"""
+
+NOISE = 2.0**-10
+"""the part of the spread of a query's scores by which devices that add up in no fixed order may move one of them"""
+
+QUERIES = 16
+"""queries of each side in the sample"""
+
+COMPARED_CANDIDATES = 1024
+"""candidates of each query in the sample"""
+
+REPRODUCTION_NOISE = 256
+"""the largest difference by another order of sums, in units in the last place of the largest score"""
+
 
 def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = SIDES) -> list[str]:
     """Tell of which tables most rows are equal: of a checkpoint's arrays, or of a vector scorer's vectors of a side.
 
-    Examples
-    --------
     >>> from kgeval.scorers.families.bilinear import DistMult
     >>> notes_on_equal_rows(DistMult(np.zeros((5, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])))
     ['5 of 5 rows of the array entity are zero: what they stand for cannot be told apart.']
     """
     notes = []
     for name, size, take in _tables(scorer, sides):
-        sample = np.unique(np.linspace(0, size - 1, BATCH_ROWS).astype(np.int64))
-        some, counts = np.unique(take(sample), axis=0, return_counts=True)
+        some, counts = np.unique(take(_evenly_spaced(BATCH_ROWS, size)), axis=0, return_counts=True)
         if counts.max() == 1 or 2 * counts.max() <= counts.sum():
             continue
         most = some[counts.argmax()]
@@ -63,26 +75,10 @@ def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
     return entity_arrays(scorer, side, ids)[0]
 
 
-TRIPLES, CANDIDATES = 8, 64
-"""how much is scored twice: the triples of a side's queries, and the candidates of each query"""
-
-NOISE = 2.0**-10
-"""the part of the spread of a query's scores by which devices that add up in no fixed order may move one of them"""
-
-
 def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
-    """Score a few queries twice, and tell whether the scores were the same.
+    """Score the queries of a few triples twice, and tell whether the scores were the same.
 
     Stored arrays under a formula are always scored alike, so they are not tried.
-
-    Parameters
-    ----------
-    scorer
-        the model in the ids of the dataset
-    triples
-        those that it knows
-    sides
-        the sides that are predicted
     """
     if isinstance(scorer.scorer, Family | Reciprocal | Typed):
         return []
@@ -90,7 +86,7 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
     for side in sides:
         queries, of_side = Queries.of(triples[:TRIPLES], side), scorer.scorer_of(side)
         known = np.flatnonzero(scorer.answer_rows(side) >= 0)
-        candidates = known[np.unique(np.linspace(0, len(known) - 1, CANDIDATES).astype(np.int64))]
+        candidates = known[_evenly_spaced(CANDIDATES, len(known))]
         first, again = (as_float64(of_side.scores(queries, candidates), "the scorer") for _ in range(2))
         if first.shape == again.shape == (len(queries), len(candidates)):
             change = max(change, _largest_change(first, again))
@@ -121,56 +117,29 @@ def _largest_change(first: Float64Array, again: Float64Array) -> float:
         return float(np.max(np.abs(again[changed] - first[changed]) / spread[changed]))
 
 
-QUERIES = 16
-"""queries of each side in the sample"""
-
-COMPARED_CANDIDATES = 1024
-"""candidates of each query in the sample"""
-
-REPRODUCTION_NOISE = 256
-"""the largest difference by another order of sums, in units in the last place of the largest score"""
-
-
 def reproduces_scores(vectors: Scorer | VectorScorer, live: Scorer, side: Side, module: Any) -> bool:
-    """Whether vectors give a live model's own scores of a sample of queries and candidates, up to rounding errors.
+    """Whether vectors give a live model's own scores of a sample of a side's queries, up to rounding errors.
 
-    Parameters
-    ----------
-    vectors
-        the formula
-    live
-        the model's own functions
-    side
-        the side whose queries are compared
-    module
-        the ``torch.nn.Module``, whose parameters tell how precisely it computes
+    The parameters of the ``torch.nn.Module`` tell how precisely it computes.
     """
+    import torch
+
     sizes = (vectors.num_entities, vectors.num_relations)
     if sizes != (live.num_entities, live.num_relations):
         return False
-    queries, candidates = _sample_queries(side, *sizes), _evenly_spaced(COMPARED_CANDIDATES, sizes[0])
+    samples = [_evenly_spaced(QUERIES, size) for size in sizes]
+    anchors, relations = (np.resize(sample, max(map(len, samples))) for sample in samples)
+    queries = Queries.of(Triples(np.stack([anchors, relations, anchors], axis=1)), side)
+    candidates = _evenly_spaced(COMPARED_CANDIDATES, sizes[0])
     expected = live.scores(queries, candidates)
     scores: Float64Array = np.asarray(vectors.scores(queries, candidates), np.float64)
     if not (np.isfinite(expected).all() and np.isfinite(scores).all()):
         return False
-    noise = REPRODUCTION_NOISE * _machine_epsilon(module) * float(np.abs(expected).max(initial=0.0))
+    dtypes = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
+    epsilon = max((float(torch.finfo(dtype).eps) for dtype in dtypes), default=0.0)
+    noise = REPRODUCTION_NOISE * epsilon * float(np.abs(expected).max(initial=0.0))
     # Scores that are nearly all equal cannot show that two formulas are the same.
     return bool(np.abs(scores - expected).max(initial=0.0) <= noise < np.ptp(expected, axis=1).max(initial=0.0) / 8)
-
-
-def _machine_epsilon(module: Any) -> float:
-    """The machine epsilon of the coarsest dtype of a module's parameters."""
-    import torch
-
-    types = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
-    return max((float(torch.finfo(dtype).eps) for dtype in types), default=0.0)
-
-
-def _sample_queries(side: Side, num_entities: int, num_relations: int) -> Queries:
-    anchors, relations = _evenly_spaced(QUERIES, num_entities), _evenly_spaced(QUERIES, num_relations)
-    count = max(len(anchors), len(relations))
-    anchors, relations = np.resize(anchors, count), np.resize(relations, count)
-    return Queries.of(Triples(np.stack([anchors, relations, anchors], axis=1)), side)
 
 
 def _evenly_spaced(count: int, size: int) -> IntArray:

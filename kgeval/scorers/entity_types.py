@@ -22,8 +22,6 @@ class EntityTypes:
 
     An entity of two types has a row for each.
 
-    Examples
-    --------
     >>> rows = np.array([[0, 1, -1], [2, -1, 3]])  # bee, cat, dog: the first two of one type, bee and dog of another
     >>> types = EntityTypes(rows, {"head": np.array([0]), "tail": np.array([1])})
     >>> types.rows_of("tail", np.array([0, 0, 0]), np.array([0, 1, 2]))
@@ -76,7 +74,6 @@ class Typed(PartitionedScorer):
 
     @property
     def family(self) -> Family:
-        """The formula and its arrays."""
         return self.model.family if isinstance(self.model, Reciprocal) else self.model
 
     @property
@@ -108,15 +105,12 @@ class OneType:
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are, of all types."""
         return int(self.types.rows.shape[1])
 
     def map_queries(self, queries: Queries) -> Queries:
-        """Find the anchors' rows."""
         return replace(queries, anchors=self.types.rows_of_anchors(queries))
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Find the answers' rows."""
         return side, self.types.rows[self.kind, ids]
 
 

@@ -18,6 +18,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.discovery import brought, by_name, subclasses
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
+from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.scorer import VectorScorer
 
 Self = TypeVar("Self", bound="Family")
@@ -31,10 +32,10 @@ class Family(ABC):
     below :class:`kgeval.scorers.family_bases.RelationalFamily`, if the vectors of the candidates depend on the
     relation; or below :class:`kgeval.scorers.family_bases.ScoredFamily`, if no similarity gives the score. It declares
 
-    * ``name`` and ``formula``, as ``kgeval list models`` shows them, and ``equal_widths``;
+    * ``formula``, as ``kgeval list models`` shows it, ``name``, if it is not the class's own, and ``equal_widths``;
     * its arrays besides ``entity`` and ``relation``, as fields of type ``FloatArray``, and the options of its formula,
       as fields of any other type;
-    * ``__post_init__``, which refuses shapes that do not fit together with :meth:`require`;
+    * :meth:`check_shapes`, which refuses shapes that do not fit together with :meth:`require`;
     * the methods that its base class leaves abstract.
 
     Arrays keep the precision they are stored in; formulas compute in float64, and the vector of a query is a function
@@ -49,7 +50,6 @@ class Family(ABC):
     --------
     >>> @dataclasses.dataclass(frozen=True, eq=False)
     ... class Unstructured(VectorFamily):
-    ...     name = "Unstructured"
     ...     formula = "−‖h − t‖²"
     ...     similarity = "squared_l2"
     ...
@@ -76,6 +76,10 @@ class Family(ABC):
     relation: FloatArray
     """float[relation, relation width]"""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.name = vars(cls).get("name", cls.__name__)
+
     def __post_init__(self) -> None:
         """Refuse arrays that are no tables of numbers, or of other widths than they must have."""
         for name, array in self.arrays.items():
@@ -87,9 +91,12 @@ class Family(ABC):
                 )
             if array.size == 0 or (name in {"entity", "relation"} and array.ndim != 2):
                 raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected one row per {name}.")
-        if self.equal_widths:
-            fits = self.entity.shape[1] == self.relation.shape[1]
-            self.require(fits, "entity and relation must have the same width")
+        fits = not self.equal_widths or self.entity.shape[1] == self.relation.shape[1]
+        self.require(fits, "entity and relation must have the same width")
+        self.check_shapes()
+
+    def check_shapes(self) -> None:  # noqa: B027 - some families have nothing more to refuse
+        """Refuse arrays and options that do not fit together."""
 
     @property
     def num_entities(self) -> int:
@@ -128,19 +135,15 @@ class Family(ABC):
         CheckpointError
             if an array or option is missing, unknown or of the wrong shape or value
         """
-        for kind, names, known in (
-            ("array", arrays, cls.array_names()),
-            ("option", options, cls.option_names()),
-        ):
+        for kind, names, known in (("array", arrays, cls.array_names()), ("option", options, cls.option_names())):
             for name in names:
                 if name not in known:
                     hint = did_you_mean(name, known) if known else "It has none."
                     raise CheckpointError(f"{cls.name} has no {kind} {name!r}. {hint}")
         required = [field.name for field in dataclasses.fields(cls) if field.default is dataclasses.MISSING]
-        missing = [name for name in required if name not in {**arrays, **options}]
-        if missing:
+        if missing := [name for name in required if name not in {**arrays, **options}]:
             refusal = UsageError if set(missing) <= set(cls.option_names()) else CheckpointError
-            raise refusal(f"{cls.name} needs " + " and ".join(cls._how_to_give(name) for name in missing) + ".")
+            raise refusal(f"{cls.name} needs {' and '.join(map(cls._how_to_give, missing))}.")
         return cls(**arrays, **{name: cls._checked(name, value) for name, value in options.items()})
 
     @classmethod
@@ -163,11 +166,21 @@ class Family(ABC):
         """The options of the formula, by name."""
         return {name: getattr(self, name) for name in self.option_names()}
 
+    def rows_of(self, queries: Queries) -> tuple[Float64Array, Float64Array]:
+        """Take the stored rows of the queries' anchors and relations; float64[query, width] each."""
+        return rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+
     def require(self, condition: bool, message: str) -> None:  # noqa: FBT001
         """Refuse arrays whose shapes do not fit together."""
         if not condition:
             shapes = ", ".join(f"{name} {'×'.join(map(str, array.shape))}" for name, array in self.arrays.items())
             raise CheckpointError(f"{self.name}: {message}; found {shapes}.")
+
+    def require_shapes(self, **shapes: tuple[int, ...]) -> None:
+        """Refuse arrays of other shapes than these, by their names."""
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            self.require(array is None or array.shape == shape, f"{name} must have the shape {shape}")
 
     @classmethod
     def _hints(cls) -> dict[str, Any]:
@@ -179,10 +192,9 @@ class Family(ABC):
         if name in cls.array_names():
             return f"the array {name!r}"
         hint = cls._hints()[name]
-        choices = [
-            value for kind in (hint, *get_args(hint)) for value in get_args(kind) if isinstance(value, str | int)
-        ]
-        return f"the option {name!r} (" + " or ".join(f"{name}={choice}" for choice in choices) + ")"
+        values = [value for kind in (hint, *get_args(hint)) for value in get_args(kind)]
+        choices = " or ".join(f"{name}={value}" for value in values if isinstance(value, str | int))
+        return f"the option {name!r} ({choices})"
 
     @classmethod
     def _checked(cls, name: str, value: Any) -> Any:
@@ -204,12 +216,16 @@ class VectorFamily(Family, VectorScorer):
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         return rows(self.entity, ids)
 
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        return VectorScorer.scores(self, queries, candidates)
+    scores = VectorScorer.scores
+
+
+class ProductFamily(VectorFamily):
+    """A family whose score is a dot product of a query's vector and an entity's vector."""
+
+    similarity: ClassVar[Similarity] = "dot"
 
 
 def _is_array(hint: Any) -> bool:
-    """Whether a type hint is an array, or an array or None."""
     origin = get_origin(hint) or hint
     if origin in (Union, UnionType):
         return any(map(_is_array, get_args(hint)))
@@ -228,15 +244,13 @@ def families() -> dict[str, type[Family]]:
 def family(name: str) -> type[Family]:
     """Find a model family by name, in any capitalisation.
 
-    Examples
-    --------
     >>> family("complex").name
     'ComplEx'
     """
-    for known, found in families().items():
-        if known.lower() == name.lower():
-            return found
-    raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families())}")
+    found = {known.lower(): member for known, member in families().items()}
+    if name.lower() not in found:
+        raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families())}")
+    return found[name.lower()]
 
 
 def rows(array: FloatArray, ids: IntArray) -> FloatArray:
@@ -263,14 +277,7 @@ def rows64(array: FloatArray, ids: IntArray | int) -> Float64Array:
 def by_relation(relations: IntArray, width: int, vectors_of: Callable[[int, BoolArray], Float64Array]) -> Float64Array:
     """Make a vector for each row, relation by relation; float64[row, width].
 
-    Parameters
-    ----------
-    relations
-        int64[row], the relation of each row
-    width
-        the width of the vectors
-    vectors_of
-        (a relation, its rows as bool[row]) -> their vectors
+    ``relations`` is int64[row]; ``vectors_of`` makes the vectors of a relation and its rows, bool[row].
     """
     vectors = np.empty((len(relations), width))
     for relation in np.unique(relations):

@@ -14,17 +14,19 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
 from kgeval.scorers.family import Family, by_relation, rows64
-from kgeval.scorers.numerics.ordered import limit_norm, unit
+from kgeval.scorers.numerics.ordered import limit_norm, matmul_ordered, unit
 from kgeval.scorers.numerics.similarity import NormDistance, Similarity
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.threads import parallel_for, slices
 
+BATCH_ENTITIES = 512
+"""entities whose vectors are made at a time"""
+
 
 class ScoredFamily(Family):
-    """score(query, e) = the comparison of the query's vector with e's, the same one for every relation.
+    """score(query, e) = the comparison of the query's vector with e's, the same one for every relation; float64.
 
-    Scores are float64. Every vector is made by elementwise operations in one fixed order, so that
-    a score is a function of its pair alone.
+    Every vector is made by elementwise operations in one fixed order, so that a score is a function of its pair alone.
     """
 
     batch_candidates: ClassVar[int] = 2**10
@@ -68,10 +70,6 @@ class ScoredFamily(Family):
         return np.ascontiguousarray(vectors.T) if self.by_dimension else vectors
 
 
-BATCH_ENTITIES = 512
-"""entities whose vectors are made at a time"""
-
-
 class RelationalFamily(Family, PartitionedScorer):
     """score(query, e) = similarity(query's vector, e's vector under the relation) + bias of e + offset of the query.
 
@@ -80,8 +78,7 @@ class RelationalFamily(Family, PartitionedScorer):
 
     @property
     @abstractmethod
-    def similarity(self) -> Similarity:
-        """Which similarity compares the vectors."""
+    def similarity(self) -> Similarity: ...
 
     @abstractmethod
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -96,7 +93,6 @@ class RelationalFamily(Family, PartitionedScorer):
         return np.zeros(len(ids))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        """Return what is added to all scores of a query; float64[query]."""
         return np.zeros(len(queries))
 
     def is_shared(self, side: Side) -> bool:
@@ -108,8 +104,7 @@ class RelationalFamily(Family, PartitionedScorer):
         for start, stop in pairwise([*starts, len(queries)]):
             yield QueryPartition(slice(start, stop), RelationVectors(self, int(queries.relations[start])))
 
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        return PartitionedScorer.scores(self, queries, candidates)
+    scores = PartitionedScorer.scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +146,11 @@ class RelationVectors(VectorScorer):
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
         return self.family.candidate_biases(side, self.relation, ids)
+
+
+def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Float64Array:
+    """Pass rows through a layer of a network: relu(x W + b), a function of each row alone."""
+    return np.maximum(matmul_ordered(vectors, np.asarray(weight, np.float64)) + np.asarray(bias, np.float64), 0)
 
 
 class TailNetwork(RelationalFamily):

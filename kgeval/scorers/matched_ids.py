@@ -16,20 +16,14 @@ from kgeval.errors import CheckpointError, UsageError, counted
 from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.scorer import LabelledModel, Numbering, Scorer, VectorScorer
 
-
-@dataclass(frozen=True, eq=False)
-class MatchedIds:
-    """Which id of a model each label of a dataset has."""
-
-    rows: IntArray
-    """int64[label of the dataset], its id in the model, -1 where the model does not know it"""
-    notes: tuple[str, ...] = ()
+MatchedIds = tuple[IntArray, tuple[str, ...]]
+"""int64[label of the dataset], its id in the model, -1 where the model does not know it; and notes"""
 
 
 def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | None, size: int) -> MatchedIds:
     """Match the entities, relations or times of a model that has ``size`` of them with those of a dataset."""
     if model_labels is labels:
-        return MatchedIds(np.arange(size))
+        return np.arange(size), ()
     if labels.kind == "entity" and dataset.training_graph is not None:
         _refuse_training_entities(dataset, dataset.training_graph, model_labels, size)
     if model_labels is not None:
@@ -39,19 +33,18 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
                 f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
                 f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
             )
-        unknown = int((rows < 0).sum())
-        of_entities = labels.kind == "entity"
+        unknown, of_entities = int((rows < 0).sum()), labels.kind == "entity"
         all_labels = counted(len(labels), labels.kind, "entities" if of_entities else "")
-        note = f"the model does not know {unknown:,} of the {all_labels} of {dataset.name}"
-        note += ": only the entities that it knows are candidates." if of_entities else "."
-        return MatchedIds(rows, (note,) if unknown else ())
+        end = ": only the entities that it knows are candidates." if of_entities else "."
+        note = f"the model does not know {unknown:,} of the {all_labels} of {dataset.name}{end}"
+        return rows, (note,) if unknown else ()
     if size == len(labels):
-        return MatchedIds(np.arange(size))
-    if size == _count_in_train(dataset, labels):
+        return np.arange(size), ()
+    # Readers of labelled triples give the first ids to what is in train.
+    in_train = np.unique(dataset.train.ids[:, [1] if labels.kind == "relation" else [0, 2]])
+    if size == len(in_train) and np.array_equal(in_train, np.arange(size)):
         rows = np.where(np.arange(len(labels)) < size, np.arange(len(labels)), -1)
-        return MatchedIds(
-            rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
-        )
+        return rows, (f"the model has no {labels.kind} labels; its {size} ids were taken as those of train.",)
     raise UsageError(
         f"the model has {size} {labels.kind} ids and no labels, dataset {dataset.name} has {len(labels)}: "
         "they cannot be matched. Give the model its labels, for instance as entities.tsv and relations.tsv beside it; "
@@ -60,7 +53,6 @@ def match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | N
 
 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
-    """Say what twice as many relations as labels may be."""
     if kind != "relation" or size != 2 * labels:
         return ""
     return f" {size} is twice {labels}: if the second half are inverse relations, say so: the option reciprocal=true."
@@ -79,31 +71,27 @@ def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels:
                 "as entities.tsv."
             )
         return
-    learned, inferred = (_share(graph.entities, model_labels) for graph in (training, dataset))
+    learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
     if inferred < 0.5 < learned:
         raise UsageError(f"the model's entities are those of {graph}, and what is ranked is {of_inference}. {what}")
 
 
-def _share(labels: Vocabulary, model_labels: Vocabulary) -> float:
-    """The share of some labels that a model knows."""
-    return float((model_labels.ids(labels.labels) >= 0).mean())
-
-
-def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | None:
+def match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
     """Match the times of a temporal model, by label or, since times have an order, by their place in it."""
     labels: Vocabulary | None = getattr(source, "times", None)
     size = getattr(source.model, "num_times", None) if labels is None else len(labels)
     if size is None:
-        return None
+        return None, ()
     if dataset.times is None:
-        why = "have none. Give it a graph with a fourth column, the time of each fact."
-        raise UsageError(f"the model scores facts at a time, and the triples of dataset {dataset.name} {why}")
-    if labels is None and size != len(dataset.times):
-        why = (
-            "they cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
+        raise UsageError(
+            f"the model scores facts at a time, and the triples of dataset {dataset.name} have none. Give it a graph "
+            "with a fourth column, the time of each fact."
         )
-        there = f"dataset {dataset.name} has {len(dataset.times)}"
-        raise UsageError(f"the model has {size} times and no labels of them, {there}: {why}")
+    if labels is None and size != len(dataset.times):
+        raise UsageError(
+            f"the model has {size} times and no labels of them, dataset {dataset.name} has {len(dataset.times)}: they "
+            "cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
+        )
     return match_ids(dataset, dataset.times, labels, size)
 
 
@@ -112,17 +100,6 @@ def asks_for_times(source: LabelledModel, dataset: Dataset) -> bool:
     if dataset.times is None or getattr(source, "times", None) is not None or source.numbering == "sorted":
         return False
     return getattr(source.model, "num_times", None) is not None or bool(getattr(source.model, "takes_times", False))
-
-
-def _count_in_train(dataset: Dataset, labels: Vocabulary) -> int:
-    """How many ids occur in train, where those come first; readers of labelled triples number them so."""
-    columns = [1] if labels.kind == "relation" else [0, 2]
-    ids = np.unique(dataset.train.ids[:, columns])
-    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else -1
-
-
-PYKEEN = "PyKEEN"
-"""who makes up the ids of its datasets, and so of its live models"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,22 +122,18 @@ def labelled(
     model = scorer.model if isinstance(scorer, LabelledModel) else scorer
     # Without labels, arrays of triples have the relations that these name.
     num_relations = None if isinstance(model, TripleArrays) else model.num_relations
-    found = (
-        _labels(scorer, "entity", entities, model.num_entities),
-        _labels(scorer, "relation", relations, num_relations),
-    )
+    own_entities = _labels(scorer, "entity", entities, model.num_entities)
+    own_relations = _labels(scorer, "relation", relations, num_relations)
     if not isinstance(scorer, LabelledModel):
-        times = getattr(scorer, "times", None)
-        return LabelledScorer(
-            model, *found, times=Vocabulary.of(times, "time") if times is not None and _are_labels(times) else None
-        )
-    if (scorer.entities, scorer.relations) == found:
+        kept: Any = getattr(scorer, "times", None)
+        times = Vocabulary.of(kept, "time") if _are_labels(kept) else None
+        return LabelledScorer(model, own_entities, own_relations, times=times)
+    if (scorer.entities, scorer.relations) == (own_entities, own_relations):
         return scorer
-    return cast("LabelledModel", replace(cast("Any", scorer), entities=found[0], relations=found[1]))
+    return cast("LabelledModel", replace(cast("Any", scorer), entities=own_entities, relations=own_relations))
 
 
 def with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
-    """Put labels to the ids of a model's times."""
     if times is None:
         return source
     model, found, own = source.model, Vocabulary.of(times, "time"), getattr(source, "times", None)
@@ -173,10 +146,9 @@ def with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
 
 def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
     """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
+    fit = (model.num_entities, model.num_relations) == (len(dataset.entities), len(dataset.relations))
     labels = {"entities": dataset.entities, "relations": dataset.relations}
-    sizes = (model.num_entities, model.num_relations)
-    fit = sizes == tuple(map(len, labels.values()))
-    return labels if fit and dataset.id_source == PYKEEN else {}
+    return labels if fit and dataset.id_source == "PyKEEN" else {}
 
 
 def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:
@@ -194,13 +166,11 @@ def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | N
 
 def _labels(scorer: Any, kind: str, labels: Labels | None, size: int | None) -> Vocabulary | None:
     attribute = "entities" if kind == "entity" else "relations"
-    kept = getattr(scorer, attribute, None)
+    kept: Any = getattr(scorer, attribute, None)
     # Of that name, a scorer of one's own may have its vectors.
-    own = Vocabulary.of(kept, kind) if kept is not None and _are_labels(kept) else None
+    own = Vocabulary.of(kept, kind) if _are_labels(kept) else None
     found = own if labels is None else Vocabulary.of(labels, kind)
-    if found is None:
-        return None
-    if size is not None and len(found) != size:
+    if found is not None and size is not None and len(found) != size:
         raise CheckpointError(
             f"the model has {size} {kind} ids, and there are {len(found)} {kind} labels: one for each id is needed."
         )

@@ -15,25 +15,17 @@ from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScore
 
 
 class IdMapping(Protocol):
-    """Maps queries and entities to the ids and sides of a scorer."""
+    """Maps queries and answers to the ids and sides of a scorer; its numbers are those before the mapping."""
 
     @property
-    def num_entities(self) -> int:
-        """How many entities there are before the mapping."""
-        ...
+    def num_entities(self) -> int: ...
 
     @property
-    def num_relations(self) -> int:
-        """How many relations there are before the mapping."""
-        ...
+    def num_relations(self) -> int: ...
 
-    def map_queries(self, queries: Queries) -> Queries:
-        """Map queries."""
-        ...
+    def map_queries(self, queries: Queries) -> Queries: ...
 
-    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Map entities (int64[id]) as answers on one side."""
-        ...
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +83,6 @@ class Reciprocal(PartitionedScorer):
 
     @property
     def num_times(self) -> int | None:
-        """How many times it knows; None where a fact scores alike at all times."""
         return self.family.num_times
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
@@ -102,11 +93,9 @@ class Reciprocal(PartitionedScorer):
             yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
     def map_queries(self, queries: Queries) -> Queries:
-        """Map head queries to tail queries of the inverse relation."""
         if queries.side == "tail":
             return queries
         return replace(queries, side="tail", relations=queries.relations + self.num_relations)
 
     def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        """Map entities to tails, whatever side they answer."""
         return "tail", ids

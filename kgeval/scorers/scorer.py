@@ -32,12 +32,10 @@ class Scorer(Protocol):
     @property
     def num_entities(self) -> int:
         """How many entities it knows: ids 0 … num_entities − 1."""
-        ...
 
     @property
     def num_relations(self) -> int:
         """How many relations it knows."""
-        ...
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score candidates in the place of each query's answer.
@@ -53,7 +51,6 @@ class Scorer(Protocol):
         -------
         float[query, candidate]
         """
-        ...
 
 
 @runtime_checkable
@@ -62,7 +59,6 @@ class TensorScorer(Protocol):
 
     def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
         """Score as :meth:`Scorer.scores` does; a floating ``torch.Tensor``, or None if the model is elsewhere."""
-        ...
 
 
 @runtime_checkable
@@ -72,27 +68,22 @@ class LabelledModel(Protocol):
     @property
     def entities(self) -> Vocabulary | None:
         """The label of each entity id, if it has any."""
-        ...
 
     @property
     def relations(self) -> Vocabulary | None:
         """The label of each relation id, if it has any."""
-        ...
 
     @property
     def numbering(self) -> Numbering:
         """The meaning of its ids, where it has no labels."""
-        ...
 
     @property
     def layouts(self) -> tuple[str, ...]:
         """The layouts of datasets whose files have its ids."""
-        ...
 
     @property
     def model(self) -> Scorer | VectorScorer:
         """The scorer itself, in those ids."""
-        ...
 
 
 class VectorScorer(ABC):
@@ -157,22 +148,8 @@ class QueryPartition(NamedTuple):
     scorer: Scorer | VectorScorer
 
 
-class PartitionedScorer(ABC):
-    """A scorer whose entity vectors depend on the side or the relation.
-
-    TransH, for instance, projects the entities onto a hyperplane of each relation; the queries of one relation have a
-    scorer by vectors.
-    """
-
-    @property
-    @abstractmethod
-    def num_entities(self) -> int:
-        """How many entities it knows."""
-
-    @property
-    @abstractmethod
-    def num_relations(self) -> int:
-        """How many relations it knows."""
+class PartitionedScorer(Scorer, ABC):
+    """A scorer whose entity vectors depend on the side or the relation, as TransH projects them by relation."""
 
     @abstractmethod
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
@@ -190,13 +167,12 @@ class PartitionedScorer(ABC):
 
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:
     """Refuse arguments of other types, such as a triple of labels."""
-    if isinstance(queries, Queries) and isinstance(candidates, np.ndarray) and candidates.dtype.kind in "iu":
-        return
-    raise InputError(
-        f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}. "
-        "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
-        "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
-    )
+    if not isinstance(queries, Queries) or not isinstance(candidates, np.ndarray) or candidates.dtype.kind not in "iu":
+        raise InputError(
+            f"scores takes Queries and an array of candidate ids, not {queries!r:.60} and {candidates!r:.60}. "
+            "For the tails of a triple of ids: scorer.scores(Queries.of(Triples.of([(head, relation, tail)]), 'tail'), "
+            "np.arange(scorer.num_entities)), with Queries of kgeval.data.queries."
+        )
 
 
 def query_arrays(scorer: VectorScorer, queries: Queries) -> tuple[Float64Array, Float64Array]:
@@ -218,15 +194,13 @@ def entity_arrays(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[Floa
 
 
 def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: int) -> None:
-    if array.ndim == ndim and len(array) == count:
-        return
-    returned = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
-    expected = f"({count}, dim)" if ndim == 2 else f"({count},)"
-    raise ScoreError(f"the scorer returned {returned} for {count} {many}: shape {array.shape}, expected {expected}.")
+    if array.ndim != ndim or len(array) != count:
+        given = f"{len(array)} {name}" if array.ndim else f"a single number as {name}"
+        expected = f"({count}, dim)" if ndim == 2 else f"({count},)"
+        raise ScoreError(f"the scorer returned {given} for {count} {many}: shape {array.shape}, expected {expected}.")
 
 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
-    """Refuse vectors of queries and entities of different widths."""
     if queries.shape[1] != entities.shape[1]:
         raise ScoreError(
             f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must be "

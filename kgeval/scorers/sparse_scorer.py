@@ -17,8 +17,6 @@ from kgeval.errors import ScoreError
 class SparseScores:
     """The scores of some queries. Queries that list the same entities share a row.
 
-    Examples
-    --------
     >>> both = SparseScores(Rows.of([[1, 4]]), np.array([3.0, 2.0]), of_query=np.array([0, 0]))
     >>> both.at(np.array([0, 0, 1]), np.array([4, 2, 1]))
     array([2., 0., 3.])
@@ -48,9 +46,8 @@ class SparseScores:
         """Keep the rows of these queries alone: a rule may share the rows of all relations."""
         used, of_query = np.unique(self.of_query, return_inverse=True)
         places = Rows.spans(self.rows.offsets[used], self.rows.offsets[used + 1], np.arange(len(self.scores)))
-        return SparseScores(
-            Rows(places.offsets, self.rows.ids[places.ids]), self.scores[places.ids], of_query, self.others
-        )
+        rows = Rows(places.offsets, self.rows.ids[places.ids])
+        return SparseScores(rows, self.scores[places.ids], of_query, self.others)
 
     def renumbered(self, ids: IntArray) -> SparseScores:
         """Give each entity another id, int64[entity]; those whose new one is negative are no longer listed."""
@@ -71,11 +68,9 @@ class SparseScorer:
     """queries of one side -> their scores"""
 
     def sparse_scores(self, queries: Queries) -> SparseScores:
-        """Score the entities that are listed for some queries of one side."""
         return self.rule(queries).in_use()
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look the scores of candidates up; float64[query, candidate]."""
         wanted = np.broadcast_to(candidates, (len(queries), candidates.shape[-1]))
         owners = np.repeat(np.arange(len(queries)), wanted.shape[1])
         return self.sparse_scores(queries).at(owners, wanted.ravel()).reshape(wanted.shape)

@@ -33,7 +33,15 @@ def hashed(h, r, t):
     return (h * 7 + r * 3 + t * 5) % 11
 
 
-def test_a_draw_is_distinct_unknown_and_of_the_asked_size():
+SCORER = CallableScorer(hashed, 30, 4)
+
+
+def among(path, **settings):
+    """Rank among the negatives of a file."""
+    return evaluate(SCORER, DATA, corruption=FileNegatives(path=str(path)), **settings)
+
+
+def test_a_draw_is_distinct_unknown_and_of_the_given_size():
     queries = Queries.of(DATA.test, "tail")
     known = known_answers(queries, EVERYTHING)
     rows = drawn(Uniform(count=10), queries)
@@ -81,9 +89,9 @@ def test_draws_are_uniform():
 
 
 def test_a_short_list_is_reported_and_not_padded():
-    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=Uniform(count=29), sides=("tail",))
+    table = evaluate(SCORER, DATA, corruption=Uniform(count=29), sides=("tail",))
     assert any("have fewer than 29 entities left to draw" in note for note in table.notes)
-    full = evaluate(CallableScorer(hashed, 30, 4), DATA, sides=("tail",))
+    full = evaluate(SCORER, DATA, sides=("tail",))
     assert table.column("candidates").tolist() == full.column("candidates").tolist()
 
 
@@ -95,9 +103,7 @@ def test_sides_in_parquet_are_head_or_tail(tmp_path, side, message):
     columns = {"head": ["e0000"], "relation": ["r00"], "tail": ["e0001"], "side": [side]}
     pq.write_table(pa.table(columns), tmp_path / "negatives.parquet")
     with pytest.raises(DatasetError, match=message):
-        evaluate(
-            CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(tmp_path / "negatives.parquet"))
-        )
+        among(tmp_path / "negatives.parquet")
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".parquet"])
@@ -105,19 +111,14 @@ def test_sides_in_parquet_are_head_or_tail(tmp_path, side, message):
 def test_written_negatives_read_back_to_the_same_ranks(tmp_path, generator, ending):
     path = tmp_path / f"negatives{ending}"
     write_negatives(path, generate_negatives(DATA, generator))
-    scorer = CallableScorer(hashed, 30, 4)
-    drawn_ranks = evaluate(scorer, DATA, corruption=generator).to_pandas()
-    read_ranks = evaluate(scorer, DATA, corruption=FileNegatives(path=str(path))).to_pandas()
-    assert drawn_ranks.equals(read_ranks)
+    assert evaluate(SCORER, DATA, corruption=generator).to_pandas().equals(among(path).to_pandas())
 
 
 def test_all_negatives_read_back_to_the_same_filtered_ranks(tmp_path):
     path = tmp_path / "negatives.tsv"
     write_negatives(path, generate_negatives(DATA, AllEntities()))
-    scorer = CallableScorer(hashed, 30, 4)
     columns = ["triple", "side", "greater", "tied", "candidates"]
-    full = evaluate(scorer, DATA).to_pandas()[columns]
-    assert full.equals(evaluate(scorer, DATA, corruption=FileNegatives(path=str(path))).to_pandas()[columns])
+    assert evaluate(SCORER, DATA).to_pandas()[columns].equals(among(path).to_pandas()[columns])
 
 
 def test_every_triple_and_side_gets_its_negatives(tmp_path):
@@ -138,11 +139,11 @@ def test_a_file_without_sides_serves_both(tmp_path):
     path.write_text(
         f"{labels[h]}\t{DATA.relations[r]}\t{labels[other]}\n{labels[other]}\t{DATA.relations[r]}\t{labels[t]}\n"
     )
-    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)))
+    table = among(path)
     first = table.where(table.column("triple") == 0)
     assert first.column("raw_candidates").tolist() == [2, 2]
     assert any("have no negatives in" in note for note in table.notes)
-    bound = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)), memory_limit=4096)
+    bound = among(path, memory_limit=4096)
     assert (bound.data, bound.notes) == (table.data, table.notes)
 
 
@@ -152,7 +153,7 @@ def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
     others = [e for e in range(30) if e not in (h, t)][:3]
     rows = zip(others, ("0", "0.0", "0.7"), strict=True)
     path.write_text("".join(f"e{h:04}\tr{r:02}\te{other:04}\t{confidence}\n" for other, confidence in rows))
-    table = evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)), sides=("tail",))
+    table = among(path, sides=("tail",))
     assert table.where(table.column("triple") == 0).column("raw_candidates").tolist() == [3]
 
 
@@ -170,7 +171,7 @@ def test_a_bad_file_of_negatives_is_named(tmp_path, content, message):
     path = tmp_path / "negatives.tsv"
     path.write_text(content)
     with pytest.raises(DatasetError, match=message):
-        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)))
+        among(path)
 
 
 def test_negatives_that_fit_no_query_are_refused(tmp_path):
@@ -179,21 +180,16 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
     h, r = next((h, r) for h in range(30) for r in range(4) if (h, r) not in asked)
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te0001\ttail\n")
     with pytest.raises(DatasetError, match="none of its 1 negatives fits a tail query"):
-        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=FileNegatives(path=str(path)), sides=("tail",))
+        among(path, sides=("tail",))
 
 
-def test_a_file_is_checked_for_both_sides_and_read_once(tmp_path, monkeypatch):
-    from kgeval.corruption import listed as given
-
-    (h, r, t), path, reads = DATA.test.ids[0], tmp_path / "negatives.tsv", []
+def test_a_file_is_checked_for_both_sides(tmp_path):
+    (h, r, t), path = DATA.test.ids[0], tmp_path / "negatives.tsv"
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")
-    reading = given.read_triples
-    monkeypatch.setattr(given, "read_triples", lambda path: reads.append(path) or reading(path))
     negatives = FileNegatives(path=str(path)).prepare(DATA)
-    evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=negatives, sides=("tail",))
+    evaluate(SCORER, DATA, corruption=negatives, sides=("tail",))
     with pytest.raises(DatasetError, match="fits a head query"):
-        evaluate(CallableScorer(hashed, 30, 4), DATA, corruption=negatives, sides=("tail", "head"))
-    assert reads == [path]
+        evaluate(SCORER, DATA, corruption=negatives, sides=("tail", "head"))
 
 
 def test_a_component_is_its_own_configuration():

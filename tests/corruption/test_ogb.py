@@ -21,6 +21,13 @@ def hashed(h, r, t):
     return (h * 7 + r * 3 + t * 5 + h * t) % 6
 
 
+SCORER = CallableScorer(hashed, 40, 3)
+
+
+def own_negatives(folder, **settings):
+    return OGBNegatives(path=str(folder / "split/time/test.pt"), **settings)
+
+
 def wikikg(folder, *, seed=0, size=60, entities=40, relations=3, negatives=8, any_entity=False):
     """A graph of random triples, many of which ask the same, with random negatives.
 
@@ -54,8 +61,7 @@ def test_ranks_are_those_of_the_formula_of_ogb(tmp_path, side):
     """1 + half of (strictly above + at least level), per triple, in numpy from the file alone."""
     stored = wikikg(tmp_path)
     data = load_dataset(tmp_path)
-    scorer = CallableScorer(hashed, 40, 3)
-    table = evaluate(scorer, data, corruption=OGBNegatives(path=str(tmp_path / "split/time/test.pt")), sides=(side,))
+    table = evaluate(SCORER, data, corruption=own_negatives(tmp_path), sides=(side,))
     h, r, t = (stored[key] for key in ("head", "relation", "tail"))
     other = stored[f"{side}_neg"]
     negative = hashed(other, r[:, None], t[:, None]) if side == "head" else hashed(h[:, None], r[:, None], other)
@@ -90,7 +96,7 @@ def test_the_protocol_ranks_among_the_lists_as_they_are(tmp_path, said):
     data, path = load_dataset(tmp_path), tmp_path / "split/time/test.pt"
     known = {tuple(row) for part in data.splits.values() for row in part.ids.tolist()}
     corruption = OGBNegatives(path=str(path)) if said else None
-    table = evaluate(CallableScorer(hashed, 40, 3), data, protocol="ogb", corruption=corruption)
+    table = evaluate(SCORER, data, protocol="ogb", corruption=corruption)
     assert table.provenance.candidates == "8 of OGB's file split/time/test.pt, as listed"
     expected = {side: listed_ranks(stored, side) for side in ("head", "tail")}
     for side, ranks in expected.items():
@@ -116,7 +122,7 @@ def test_a_filter_takes_other_known_answers_from_every_place_of_a_list(tmp_path,
     stored = wikikg(tmp_path, any_entity=True, seed=3)
     data = load_dataset(tmp_path)
     known = {tuple(row) for name, part in data.splits.items() if name in filtered for row in part.ids.tolist()}
-    table = evaluate(CallableScorer(hashed, 40, 3), data, protocol="ogb", filter=filtered)
+    table = evaluate(SCORER, data, protocol="ogb", filter=filtered)
     for side in ("head", "tail"):
         assert realistic(table, side).tolist() == listed_ranks(stored, side, known).tolist()
         assert (stored[f"{side}_neg"] == stored[side][:, None]).any()
@@ -143,9 +149,9 @@ def test_kernels_count_each_place_of_a_list(tmp_path, kernel):
 @pytest.mark.parametrize("as_listed", [False, True])
 def test_blocks_of_a_few_triples_give_the_same_table_and_notes(tmp_path, as_listed):
     wikikg(tmp_path, any_entity=True)
-    data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)
-    corruption = OGBNegatives(path=str(tmp_path / "split/time/test.pt"), as_listed=as_listed)
-    free, bound = (evaluate(scorer, data, corruption=corruption, memory_limit=limit) for limit in ("1GB", 4096))
+    data = load_dataset(tmp_path)
+    corruption = own_negatives(tmp_path, as_listed=as_listed)
+    free, bound = (evaluate(SCORER, data, corruption=corruption, memory_limit=limit) for limit in ("1GB", 4096))
     assert bound.data.equals(free.data)
     assert bound.notes == free.notes
     assert any("listed twice" in note for note in free.notes)
@@ -153,27 +159,26 @@ def test_blocks_of_a_few_triples_give_the_same_table_and_notes(tmp_path, as_list
 
 def test_what_is_said_goes_before_the_negatives_of_the_protocol(tmp_path):
     wikikg(tmp_path, any_entity=True)
-    data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)
-    assert (evaluate(scorer, data, protocol="ogb", corruption=AllEntities()).column("candidates") == 40).all()
-    once = OGBNegatives(path=str(tmp_path / "split/time/test.pt"), as_listed=False)
-    assert (evaluate(scorer, data, protocol="ogb", corruption=once).column("raw_candidates") < 9).any()
+    data = load_dataset(tmp_path)
+    assert (evaluate(SCORER, data, protocol="ogb", corruption=AllEntities()).column("candidates") == 40).all()
+    once = own_negatives(tmp_path, as_listed=False)
+    assert (evaluate(SCORER, data, protocol="ogb", corruption=once).column("raw_candidates") < 9).any()
 
 
 def test_a_dataset_without_the_fixed_negatives_is_refused(tmp_path):
     wikikg(tmp_path)
-    scorer = CallableScorer(hashed, 40, 3)
     with pytest.raises(DatasetError, match=r"no such file\. Give the folder .* or say which candidates compete"):
         evaluate(lambda h, r, t: h, "nations", protocol="ogb")
     with pytest.raises(DatasetError, match=r"train\.pt: no head_neg in it\. OGB has fixed negatives of its test and"):
-        evaluate(scorer, load_dataset(tmp_path), protocol="ogb", split="train")
+        evaluate(SCORER, load_dataset(tmp_path), protocol="ogb", split="train")
 
 
 def test_the_difference_is_attributed_to_candidates_and_filter(tmp_path):
     wikikg(tmp_path, any_entity=True)
-    data, scorer = load_dataset(tmp_path), CallableScorer(hashed, 40, 3)
-    told = explain(scorer, data, ["ogb", "pykeen"])
+    data = load_dataset(tmp_path)
+    told = explain(SCORER, data, ["ogb", "pykeen"])
     row = told["ogb"]
-    among = evaluate(scorer, data, corruption=OGBNegatives(path=str(tmp_path / "split/time/test.pt"), as_listed=True))
+    among = evaluate(SCORER, data, corruption=own_negatives(tmp_path, as_listed=True))
     assert row.causes["candidates"] == pytest.approx(summarize(among, ["mrr"])["mrr"] - told.standard, abs=1e-12)
     assert row.causes["candidates"] > 0.01
     assert row.causes["filter"] < 0
@@ -198,20 +203,15 @@ def test_triples_that_ask_the_same_meet_negatives_of_their_own(tmp_path):
 def test_the_negatives_can_be_written_down(tmp_path):
     wikikg(tmp_path)
     data = load_dataset(tmp_path)
-    tables = generate_negatives(data, OGBNegatives(path=str(tmp_path / "split/time/test.pt")))
+    tables = generate_negatives(data, own_negatives(tmp_path))
     assert write_negatives(tmp_path / "n.tsv", tables) == 2 * 60 * 8
-    assert (
-        len(evaluate(CallableScorer(hashed, 40, 3), data, corruption=FileNegatives(path=str(tmp_path / "n.tsv"))))
-        == 120
-    )
+    assert len(evaluate(SCORER, data, corruption=FileNegatives(path=str(tmp_path / "n.tsv")))) == 120
 
 
 def test_negatives_that_are_said_twice_count_once(tmp_path):
     stored_layouts.ogb(tmp_path)
     data = load_dataset(tmp_path)
-    table = evaluate(
-        CallableScorer(hashed, 5, 2), data, corruption=OGBNegatives(path=str(tmp_path / "split/time/test.pt"))
-    )
+    table = evaluate(CallableScorer(hashed, 5, 2), data, corruption=own_negatives(tmp_path))
     assert any("1 tail negatives" in note and "listed twice" in note for note in table.notes)
     assert table.where(table.column("side") == "tail").column("raw_candidates").tolist() == [3, 2]
 

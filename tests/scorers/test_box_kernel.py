@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval.scorers.numerics.kernels import distances_from_box
-from kgeval.scorers.numerics.ordered import dot_rows
+from kgeval.scorers.numerics.similarity import dot_rows
 
 
 def by_numpy(points, low, high, euclidean):

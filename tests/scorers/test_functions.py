@@ -131,13 +131,15 @@ def test_results_of_any_type_are_scores(dtype):
     assert evaluate(score, DATA).to_pandas().equals(plain.to_pandas())
 
 
-def test_ids_go_to_the_modules_device():
+@pytest.mark.parametrize("register", ["register_parameter", "register_buffer"])
+def test_ids_go_to_the_modules_device(register):
     devices = set()
 
     class Elsewhere(nn.Module):
         def __init__(self):
             super().__init__()
-            self.weight = nn.Parameter(torch.empty(1, device="meta"))
+            empty = torch.empty(1, device="meta")
+            getattr(self, register)("held", nn.Parameter(empty) if register == "register_parameter" else empty)
 
         def forward(self, h, r, t):
             devices.update(ids.device.type for ids in (h, r, t))

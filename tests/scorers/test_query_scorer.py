@@ -183,19 +183,3 @@ def test_every_row_is_computed_once_and_in_order():
 
     for size in range(1, 12):
         assert [row for part in ShrinkingBatches(size).compute(rows, 11) for row in part] == list(range(11))
-
-
-def test_ids_go_to_the_device_of_a_modules_buffers():
-    devices = set()
-
-    class Elsewhere(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("table", torch.empty(3, device="meta"))
-
-        def forward(self, h, r, t):
-            devices.add(h.device.type)
-            return torch.zeros(len(h))
-
-    evaluate(Elsewhere(), DATA)
-    assert devices == {"meta"}

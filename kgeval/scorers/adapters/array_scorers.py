@@ -16,9 +16,12 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import OF_TRIPLES, TIMES, FunctionCaller, ScoreFunction, needs_times, takes_times
-from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_array, as_float64
+from kgeval.scorers.adapters.functions import OF_TRIPLES, FunctionScorer, ScoreFunction
+from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.scorer import refuse_other_queries
+
+BATCH_TRIPLES = 2**17
+"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,6 @@ class TripleArrays:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that are answered."""
         return tuple(side for side in SIDES if getattr(self, side) is not None)
 
     @property
@@ -63,7 +65,6 @@ class TripleArrays:
         return int(self.triples.relations.max(initial=-1)) + 1
 
     def array_of(self, side: Side) -> npt.NDArray[Any]:
-        """Return the array of one side."""
         array: npt.NDArray[Any] | None = getattr(self, side)
         if array is None:
             other = "tail" if side == "head" else "head"
@@ -87,7 +88,6 @@ class TripleArrays:
 
     @cached_property
     def _rows_by_query(self) -> Mapping[Side, KnownAnswers]:
-        """The rows of each query, found as known answers are."""
         found = {}
         for side in self.sides:
             anchors, relations, _ = self.triples.queries_of_side(side)
@@ -100,11 +100,7 @@ def _label(labels: Labels | None, kind: str, index: int) -> str:
     return str(index) if labels is None else repr(Vocabulary.of(labels, kind)[int(index)])
 
 
-BATCH_TRIPLES = 2**17
-"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
-
-
-class CallableScorer:
+class CallableScorer(FunctionScorer):
     """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
 
     A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; where
@@ -148,21 +144,9 @@ class CallableScorer:
         relations: Labels | None = None,
         times: Labels | None = None,
     ) -> None:
-        self.function = function
-        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
-        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        super().__init__(function, OF_TRIPLES, BATCH_TRIPLES, entities, relations, times)
         self.num_entities = _size(num_entities, self.entities, "entities")
         self.num_relations = _size(num_relations, self.relations, "relations")
-        self.times = None if times is None else Vocabulary.of(times, "time")
-        self.takes_times = times is not None or takes_times(function, OF_TRIPLES)
-        self._needs_times = times is not None or needs_times(function, OF_TRIPLES)
-        self._called = FunctionCaller(function, (*OF_TRIPLES, TIMES) if self.takes_times else OF_TRIPLES)
-        self._batches = ShrinkingBatches(BATCH_TRIPLES)
-
-    @property
-    def title(self) -> str:
-        """What results call it: the function's name."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Call the function with one row per query and candidate.
@@ -180,8 +164,7 @@ class CallableScorer:
         others = np.broadcast_to(candidates, shape).flatten()
         heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
         columns = [heads, relations, tails]
-        if self.takes_times and (self._needs_times or queries.contexts is not None):
-            columns.append(np.broadcast_to(queries.times[:, None], shape).flatten())
+        columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
 
         def score(part: slice) -> Float64Array:
             values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
@@ -241,4 +224,4 @@ class ScoreTable(TripleArrays):
 def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
     if size is None and labels is None:
         raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
-    return len(labels) if size is None and labels is not None else int(size or 0)
+    return int(size) if size is not None else len(labels or ())

@@ -90,12 +90,10 @@ class DualEncoder(TripleArrays, VectorScorer):
 
     @property
     def similarity(self) -> Similarity:
-        """The similarity of the vectors."""
         return self._similarity
 
     @property
     def num_entities(self) -> int:
-        """How many entities have a vector."""
         return len(self.vectors)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain
 from types import FunctionType, MethodType
@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import detached
+from kgeval.arrays import IntArray, detached
+from kgeval.data.queries import Queries
+from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError, reason
-from kgeval.scorers.adapters.score_arrays import is_out_of_memory
+from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, is_out_of_memory
 
 ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
@@ -23,22 +25,18 @@ a temporal model, with ``times`` as the fourth"""
 
 OF_TRIPLES = ("heads", "relations", "tails")
 
-PAIR = ("heads", "relations")
-
-PAIR_HINT = (
-    " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
-    "f(anchors, relations), sides='tail')."
-)
-
-ROWS_HINT = " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1))."
+HINTS = {
+    1: " If it takes rows (head, relation, tail): lambda h, r, t: f(np.stack([h, r, t], axis=1)).",
+    2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
+    "f(anchors, relations), sides='tail').",
+}
+"""what to do with a function of so many parameters"""
 
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
 """the names by which a further parameter is known to be the time"""
-
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class FunctionCaller:
@@ -78,7 +76,9 @@ class FunctionCaller:
     def __call__(self, *arguments: Any) -> Any:
         """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
         failures: list[Exception] = []
-        with _scoring(self._modules):
+        # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
+        grad = sys.modules["torch"].no_grad() if "torch" in sys.modules else nullcontext()
+        with grad, evaluating(*self._modules):
             for convert in self._converters:
                 try:
                     scores = detached(self._function(*map(convert, arguments)))
@@ -99,50 +99,65 @@ class FunctionCaller:
         ) from failures[0]
 
 
-def takes_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
-    """Whether a function takes times after its other parameters: the next one is called so.
+class FunctionScorer:
+    """A scoring function with the labels of its ids: what all scorers by a function have in common.
 
-    >>> takes_times(lambda h, r, t, tau: h, OF_TRIPLES), takes_times(lambda h, r, t, scale=2: h, OF_TRIPLES)
-    (True, False)
+    >>> [FunctionScorer(f, OF_TRIPLES, 9).takes_times for f in (lambda h, r, t, tau: h, lambda h, r, t, scale=2: h)]
+    [True, False]
     """
-    return _time_parameter(function, parameters) is not None
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        parameters: Sequence[str],
+        batch_size: int,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        times: Labels | None = None,
+    ) -> None:
+        self.function = function
+        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
+        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        self.times = None if times is None else Vocabulary.of(times, "time")
+        following = _positional(_signature(function))[len(parameters) : len(parameters) + 1]
+        named = [one for one in following if one.name.lower() in TIME_NAMES]
+        self.takes_times = times is not None or bool(named)
+        self._needs_times = times is not None or any(one.default is inspect.Parameter.empty for one in named)
+        self._called = FunctionCaller(function, (*parameters, TIMES) if self.takes_times else parameters)
+        self._batches = ShrinkingBatches(batch_size)
+
+    @property
+    def title(self) -> str:
+        """What results call it: the function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _times_of(self, queries: Queries) -> tuple[IntArray, ...]:
+        """The times of the queries, if the function gets any."""
+        return (queries.times,) if self.takes_times and (self._needs_times or queries.contexts is not None) else ()
 
 
-def needs_times(function: ScoreFunction, parameters: Sequence[str]) -> bool:
-    """Whether a function takes times, and cannot be called without them.
-
-    >>> needs_times(lambda h, r, t, tau: h, OF_TRIPLES), needs_times(lambda h, r, t, tau=None: h, OF_TRIPLES)
-    (True, False)
-    """
-    parameter = _time_parameter(function, parameters)
-    return parameter is not None and parameter.default is inspect.Parameter.empty
-
-
-def _time_parameter(function: ScoreFunction, parameters: Sequence[str]) -> inspect.Parameter | None:
+def _signature(function: ScoreFunction) -> inspect.Signature | None:
     try:
-        signature = inspect.signature(getattr(function, "forward", function))
+        return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
     except (TypeError, ValueError):  # compiled functions need not tell
         return None
-    positional = [one for one in signature.parameters.values() if one.kind in POSITIONAL]
-    following = positional[len(parameters) : len(parameters) + 1]
-    return next((one for one in following if one.name.lower() in TIME_NAMES), None)
+
+
+def _positional(signature: inspect.Signature | None) -> list[inspect.Parameter]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one for one in signature.parameters.values() if one.kind in kinds] if signature else []
 
 
 def _refuse_other_parameters(function: ScoreFunction, parameters: Sequence[str]) -> None:
-    """Refuse a function that is called with something else."""
-    forward = getattr(function, "forward", function)  # a module's own call takes anything
+    signature = _signature(function)
     try:
-        signature = inspect.signature(forward)
-    except (TypeError, ValueError):  # compiled functions need not tell
-        return
-    try:
-        signature.bind(*parameters)
+        if signature is not None:
+            signature.bind(*parameters)
     except TypeError as error:
-        name = getattr(function, "__name__", type(function).__name__)
-        taken = len([one for one in signature.parameters.values() if one.kind in POSITIONAL])
+        name, taken = getattr(function, "__name__", type(function).__name__), len(_positional(signature))
         raise InputError(
             f"the scoring function {name}{signature} cannot be called as f({', '.join(parameters)}): {reason(error)}."
-            + {1: ROWS_HINT, len(PAIR): PAIR_HINT}.get(taken, "")
+            + HINTS.get(taken, "")
         ) from error
 
 
@@ -157,16 +172,6 @@ def evaluating(*modules: Any) -> Iterator[None]:
     finally:
         for part, training in modes.items():
             part.training = training
-
-
-@contextmanager
-def _scoring(modules: list[Any]) -> Iterator[None]:
-    with ExitStack() as stack:
-        if "torch" in sys.modules:
-            # Not inference_mode: what a module keeps of its forward pass could not be trained with afterwards.
-            stack.enter_context(sys.modules["torch"].no_grad())
-        stack.enter_context(evaluating(*modules))
-        yield
 
 
 def _reachable_objects(function: Any) -> Iterator[Any]:

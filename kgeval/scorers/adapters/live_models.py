@@ -50,7 +50,6 @@ class PyKEENScorer:
 
     @property
     def title(self) -> str:
-        """What results call it: the class of the model."""
         return type(self.model).__name__
 
     @property
@@ -75,8 +74,7 @@ class PyKEENScorer:
 
     def score_tensor(self, queries: Queries, candidates: IntArray, device: Any) -> Any:
         """Score likewise; a tensor that was never copied, or None where the model is on another device."""
-        mine = next((tensor.device for tensor in chain(self.model.parameters(), self.model.buffers())), None)
-        return self._scores(queries, candidates, on_host=False) if mine == device else None
+        return self._scores(queries, candidates, on_host=False) if self._device() == device else None
 
     def _scores(self, queries: Queries, candidates: IntArray, *, on_host: bool) -> Any:
         """Score candidates; a tensor on the host, or on the model's device."""
@@ -95,7 +93,6 @@ class PyKEENScorer:
         return torch.cat(scores) if scores else torch.empty(wanted.shape)
 
     def _scores_of(self, batch: Any, side: Side, ids: IntArray | None, *, on_host: bool) -> Any:
-        """Score all entities, or some."""
         import torch
 
         few = ids is not None and len(ids) < self.num_entities
@@ -103,46 +100,31 @@ class PyKEENScorer:
         width = len(ids) if ids is not None else self.num_entities
         if self.unmodified and width > BATCH_SCORES:
             options["slice_size"] = BATCH_SCORES
-        with torch.inference_mode(), evaluating(self.model):
-            rows = self._in_batches(partial(self._predict(side), **options), batch, width, on_host=on_host)
-        return rows if few or ids is None else rows[:, ids]
-
-    def _in_batches(self, predict: Callable[..., Any], batch: Any, width: int, *, on_host: bool) -> Any:
-        """Score in batches, smaller ones where memory is lacking."""
-        import torch
 
         def score(part: slice) -> Any:
-            found = predict(batch[part])
+            found = predict(batch[part], **options)
             return found.cpu() if on_host else found
 
-        batches = ShrinkingBatches(max(1, BATCH_SCORES // max(width, 1)))
-        parts = [*batches.compute(score, len(batch))]
-        return torch.cat(parts) if parts else torch.empty(0, width)
+        predict, batches = self._predict(side), ShrinkingBatches(max(1, BATCH_SCORES // max(width, 1)))
+        with torch.inference_mode(), evaluating(self.model):
+            parts = [*batches.compute(score, len(batch))]
+            rows = torch.cat(parts) if parts else torch.empty(0, width)
+        return rows if few or ids is None else rows[:, ids]
 
     def _predict(self, side: Side) -> Callable[..., Any]:
         # A model without tensors, such as the baselines, is on no device, which predict_t and predict_h insist on.
-        tensors = next(chain(self.model.parameters(), self.model.buffers()), None)
-        names = (
-            {"tail": "predict_t", "head": "predict_h"}
-            if tensors is not None
-            else {"tail": "score_t", "head": "score_h"}
-        )
-        function: Callable[..., Any] = getattr(self.model, names[side])
+        method = "score" if self._device() is None else "predict"
+        function: Callable[..., Any] = getattr(self.model, f"{method}_{side[0]}")
         return function if self.mode is None else partial(function, mode=self.mode)
+
+    def _device(self) -> Any:
+        return next((tensor.device for tensor in chain(self.model.parameters(), self.model.buffers())), None)
 
 
 def is_pykeen_model(candidate: object) -> bool:
     """Whether an object is a PyKEEN model, found out without importing PyKEEN."""
     return any(f"{base.__module__}.{base.__name__}" == "pykeen.models.base.Model" for base in type(candidate).__mro__)
 
-
-CLASSES = {
-    "torch_geometric.nn.kge.transe.TransE": "TransE",
-    "torch_geometric.nn.kge.distmult.DistMult": "DistMult",
-    "torch_geometric.nn.kge.complex.ComplEx": "ComplEx",
-    "torch_geometric.nn.kge.rotate.RotatE": "RotatE",
-}
-"""the classes of its models, and the name of each"""
 
 TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "TransE": (("node_emb",), ("rel_emb",)),
@@ -151,6 +133,9 @@ TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "RotatE": (("node_emb", "node_emb_im"), ("rel_emb",)),
 }
 """the embeddings of entities and of relations, real and imaginary; RotatE's relations are phases in radians"""
+
+CLASSES = {f"torch_geometric.nn.kge.{name.lower()}.{name}": name for name in TABLES}
+"""the classes of PyTorch Geometric's models, and the name of each"""
 
 FORMULAS: Mapping[str, Callable[[FloatArray, FloatArray, Any], Family]] = {
     # Only entities are normalised, and by the norm that measures the distance.
@@ -168,21 +153,17 @@ def vectors_of_pyg(model: Any) -> Family | None:
     ``None`` for any other object, and for a model that was changed so that it scores otherwise.
     """
     name = CLASSES.get(f"{type(model).__module__}.{type(model).__qualname__}")
-    if name is None or any(map(_is_hooked, model.modules())):
+    parts = [] if name is None else model.modules()
+    hooked = any("forward" in vars(part) or part._forward_hooks or part._forward_pre_hooks for part in parts)
+    if name is None or hooked:
         return None
     norm, margin = getattr(model, "p_norm", None), float(model.margin) if name == "RotatE" else 0.0
     if name == "TransE" and norm not in (1, 2):
         return None
-    entity, relation = (np.concatenate([_rows(model, part) for part in parts], axis=1) for parts in TABLES[name])
+    entity, relation = (
+        np.concatenate([detached(getattr(model, part).weight).numpy() for part in parts], axis=1)
+        for parts in TABLES[name]
+    )
     family = FORMULAS[name](entity, relation, norm and int(norm))
     live = CallableScorer(lambda h, r, t: model(h, r, t) - margin, model.num_nodes, model.num_relations)
     return family if all(reproduces_scores(family, live, side, model) for side in SIDES) else None
-
-
-def _is_hooked(module: Any) -> bool:
-    return bool("forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks)
-
-
-def _rows(model: Any, part: str) -> FloatArray:
-    rows: FloatArray = detached(getattr(model, part).weight).numpy().copy()
-    return rows

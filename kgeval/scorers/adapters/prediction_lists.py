@@ -41,7 +41,6 @@ class OneList(NamedTuple):
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> OneList:
-        """Take the entities and their scores."""
         return cls(np.array([*scores], np.int64), np.array([*scores.values()], np.float64))
 
 
@@ -58,7 +57,6 @@ class SideLists:
 
     @classmethod
     def of(cls, lists: Mapping[Key, OneList]) -> SideLists:
-        """Lay lists end to end."""
         lengths = np.array([len(one.ids) for one in lists.values()], np.int64)
         ids = np.concatenate([np.empty(0, np.int64), *(one.ids for one in lists.values())])
         scores = np.concatenate([np.empty(0), *(one.scores for one in lists.values())])
@@ -121,8 +119,6 @@ class PredictionLists:
     A model lists candidates for every triple anew: two lists for the same query need not agree. The query of one triple
     is scored by the list of that triple; a query of several by all of their lists.
 
-    Examples
-    --------
     >>> from kgeval.data.triples import Triples
     >>> lists = SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})
     >>> labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
@@ -141,12 +137,10 @@ class PredictionLists:
 
     @property
     def num_entities(self) -> int:
-        """How many entities there are, listed or not."""
         return len(self.entities)
 
     @property
     def num_relations(self) -> int:
-        """How many relations there are."""
         return len(self.relations)
 
     def by_place(self) -> PredictionLists:
@@ -188,11 +182,14 @@ class PredictionLists:
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
         """Say how many queries have no list, not even an empty one; nothing where all have one."""
         without = [(queries, np.flatnonzero(self._lists_of(queries)[1] < 0)) for queries in asked]
-        examples = [self._query_text(queries, int(rows[0])) for queries, rows in without if len(rows)]
-        if not examples:
+        first = next(((queries, rows[0]) for queries, rows in without if len(rows)), None)
+        if first is None:
             return ""
+        queries, row = first
+        entity, relation = self.entities[int(queries.anchors[row])], self.relations[int(queries.relations[row])]
+        example = f"({entity}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {entity})"
         count, total = sum(_distinct(*missing) for missing in without), sum(map(_distinct, asked))
-        what = f"{count:,} of {total:,} queries have no list of predictions, such as {examples[0]}"
+        what = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
         listed = [side for side, lists in self.sides.items() if lists.places]
         if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
             say = f"the lists are of {listed[0]}s alone. Say sides={listed[0]!r} (--sides {listed[0]})"
@@ -212,11 +209,6 @@ class PredictionLists:
             lists = lists.with_queries
             found = lists.rows_of(queries)
         return lists, found
-
-    def _query_text(self, queries: Queries, index: int) -> str:
-        """Spell a query: ``(?, eats, cat)``."""
-        known, relation = self.entities[int(queries.anchors[index])], self.relations[int(queries.relations[index])]
-        return f"({known}, {relation}, ?)" if queries.side == "tail" else f"(?, {relation}, {known})"
 
 
 def _spans(lists: SideLists, found: IntArray) -> tuple[IntArray, IntArray]:

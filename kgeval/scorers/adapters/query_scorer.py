@@ -10,10 +10,10 @@ import numpy as np
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
-from kgeval.data.vocabulary import Labels, Vocabulary
+from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError, did_you_mean
-from kgeval.scorers.adapters.functions import TIMES, FunctionCaller, ScoreFunction, needs_times, takes_times
-from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_array
+from kgeval.scorers.adapters.functions import FunctionScorer, ScoreFunction
+from kgeval.scorers.adapters.score_arrays import as_array
 from kgeval.scorers.scorer import refuse_other_queries
 
 BATCH_QUERIES = 32
@@ -23,7 +23,7 @@ BATCH_QUERIES = 32
 OF_QUERIES = ("anchors", "relations", "side")
 
 
-class QueryScorer:
+class QueryScorer(FunctionScorer):
     """A function of queries: ``f(anchors, relations, side) -> scores``, float[query, entity].
 
     The anchors and relations are equally long arrays of ids, or tensors where the function takes these (a PyTorch
@@ -71,24 +71,12 @@ class QueryScorer:
         relations: Labels | None = None,
         times: Labels | None = None,
     ) -> None:
-        self.function = function
-        self.entities = None if entities is None else Vocabulary.of(entities, "entity")
-        self.relations = None if relations is None else Vocabulary.of(relations, "relation")
+        super().__init__(function, OF_QUERIES, batch_size, entities, relations, times)
         self.num_entities = len(self.entities) if self.entities is not None else num_entities or 0
         self.num_relations = len(self.relations) if self.relations is not None else num_relations or 0
         self.sides = _sides(sides)
         if batch_size < 1:
             raise InputError(f"batch_size: expected how many queries a call has, from 1; found {batch_size}.")
-        self._batches = ShrinkingBatches(batch_size)
-        self.times = None if times is None else Vocabulary.of(times, "time")
-        self.takes_times = times is not None or takes_times(function, OF_QUERIES)
-        self._needs_times = times is not None or needs_times(function, OF_QUERIES)
-        self._called = FunctionCaller(function, (*OF_QUERIES, TIMES) if self.takes_times else OF_QUERIES)
-
-    @property
-    def title(self) -> str:
-        """What results call it: the function's name."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
 
     def of_size(self, num_entities: int, num_relations: int) -> QueryScorer:
         """Know so many ids, where neither numbers nor labels said how many."""
@@ -119,10 +107,8 @@ class QueryScorer:
         return np.concatenate(parts) if parts else np.empty((0, candidates.shape[-1]))
 
     def _rows(self, queries: Queries) -> FloatArray:
-        """Score all entities for a few queries."""
         # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
-        at_times = self.takes_times and (self._needs_times or queries.contexts is not None)
-        times = [queries.times.copy()] if at_times else []
+        times = [ids.copy() for ids in self._times_of(queries)]
         returned = self._called(queries.anchors.copy(), queries.relations.copy(), queries.side, *times)
         rows: FloatArray = as_array(returned, "the scoring function")
         expected = (len(queries), self.num_entities)

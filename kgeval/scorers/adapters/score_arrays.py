@@ -18,8 +18,6 @@ EXACT = 2**53
 def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     """Take scores as an array of numbers, in their own type; tensors lose their gradient and their device.
 
-    Examples
-    --------
     >>> as_array([[True, False]], "the model")
     array([[ True, False]])
     >>> as_array("0.5", "the model")
@@ -49,8 +47,6 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
 def as_float64(scores: Any, source: str) -> Float64Array:
     """Take scores as float64, each exactly as it was.
 
-    Examples
-    --------
     >>> as_float64([2**60, 1], "the model")
     array([1.1529215e+18, 1.0000000e+00])
     >>> as_float64([2**60 + 1, 1], "the model")
@@ -81,15 +77,10 @@ def _rounded(array: np.ndarray[Any, Any], exact: Float64Array) -> list[Any]:
 
 T = TypeVar("T")
 
-SAID = ("out of memory", "can't allocate memory")
-"""what torch says of the memory of a processor and of Apple's devices, for which it has no exception"""
-
 
 class ShrinkingBatches:
     """Computes in batches; one that does not fit is tried again, half as large, and so are those after it.
 
-    Examples
-    --------
     >>> def square(part):
     ...     if part.stop - part.start > 2:
     ...         raise MemoryError
@@ -119,8 +110,9 @@ class ShrinkingBatches:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory is lacking."""
     torch = sys.modules.get("torch")
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)):
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in SAID)
+    # Torch has no exception of its own for the memory of a processor and of Apple's devices.
+    words = ("out of memory", "can't allocate memory")
+    return isinstance(error, RuntimeError) and any(part in str(error) for part in words)

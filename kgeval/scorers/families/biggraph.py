@@ -28,7 +28,6 @@ class BigGraph(RelationalFamily):
     Lerer et al.: PyTorch-BigGraph: A Large-scale Graph Embedding System, SysML 2019.
     """
 
-    name: ClassVar[str] = "BigGraph"
     formula: ClassVar[str] = "c(g_r(h), t) or c(h, g_r(t))"
 
     operator: Operator | tuple[Operator, ...]
@@ -40,8 +39,7 @@ class BigGraph(RelationalFamily):
     bias: bool
     """whether column 0 is a bias"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         kinds, width = self.kinds, self.entity.shape[1]
         if isinstance(self.operator, tuple):
             fits = len(self.operator) == len(self.relation)
@@ -53,7 +51,6 @@ class BigGraph(RelationalFamily):
 
     @property
     def kinds(self) -> set[Operator]:
-        """The kinds of operators that there are."""
         return {*self.operator} if isinstance(self.operator, tuple) else {self.operator}
 
     @property

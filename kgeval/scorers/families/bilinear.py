@@ -10,41 +10,36 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import VectorFamily, by_relation, rows64
+from kgeval.scorers.family import ProductFamily, by_relation, rows64
 from kgeval.scorers.family_bases import ScoredFamily
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
-from kgeval.scorers.numerics.similarity import Similarity, canonical
+from kgeval.scorers.numerics.ordered import matmul_ordered
+from kgeval.scorers.numerics.similarity import canonical, dot_rows
 
 
 @dataclass(frozen=True, eq=False)
-class DistMult(VectorFamily):
+class DistMult(ProductFamily):
     """score(h, r, t) = Σ_k h_k r_k t_k.
 
     Yang et al.: Embedding Entities and Relations for Learning and Inference in Knowledge Bases, ICLR 2015.
     """
 
-    name: ClassVar[str] = "DistMult"
     formula: ClassVar[str] = "Σ h r t"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
+        return np.asarray(np.multiply(*self.rows_of(queries)))
 
 
 @dataclass(frozen=True, eq=False)
-class RESCAL(VectorFamily):
+class RESCAL(ProductFamily):
     """score(h, r, t) = hᵀ M_r t; a relation's row is its matrix, row by row.
 
     Nickel, Tresp and Kriegel: A Three-Way Model for Collective Learning on Multi-Relational Data, ICML 2011.
     """
 
-    name: ClassVar[str] = "RESCAL"
     formula: ClassVar[str] = "hᵀ M_r t"
-    similarity: ClassVar[Similarity] = "dot"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         matrix = self.entity.shape[1] ** 2
         self.require(self.relation.shape[1] == matrix, "a relation must be an entity width × entity width matrix a row")
 
@@ -60,19 +55,16 @@ class RESCAL(VectorFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class SimplE(VectorFamily):
+class SimplE(ProductFamily):
     """score(h, r, t) = ½ Σ_k (h_k r_k t'_k + t_k r'_k h'_k), halves [as head | as tail] and [relation | inverse].
 
     Kazemi and Poole: SimplE Embedding for Link Prediction in Knowledge Graphs, NeurIPS 2018.
     """
 
-    name: ClassVar[str] = "SimplE"
     formula: ClassVar[str] = "½ Σ (h r t' + t r' h')"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] % 2 == 0, "vectors are stored as halves of an even width")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -84,46 +76,38 @@ class SimplE(VectorFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class CP(VectorFamily):
+class CP(ProductFamily):
     """score(h, r, t) = Σ_k h_k r_k t'_k, entities stored as halves [as head | as tail].
 
     Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
     """
 
-    name: ClassVar[str] = "CP"
     formula: ClassVar[str] = "Σ h r t'"
-    similarity: ClassVar[Similarity] = "dot"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] == 2 * self.relation.shape[1], "entity must be twice as wide as relation")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors = rows64(self._half("head" if queries.side == "tail" else "tail"), queries.anchors)
-        return anchors * rows64(self.relation, queries.relations)
+        heads, tails = np.split(rows64(self.entity, queries.anchors), 2, axis=1)
+        return (heads if queries.side == "tail" else tails) * rows64(self.relation, queries.relations)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        return self._half(side)[ids]
-
-    def _half(self, side: Side) -> FloatArray:
-        width = self.relation.shape[1]
-        return self.entity[:, :width] if side == "head" else self.entity[:, width:]
+        heads, tails = np.split(self.entity, 2, axis=1)
+        return (heads if side == "head" else tails)[ids]
 
 
 @dataclass(frozen=True, eq=False)
-class HolE(VectorFamily):
+class HolE(ProductFamily):
     """score(h, r, t) = Σ_ij h_i r_{(j − i) mod d} t_j.
 
     Nickel, Rosasco and Poggio: Holographic Embeddings of Knowledge Graphs, AAAI 2016.
     """
 
-    name: ClassVar[str] = "HolE"
     formula: ClassVar[str] = "Σ_ij h_i r_(j−i mod d) t_j"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        anchors, relations = self.rows_of(queries)
         if queries.side == "head":
             # r_{j−i} as a function of i runs backwards; reversed and shifted by one, it is a convolution again.
             relations = np.roll(relations[:, ::-1], 1, axis=1)
@@ -134,23 +118,20 @@ class HolE(VectorFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class AutoSF(VectorFamily):
+class AutoSF(ProductFamily):
     """score(h, r, t) = Σ s ⟨h_i, r_j, t_k⟩ over the coefficients (i, j, k, s), vectors stored block after block.
 
     Zhang, Yao, Dai and Chen: AutoSF: Searching Scoring Functions for Knowledge Graph Embedding, ICDE 2020.
     """
 
-    name: ClassVar[str] = "AutoSF"
     formula: ClassVar[str] = "Σ s ⟨h_i, r_j, t_k⟩"
-    similarity: ClassVar[Similarity] = "dot"
 
     coefficients: tuple[tuple[int, int, int, int], ...]
     """the blocks of head, relation and tail in each product, from 0, and its sign"""
     width: int
     """the width of a block"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         whole = self.width > 0 and all(array.shape[1] % self.width == 0 for array in (self.entity, self.relation))
         self.require(whole, f"width {self.width} must divide the width of entity and relation")
         entities, relations = (array.shape[1] // self.width for array in (self.entity, self.relation))
@@ -159,44 +140,37 @@ class AutoSF(VectorFamily):
         self.require(bool(self.coefficients) and found, "every coefficient must name blocks that there are")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        anchors, relations = self.rows_of(queries)
         vectors = np.zeros_like(anchors)
         for head, relation, tail, sign in self.coefficients:
             anchor, other = (head, tail) if queries.side == "tail" else (tail, head)
-            vectors[:, self._block(other)] += (
-                sign * anchors[:, self._block(anchor)] * relations[:, self._block(relation)]
-            )
+            columns = [slice(block * self.width, (block + 1) * self.width) for block in (anchor, relation, other)]
+            vectors[:, columns[2]] += sign * anchors[:, columns[0]] * relations[:, columns[1]]
         return vectors
-
-    def _block(self, number: int) -> slice:
-        return slice(number * self.width, (number + 1) * self.width)
 
 
 @dataclass(frozen=True, eq=False)
-class DistMA(VectorFamily):
+class DistMA(ProductFamily):
     """score(h, r, t) = h·r + r·t + h·t.
 
     The symmetric part E₁ of Shi and Xiao: Modeling Multi-mapping Relations for Precise Cross-lingual Entity Alignment,
     EMNLP 2019.
     """
 
-    name: ClassVar[str] = "DistMA"
     formula: ClassVar[str] = "h·r + r·t + h·t"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        return rows64(self.entity, queries.anchors) + rows64(self.relation, queries.relations)
+        return np.asarray(np.add(*self.rows_of(queries)))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        return dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        return dot_rows(*self.rows_of(queries))
 
 
 @dataclass(frozen=True, eq=False)
 class ClampedDistMult(ScoredFamily):
     """score(h, r, t) = min(max(Σ_k h_k r_k t_k, low), high): every score beyond a limit is a tie."""
 
-    name: ClassVar[str] = "ClampedDistMult"
     formula: ClassVar[str] = "min(max(Σ h r t, low), high)"
     equal_widths: ClassVar[bool] = True
 
@@ -206,7 +180,7 @@ class ClampedDistMult(ScoredFamily):
     """the highest score; inf is none"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        return rows64(self.entity, queries.anchors) * rows64(self.relation, queries.relations)
+        return np.asarray(np.multiply(*self.rows_of(queries)))
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         return np.clip(canonical("dot", queries[:, None], candidates), self.low, self.high)

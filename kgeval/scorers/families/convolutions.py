@@ -11,12 +11,33 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
-from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered, weighted_sum
+from kgeval.scorers.family_bases import ScoredFamily, TailNetwork, rectified
+from kgeval.scorers.numerics.ordered import weighted_sum
+from kgeval.scorers.numerics.similarity import dot_rows
 from kgeval.threads import slices
 
 BATCH_HEADS = 64
 """heads that pass the network at a time"""
+
+HELD_QUERIES = 64
+"""queries whose vectors are held at a time"""
+
+LINES = 4
+"""of the image: the real and the imaginary part of the head, then of the relation"""
+
+
+def convolved(image: Float64Array, kernel: FloatArray, bias: FloatArray) -> Float64Array:
+    """Correlate with every kernel, as deep learning means by convolution, add the biases, and apply relu.
+
+    The image is float64[row, input channel, line, column], and so is the result, with a channel for each kernel.
+    """
+    _, channels, tall, wide = kernel.shape
+    lines, columns = image.shape[2] - tall + 1, image.shape[3] - wide + 1
+    cells = [(c, i, j) for c in range(channels) for i in range(tall) for j in range(wide)]
+    parts = np.stack([image[:, c : c + 1, i : i + lines, j : j + columns] for c, i, j in cells])
+    weights = np.asarray(kernel, np.float64)
+    sums = weighted_sum(np.stack([weights[:, c, i, j, None, None] for c, i, j in cells]), parts)
+    return np.maximum(sums + np.asarray(bias, np.float64)[:, None, None], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +49,6 @@ class ConvE(TailNetwork):
     Dettmers et al.: Convolutional 2D Knowledge Graph Embeddings, AAAI 2018.
     """
 
-    name: ClassVar[str] = "ConvE"
     formula: ClassVar[str] = "relu(relu([h; r] * K + b) D + c) · t + b_t"
     equal_widths: ClassVar[bool] = True
 
@@ -45,8 +65,7 @@ class ConvE(TailNetwork):
     height: int
     """the height of one vector as an image; its width is what remains"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, kernel = self.entity.shape[1], self._kernel
         self.require(kernel.ndim == 4, "kernel must be channel × height × width, or channel × input channel × …")
         rows = kernel.shape[1] * self.height
@@ -54,45 +73,25 @@ class ConvE(TailNetwork):
         image = (2 * self.height - kernel.shape[2] + 1, width // rows - kernel.shape[3] + 1)
         features = len(kernel) * image[0] * image[1]
         self.require(min(image) > 0 and self.dense.shape == (features, width), "dense must fit the convolved image")
-        biases = (self.kernel_bias.shape, self.dense_bias.shape, self.tail_bias.shape)
-        self.require(biases == ((len(kernel),), (width,), (len(self.entity),)), "biases must fit")
+        self.require_shapes(kernel_bias=(len(kernel),), dense_bias=(width,), tail_bias=(len(self.entity),))
 
     def tail_biases(self, ids: IntArray) -> Float64Array:
         return rows64(self.tail_bias, ids)
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        parts = [
-            self._pass(heads[i : i + BATCH_HEADS], relations[i : i + BATCH_HEADS])
-            for i in range(0, len(heads), BATCH_HEADS)
-        ]
-        return np.concatenate([np.empty((0, self.entity.shape[1])), *parts])
+        shape = (-1, self._kernel.shape[1], self.height, self.entity.shape[1] // self._kernel.shape[1] // self.height)
+        vectors = np.empty((len(heads), self.entity.shape[1]))
+        for part in slices(len(heads), BATCH_HEADS):
+            halves = (rows64(self.entity, heads[part]), rows64(self.relation, relations[part]))
+            image = np.concatenate([half.reshape(shape) for half in halves], axis=2)
+            features = convolved(image, self._kernel, self.kernel_bias)
+            vectors[part] = rectified(features.reshape(len(image), -1), self.dense, self.dense_bias)
+        return vectors
 
     @property
     def _kernel(self) -> FloatArray:
         """float[channel, input channel, height, width]."""
         return self.kernel[:, None] if self.kernel.ndim == 3 else self.kernel
-
-    def _pass(self, heads: IntArray, relations: IntArray) -> Float64Array:
-        shape = (len(heads), self._kernel.shape[1], self.height, -1)
-        halves = (rows64(self.entity, heads), rows64(self.relation, relations))
-        image = np.concatenate([half.reshape(shape) for half in halves], axis=2)
-        features = np.maximum(self._convolved(image) + np.asarray(self.kernel_bias, np.float64)[:, None, None], 0)
-        flat = features.reshape(len(heads), -1)
-        dense = matmul_ordered(flat, np.asarray(self.dense, np.float64))
-        return np.maximum(dense + np.asarray(self.dense_bias, np.float64), 0)
-
-    def _convolved(self, image: Float64Array) -> Float64Array:
-        """Correlate with every kernel, cell by cell of the kernel, as deep learning means by convolution."""
-        kernel = np.asarray(self._kernel, np.float64)
-        _, channels, tall, wide = kernel.shape
-        rows, columns = image.shape[2] - tall + 1, image.shape[3] - wide + 1
-        cells = [(c, i, j) for c in range(channels) for i in range(tall) for j in range(wide)]
-        parts = np.stack([image[:, c : c + 1, i : i + rows, j : j + columns] for c, i, j in cells])
-        return weighted_sum(np.stack([kernel[:, c, i, j, None, None] for c, i, j in cells]), parts)
-
-
-HELD_QUERIES = 64
-"""queries whose vectors are held at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,6 @@ class ConvKB(ScoredFamily):
     Neural Network, NAACL 2018.
     """
 
-    name: ClassVar[str] = "ConvKB"
     formula: ClassVar[str] = "Σ W relu(a h + b r + c t + d) + w, over dimensions and filters"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True
@@ -117,20 +115,17 @@ class ConvKB(ScoredFamily):
     output_bias: FloatArray
     """float[1], w"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        count = self.kernel_bias.shape
-        fits = len(count) == 1 and self.kernel.shape == (*count, 3)
-        self.require(fits and self.output.shape == (*count, self.entity.shape[1]), "kernel and output must fit")
-        self.require(self.output_bias.shape == (1,), "output_bias must be one number")
+    def check_shapes(self) -> None:
+        count = self.kernel_bias.size
+        self.require_shapes(kernel=(count, 3), kernel_bias=(count,))
+        self.require_shapes(output=(count, self.entity.shape[1]), output_bias=(1,))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        anchors, relations = self.rows_of(queries)
         head, relation, tail = np.asarray(self.kernel, np.float64).T
         anchor, slopes = (head, tail) if queries.side == "tail" else (tail, head)
-        responses = (
-            anchors[:, :, None] * anchor + relations[:, :, None] * relation + np.asarray(self.kernel_bias, np.float64)
-        )
+        sums = anchors[:, :, None] * anchor + relations[:, :, None] * relation
+        responses = sums + np.asarray(self.kernel_bias, np.float64)
         return np.concatenate([np.tile(slopes, (len(queries), 1)), responses.reshape(len(queries), -1)], axis=1)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
@@ -152,13 +147,6 @@ class ConvKB(ScoredFamily):
         return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
 
 
-CONEX_BATCH_HEADS = 64
-"""heads that pass the network at a time"""
-
-LINES = 4
-"""of the image: the real and the imaginary part of the head, then of the relation"""
-
-
 @dataclass(frozen=True, eq=False)
 class ConEx(TailNetwork):
     """score(h, r, t) = Re Σ (a Re h + i b Im h) ∘ r ∘ conj(t), with [a | b] = relu(relu([h; r] * K + c) D + e).
@@ -168,7 +156,6 @@ class ConEx(TailNetwork):
     Demir and Ngonga Ngomo: Convolutional Complex Knowledge Graph Embeddings, ESWC 2021.
     """
 
-    name: ClassVar[str] = "ConEx"
     formula: ClassVar[str] = "Re Σ (a Re h + i b Im h) r conj(t), [a | b] = relu(relu([h; r] * K + c) D + e)"
     equal_widths: ClassVar[bool] = True
     halves: ClassVar[int] = 2
@@ -183,16 +170,13 @@ class ConEx(TailNetwork):
     dense_bias: FloatArray
     """float[halves × half the entity width], e"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = self.entity.shape[1]
         self.require(width % 2 == 0, "complex vectors need an even width")
         odd = self.kernel.ndim == 3 and self.kernel.shape[1] % 2 == self.kernel.shape[2] % 2 == 1
         self.require(odd, "kernel must be channel × height × width, these odd")
         outputs, features = self.halves * width // 2, len(self.kernel) * LINES * width // 2
-        self.require(self.dense.shape == (features, outputs), "dense must fit the convolved image")
-        fits = self.kernel_bias.shape == (len(self.kernel),) and self.dense_bias.shape == (outputs,)
-        self.require(fits, "biases must fit")
+        self.require_shapes(dense=(features, outputs), kernel_bias=(len(self.kernel),), dense_bias=(outputs,))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         (a, b), (head, relation) = self.outputs(heads, relations), self.parts(heads, relations)
@@ -200,28 +184,18 @@ class ConEx(TailNetwork):
         return np.concatenate([real, a * head[0] * relation[1] + b * head[1] * relation[0]], axis=1)
 
     def parts(self, heads: IntArray, relations: IntArray) -> tuple[list[Float64Array], list[Float64Array]]:
-        """Return real and imaginary parts of heads and of relations."""
         return np.split(rows64(self.entity, heads), 2, axis=1), np.split(rows64(self.relation, relations), 2, axis=1)
 
     def outputs(self, heads: IntArray, relations: IntArray) -> list[Float64Array]:
         """Pass pairs of head and relation through the network; ``halves`` arrays, float64[pair, half the width]."""
         vectors = np.empty((len(heads), len(self.dense_bias)))
-        for part in slices(len(heads), CONEX_BATCH_HEADS):
+        frame = [(0, 0), (0, 0), *((size // 2, size // 2) for size in self.kernel.shape[1:])]
+        for part in slices(len(heads), BATCH_HEADS):
             pairs = np.concatenate([rows64(self.entity, heads[part]), rows64(self.relation, relations[part])], axis=1)
-            features = self._convolved(pairs.reshape(len(pairs), 1, LINES, -1))
-            dense = matmul_ordered(features.reshape(len(pairs), -1), np.asarray(self.dense, np.float64))
-            vectors[part] = np.maximum(dense + np.asarray(self.dense_bias, np.float64), 0)
+            framed = np.pad(pairs.reshape(len(pairs), 1, LINES, -1), frame)
+            features = convolved(framed, self.kernel[:, None], self.kernel_bias)
+            vectors[part] = rectified(features.reshape(len(pairs), -1), self.dense, self.dense_bias)
         return np.split(vectors, self.halves, axis=1)
-
-    def _convolved(self, image: Float64Array) -> Float64Array:
-        """Correlate with every kernel, cell by cell of the kernel; float64[pair, channel, line, column]."""
-        kernel, (_, tall, wide) = np.asarray(self.kernel, np.float64), self.kernel.shape
-        framed = np.pad(image, ((0, 0), (0, 0), (tall // 2, tall // 2), (wide // 2, wide // 2)))
-        lines, columns = image.shape[2:]
-        cells = [(i, j) for i in range(tall) for j in range(wide)]
-        moved = np.stack([framed[:, :, i : i + lines, j : j + columns] for i, j in cells])
-        sums = weighted_sum(np.stack([kernel[:, i, j, None, None] for i, j in cells]), moved)
-        return np.maximum(sums + np.asarray(self.kernel_bias, np.float64)[:, None, None], 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +206,6 @@ class AConEx(ConEx):
     The layers are those of ConEx (Demir and Ngonga Ngomo, 2021); the additive form is of dice-embeddings.
     """
 
-    name: ClassVar[str] = "AConEx"
     formula: ClassVar[str] = (
         "Re Σ (h r + a − d + i (b + c)) conj(t), [a | b | c | d] = relu(relu([h; r] * K + c) D + e)"
     )

@@ -10,26 +10,26 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import VectorFamily, rows64
-from kgeval.scorers.numerics.ordered import dot_rows, weighted_sum
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.family import ProductFamily, rows64
+from kgeval.scorers.numerics.ordered import weighted_sum
+from kgeval.scorers.numerics.similarity import dot_rows
+
+POINTS = 100
+"""evenly spaced points of the trapezoidal rule"""
 
 
 @dataclass(frozen=True, eq=False)
-class QuatE(VectorFamily):
+class QuatE(ProductFamily):
     """score(h, r, t) = (h ⊗ r) · t, ⊗ the Hamilton product; quaternions are stored as quarters [1 | i | j | k].
 
     The relations are used as they are stored: a reader normalises them where its framework does.
     Zhang et al.: Quaternion Knowledge Graph Embeddings, NeurIPS 2019.
     """
 
-    name: ClassVar[str] = "QuatE"
     formula: ClassVar[str] = "(h ⊗ r) · t, quaternions"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.entity.shape[1] % 4 == 0, "quaternions are stored as quarters: the width is a multiple of 4")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
@@ -49,7 +49,7 @@ class QuatE(VectorFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class Keci(VectorFamily):
+class Keci(ProductFamily):
     """score(h, r, t) = (h r) · t in Cl_{p,q}, of multivectors x_0 + Σ_i x_i e_i with e_i² = 1 for the first p, else −1.
 
     Vectors are stored as 1 + p + q blocks [x_0 | x_1 | …]; the blocks of h and r (not of t) are scaled by the
@@ -58,9 +58,7 @@ class Keci(VectorFamily):
     Demir and Ngonga Ngomo: Clifford Embeddings – A Generalized Approach for Embedding in Normed Algebras, ECML 2023.
     """
 
-    name: ClassVar[str] = "Keci"
     formula: ClassVar[str] = "(h r) · t, multivectors of Cl_(p,q)"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     coefficients: FloatArray
@@ -68,15 +66,15 @@ class Keci(VectorFamily):
     p: int
     """how many e_i have the square 1; the others have −1"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.coefficients.ndim == 1 and 0 <= self.p <= len(self.coefficients), "p is at most p + q")
         blocks = 1 + len(self.coefficients)
         self.require(self.entity.shape[1] % blocks == 0, "the width must be a multiple of 1 + p + q")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors, relation = self._blocks(self.entity, queries.anchors), self._scaled(self.relation, queries.relations)
-        c, squares = np.asarray(self.coefficients, np.float64)[:, None, None], self._squares[:, None, None]
+        c = np.asarray(self.coefficients, np.float64)[:, None, None]
+        squares = np.where(np.arange(len(c)) < self.p, 1.0, -1.0)[:, None, None]
         if queries.side == "tail":
             head = np.concatenate([anchors[:1], c * anchors[1:]])
             real = weighted_sum(np.concatenate([np.ones_like(squares[:1]), squares]), head * relation)
@@ -94,10 +92,6 @@ class Keci(VectorFamily):
             self._scaled(self.relation, queries.relations)[1:],
         )
         return weighted_sum(np.ones(len(head)), dot_rows(head, self._across(relation)))
-
-    @property
-    def _squares(self) -> Float64Array:
-        return np.where(np.arange(len(self.coefficients)) < self.p, 1.0, -1.0)
 
     def _across(self, relation: Float64Array) -> Float64Array:
         """Σ_{k > i} r_k − Σ_{k < i} r_k for each i, over the pairs whose parts count; float64[p + q, row, dim]."""
@@ -119,12 +113,8 @@ class Keci(VectorFamily):
         return np.concatenate([blocks[:1], np.asarray(self.coefficients, np.float64)[:, None, None] * blocks[1:]])
 
 
-POINTS = 100
-"""evenly spaced points of the trapezoidal rule"""
-
-
 @dataclass(frozen=True, eq=False)
-class LFMult(VectorFamily):
+class LFMult(ProductFamily):
     """score(h, r, t) = ∫₀¹ Σ_k tanh(h_k x + h'_k) tanh(r_k x + r'_k) tanh(t_k x + t'_k) dx, by the trapezoidal rule.
 
     A row holds degree + 1 parts of one length; the first are the slopes h, the second the shifts h', and further ones
@@ -132,16 +122,13 @@ class LFMult(VectorFamily):
     Kamdem Teyou, Demir and Ngonga Ngomo: Embedding Knowledge Graphs in Function Spaces, 2024.
     """
 
-    name: ClassVar[str] = "LFMult"
     formula: ClassVar[str] = "∫ Σ tanh(h x + h') tanh(r x + r') tanh(t x + t') dx, x from 0 to 1"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     degree: int
     """how many parts a row has besides the first"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         parts = self.degree + 1
         self.require(parts > 1 and self.entity.shape[1] % parts == 0, f"rows must have at least two of {parts} parts")
 

@@ -11,7 +11,7 @@ from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import by_relation, rows64
-from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
+from kgeval.scorers.family_bases import ScoredFamily, TailNetwork, rectified
 from kgeval.scorers.numerics.ordered import ACTIVATIONS, Activation, matmul_ordered, weighted_sum
 
 
@@ -22,7 +22,6 @@ class ERMLP(ScoredFamily):
     Dong et al.: Knowledge Vault: A Web-Scale Approach to Probabilistic Knowledge Fusion, KDD 2014.
     """
 
-    name: ClassVar[str] = "ERMLP"
     formula: ClassVar[str] = "f([h | r | t] A + a) · w + b"
     by_dimension: ClassVar[bool] = True
 
@@ -37,16 +36,12 @@ class ERMLP(ScoredFamily):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rows, inner = 2 * self.entity.shape[1] + self.relation.shape[1], self.output.shape
-        fits = len(inner) == 1 and self.hidden.shape == (rows, *inner) and self.hidden_bias.shape == inner
-        self.require(
-            fits and self.output_bias.shape == (1,), "hidden and output must lead from [h | r | t] to one number"
-        )
+    def check_shapes(self) -> None:
+        rows, inner = 2 * self.entity.shape[1] + self.relation.shape[1], self.output.size
+        self.require_shapes(hidden=(rows, inner), hidden_bias=(inner,), output=(inner,), output_bias=(1,))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        entity, relation = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        entity, relation = self.rows_of(queries)
         hidden = matmul_ordered(entity, self._weights("head" if queries.side == "tail" else "tail"))
         inner = slice(self.entity.shape[1], self.entity.shape[1] + self.relation.shape[1])
         weights = np.asarray(self.hidden[inner], np.float64)
@@ -80,7 +75,6 @@ class ERMLPE(TailNetwork):
     Sharifzadeh, in PyKEEN (Ali et al.: Bringing Light Into the Dark, TPAMI 2021).
     """
 
-    name: ClassVar[str] = "ERMLPE"
     formula: ClassVar[str] = "relu(relu([h | r] A + a) B + b) · t"
 
     hidden: FloatArray
@@ -92,18 +86,15 @@ class ERMLPE(TailNetwork):
     dense_bias: FloatArray
     """float[entity width], b"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        width, inner = self.entity.shape[1], len(self.hidden_bias)
-        fits = self.hidden.shape == (width + self.relation.shape[1], inner) and self.dense.shape == (inner, width)
-        biases = self.hidden_bias.ndim == 1 and self.dense_bias.shape == (width,)
-        self.require(fits and biases, "hidden and dense must lead from [h | r] to the entity width")
+    def check_shapes(self) -> None:
+        width, inner = self.entity.shape[1], self.hidden_bias.size
+        self.require_shapes(hidden=(width + self.relation.shape[1], inner), hidden_bias=(inner,))
+        self.require_shapes(dense=(inner, width), dense_bias=(width,))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         vectors = np.concatenate([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1)
         for weight, bias in ((self.hidden, self.hidden_bias), (self.dense, self.dense_bias)):
-            product = matmul_ordered(vectors, np.asarray(weight, np.float64))
-            vectors = np.maximum(product + np.asarray(bias, np.float64), 0)
+            vectors = rectified(vectors, weight, bias)
         return vectors
 
 
@@ -115,7 +106,6 @@ class NTN(ScoredFamily):
     Socher, Chen, Manning and Ng: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013.
     """
 
-    name: ClassVar[str] = "NTN"
     formula: ClassVar[str] = "Σ u f(h W t + v·h + v'·t + b), over slices of the relation"
     by_dimension: ClassVar[bool] = True
     batch_candidates: ClassVar[int] = 2**8
@@ -131,17 +121,12 @@ class NTN(ScoredFamily):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, rows = self.entity.shape[1], len(self.relation)
-        self.require(
-            self.slice_output.ndim == 2 and self.slice_output.shape == self.slice_bias.shape,
-            "slice_bias and slice_output must fit",
-        )
+        self.require(self.slice_output.ndim == 2, "slice_output must be relation × slice")
         slices = self.slice_output.shape[1]
-        shapes = [self.relation.shape, self.head_weight.shape, self.tail_weight.shape, self.slice_output.shape]
-        expected = [(rows, size) for size in (slices * width**2, slices * width, slices * width, slices)]
-        self.require(shapes == expected, "relation and weights must have a matrix and vectors for each slice")
+        self.require_shapes(relation=(rows, slices * width**2), slice_output=(rows, slices), slice_bias=(rows, slices))
+        self.require_shapes(head_weight=(rows, slices * width), tail_weight=(rows, slices * width))
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         width, slices = self.entity.shape[1], self.slice_output.shape[1]
@@ -150,15 +135,13 @@ class NTN(ScoredFamily):
         near, far = (self.head_weight, self.tail_weight) if tails else (self.tail_weight, self.head_weight)
 
         def multiply(relation: int, part: BoolArray) -> Float64Array:
-            """Multiply anchors with all slices at once."""
             matrices = rows64(self.relation, relation).reshape(slices, width, width)
             by_anchor = np.moveaxis(matrices, 1 if tails else 2, 0).reshape(width, -1)
             weights = matmul_ordered(anchors[part], by_anchor) + rows64(far, relation)
             added = matmul_ordered(anchors[part], rows64(near, relation).reshape(slices, width).T)
             added = added + rows64(self.slice_bias, relation)
-            return np.concatenate(
-                [weights, added, np.tile(rows64(self.slice_output, relation), (part.sum(), 1))], axis=1
-            )
+            outputs = np.tile(rows64(self.slice_output, relation), (part.sum(), 1))
+            return np.concatenate([weights, added, outputs], axis=1)
 
         return by_relation(queries.relations, slices * (width + 2), multiply)
 
@@ -177,7 +160,6 @@ class ProjE(TailNetwork):
     Shi and Weninger: ProjE: Embedding Projection for Knowledge Graph Completion, AAAI 2017.
     """
 
-    name: ClassVar[str] = "ProjE"
     formula: ClassVar[str] = "f(d∘h + d'∘r + b) · t + b'"
     equal_widths: ClassVar[bool] = True
 
@@ -192,11 +174,9 @@ class ProjE(TailNetwork):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = (self.entity.shape[1],)
-        fits = self.head_scale.shape == self.relation_scale.shape == self.bias.shape == width
-        self.require(fits and self.score_bias.shape == (1,), "scales and bias must be as wide as entity")
+        self.require_shapes(head_scale=width, relation_scale=width, bias=width, score_bias=(1,))
 
     def tail_biases(self, ids: IntArray) -> Float64Array:
         return np.full(len(ids), np.float64(self.score_bias[0]))
@@ -216,7 +196,6 @@ class CrossE(TailNetwork):
     WSDM 2019.
     """
 
-    name: ClassVar[str] = "CrossE"
     formula: ClassVar[str] = "f(c∘h + c∘h∘r + b) · t"
     equal_widths: ClassVar[bool] = True
 
@@ -227,10 +206,8 @@ class CrossE(TailNetwork):
     activation: Activation
     """the function f"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fits = self.interaction.shape == self.relation.shape and self.bias.shape == (self.entity.shape[1],)
-        self.require(fits, "interaction must have the shape of relation, and bias the entity width")
+    def check_shapes(self) -> None:
+        self.require_shapes(interaction=self.relation.shape, bias=(self.entity.shape[1],))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         crossed = rows64(self.interaction, relations) * rows64(self.entity, heads)

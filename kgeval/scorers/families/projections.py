@@ -10,7 +10,8 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ProjectedTranslation
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
+from kgeval.scorers.numerics.ordered import matmul_ordered
+from kgeval.scorers.numerics.similarity import dot_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,16 +21,14 @@ class TransH(ProjectedTranslation):
     Wang et al.: Knowledge Graph Embedding by Translating on Hyperplanes, AAAI 2014.
     """
 
-    name: ClassVar[str] = "TransH"
     formula: ClassVar[str] = "−‖(h − (w·h)w) + r − (t − (w·t)w)‖_p"
     equal_widths: ClassVar[bool] = True
 
     normal: FloatArray
     """float[relation, width], the normal vector of each hyperplane, of length 1"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.normal.shape == self.relation.shape, "normal must have the shape of relation")
+    def check_shapes(self) -> None:
+        self.require_shapes(normal=self.relation.shape)
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         entities, normal = rows64(self.entity, ids), rows64(self.normal, relation)
@@ -43,23 +42,17 @@ class TransR(ProjectedTranslation):
     Lin et al.: Learning Entity and Relation Embeddings for Knowledge Graph Completion, AAAI 2015.
     """
 
-    name: ClassVar[str] = "TransR"
     formula: ClassVar[str] = "−‖h P_r + r − t P_r‖_p"
 
     projection: FloatArray
     """float[relation, entity width × relation width], each row a matrix, row by row"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expected = (len(self.relation), self.entity.shape[1] * self.relation.shape[1])
-        self.require(
-            self.projection.shape == expected, "projection must be an entity width × relation width matrix a row"
-        )
+    def check_shapes(self) -> None:
+        self.require_shapes(projection=(len(self.relation), self.entity.shape[1] * self.relation.shape[1]))
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
-        return matmul_ordered(
-            rows64(self.entity, ids), rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
-        )
+        matrix = rows64(self.projection, relation).reshape(self.entity.shape[1], -1)
+        return matmul_ordered(rows64(self.entity, ids), matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +62,6 @@ class TransD(ProjectedTranslation):
     Ji et al.: Knowledge Graph Embedding via Dynamic Mapping Matrix, ACL 2015.
     """
 
-    name: ClassVar[str] = "TransD"
     formula: ClassVar[str] = "−‖(h + (h'·h)r') + r − (t + (t'·t)r')‖_p"
 
     entity_transfer: FloatArray
@@ -77,11 +69,8 @@ class TransD(ProjectedTranslation):
     relation_transfer: FloatArray
     """float[relation, relation width]"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.entity_transfer.shape == self.entity.shape, "entity_transfer must have the shape of entity")
-        same = self.relation_transfer.shape == self.relation.shape
-        self.require(same, "relation_transfer must have the shape of relation")
+    def check_shapes(self) -> None:
+        self.require_shapes(entity_transfer=self.entity.shape, relation_transfer=self.relation.shape)
 
     def project(self, ids: IntArray, relation: int) -> Float64Array:
         entities, transfer = rows64(self.entity, ids), rows64(self.relation_transfer, relation)

@@ -12,11 +12,17 @@ from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ScoredFamily
-from kgeval.scorers.numerics.ordered import dot_rows
+from kgeval.scorers.numerics.similarity import dot_rows
 from kgeval.threads import slices
 
 CACHED_NUMBERS = 2**15
 """numbers of moved points that are in hand at a time"""
+
+LIMITS = (1e-6, 1e9)
+"""the variances that are scored: far beyond those that training leaves"""
+
+FACTORS = 32
+"""variances that are multiplied before a logarithm is taken: within 1e-6 and 3e9 each, their product is a number"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +34,6 @@ class BoxE(ScoredFamily):
     Abboud et al.: BoxE: A Box Embedding Model for Knowledge Base Completion, NeurIPS 2020.
     """
 
-    name: ClassVar[str] = "BoxE"
     formula: ClassVar[str] = "−‖D(h + t', head box)‖_p − ‖D(t + h', tail box)‖_p"
 
     norm: Literal[1, 2]
@@ -36,8 +41,7 @@ class BoxE(ScoredFamily):
     tanh: bool
     """whether bumped positions are mapped by tanh before they are compared; the boxes are stored mapped"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
         self.require(self.entity.shape[1] % 2 == 0, "entities are stored as halves of an even width")
 
@@ -51,9 +55,8 @@ class BoxE(ScoredFamily):
         scores = np.empty((len(queries), len(candidates)))
         for query, row in zip(queries, scores, strict=True):
             position, bump, low, high, other_low, other_high = np.split(query, 6)
-            row[:] = -self._distance(position, bumps, low, high) - self._distance(
-                bump, positions, other_low, other_high
-            )
+            distance = self._distance(position, bumps, low, high)
+            row[:] = -distance - self._distance(bump, positions, other_low, other_high)
         return scores
 
     def _distance(
@@ -66,17 +69,9 @@ class BoxE(ScoredFamily):
         found = np.empty(len(points))
         for part in slices(len(points), max(1, CACHED_NUMBERS // len(low))):
             moved = move + points[part]
-            distances_from_box(
-                np.tanh(moved, out=moved) if self.tanh else moved, low, high, self.norm == 2, found[part]
-            )
+            mapped = np.tanh(moved, out=moved) if self.tanh else moved
+            distances_from_box(mapped, low, high, self.norm == 2, found[part])
         return found
-
-
-LIMITS = (1e-6, 1e9)
-"""the variances that are scored: far beyond those that training leaves"""
-
-FACTORS = 32
-"""variances that are multiplied before a logarithm is taken: within 1e-6 and 3e9 each, their product is a number"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +84,6 @@ class KG2E(ScoredFamily):
     He, Liu, Ji and Zhao: Learning to Represent Knowledge Graphs with Gaussian Embedding, CIKM 2015.
     """
 
-    name: ClassVar[str] = "KG2E"
     formula: ClassVar[str] = "−KL(N(µ_h − µ_t, σ_h + σ_t), N(µ_r, σ_r)), or the expected likelihood"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True
@@ -97,8 +91,7 @@ class KG2E(ScoredFamily):
     measure: Literal["kl", "el"]
     """which of the two"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width = self.entity.shape[1]
         self.require(width % 2 == 0, "means and variances are stored as halves of an even width")
         for name, array in self.arrays.items():

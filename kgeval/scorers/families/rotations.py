@@ -32,26 +32,25 @@ class RotatE(VectorFamily):
     Sun et al.: RotatE: Knowledge Graph Embedding by Relational Rotation in Complex Space, ICLR 2019.
     """
 
-    name: ClassVar[str] = "RotatE"
     formula: ClassVar[str] = "−‖h∘r − t‖_p, complex, |r| = 1"
 
     norm: Literal[1, 2]
     """1: the sum of the moduli; 2: the Euclidean norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         entity, relation = self.entity.shape[1], self.relation.shape[1]
         self.require(entity % 2 == 0, "complex vectors are stored as halves [re | im] of an even width")
         self.require(relation in {entity, entity // 2}, "relation must be as wide as entity, or half (phases)")
 
     def refuse_heads(self) -> None:
         real, imaginary = np.split(self.rotations, 2, axis=1)
-        off = np.abs(np.hypot(real, imaginary) - 1)
+        moduli = np.hypot(real, imaginary)
+        off = np.abs(moduli - 1)
         if off.max() > UNIT:
             row, column = np.unravel_index(int(np.argmax(off)), off.shape)
             raise CheckpointError(
-                f"RotatE: relation row {row} is no rotation (its modulus at {column} is "
-                f"{np.hypot(real, imaginary)[row, column]:.4g}, not 1), so heads cannot be found by turning back. "
+                f"RotatE: relation row {row} is no rotation (its modulus at {column} is {moduli[row, column]:.4g}, not "
+                "1), so heads cannot be found by turning back. "
                 "Normalise the relations, or give inverse relations (reciprocal=true)."
             )
 
@@ -62,10 +61,8 @@ class RotatE(VectorFamily):
     @cached_property
     def rotations(self) -> Float64Array:
         """The relations as halves [cos | sin], made once for all so that no batch can change a bit of them."""
-        relation = np.asarray(self.relation, np.float64)
-        if relation.shape[1] == self.entity.shape[1]:
-            return relation
-        return np.concatenate([np.cos(relation), np.sin(relation)], axis=1)
+        stored = self.relation.shape[1] == self.entity.shape[1]
+        return np.asarray(self.relation, np.float64) if stored else _points(self.relation)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         anchors = rows64(self.entity, queries.anchors)

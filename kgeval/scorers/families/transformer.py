@@ -10,7 +10,8 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import TailNetwork
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered, weighted_sum
+from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
+from kgeval.scorers.numerics.similarity import dot_rows
 
 EPSILON = 1e-5
 """what is added to a variance"""
@@ -24,7 +25,6 @@ class Transformer(TailNetwork):
     Galkin, Trivedi, Maheshwari, Usbeck and Lehmann: Message Passing for Hyper-Relational Knowledge Graphs, EMNLP 2020.
     """
 
-    name: ClassVar[str] = "Transformer"
     formula: ClassVar[str] = "(Σ encoder([h + p, r + p']) F + f) · t"
     equal_widths: ClassVar[bool] = True
 
@@ -57,29 +57,17 @@ class Transformer(TailNetwork):
     heads: int
     """how many heads attend, each to a part of the width"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         width, layers = self.entity.shape[1], len(self.attention)
         self.require(self.heads > 0 and width % self.heads == 0, f"{self.heads} heads must divide the width")
         self.require(self.hidden_bias.ndim == 2, "hidden_bias must be layer × hidden width")
         inner = self.hidden_bias.shape[1]
-        expected = {
-            "position": (2, width),
-            "attention": (layers, width, 3 * width),
-            "attention_bias": (layers, 3 * width),
-            "joined": (layers, width, width),
-            "joined_bias": (layers, width),
-            "hidden": (layers, width, inner),
-            "hidden_bias": (layers, inner),
-            "dense": (layers, inner, width),
-            "dense_bias": (layers, width),
-            "norm_scale": (layers, 2, width),
-            "norm_shift": (layers, 2, width),
-            "final": (width, width),
-            "final_bias": (width,),
-        }
-        for name, shape in expected.items():
-            self.require(self.arrays[name].shape == shape, f"{name} must have the shape {shape}")
+        self.require_shapes(position=(2, width), final=(width, width), final_bias=(width,))
+        self.require_shapes(attention=(layers, width, 3 * width), attention_bias=(layers, 3 * width))
+        self.require_shapes(joined=(layers, width, width), joined_bias=(layers, width))
+        self.require_shapes(hidden=(layers, width, inner), hidden_bias=(layers, inner))
+        self.require_shapes(dense=(layers, inner, width), dense_bias=(layers, width))
+        self.require_shapes(norm_scale=(layers, 2, width), norm_shift=(layers, 2, width))
 
     def network(self, heads: IntArray, relations: IntArray) -> Float64Array:
         sequence = np.stack([rows64(self.entity, heads), rows64(self.relation, relations)], axis=1) + self.position
@@ -106,7 +94,6 @@ class Transformer(TailNetwork):
         return product.reshape(*sequence.shape[:-1], -1)
 
     def _normalised(self, sequence: Float64Array, layer: int, which: int) -> Float64Array:
-        """Normalise each vector by its own mean and variance."""
         width = sequence.shape[-1]
         centred = sequence - dot_rows(sequence, np.ones(width))[..., None] / width
         variance = dot_rows(centred, centred)[..., None] / width

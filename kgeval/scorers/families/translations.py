@@ -10,10 +10,16 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.scorers.family import VectorFamily, by_relation, rows64
+from kgeval.scorers.family import Family, ProductFamily, VectorFamily, by_relation, rows64
 from kgeval.scorers.family_bases import RelationalFamily, ScoredFamily
-from kgeval.scorers.numerics.ordered import dot_rows, matmul_ordered
-from kgeval.scorers.numerics.similarity import NormDistance, Similarity
+from kgeval.scorers.numerics.ordered import matmul_ordered
+from kgeval.scorers.numerics.similarity import NormDistance, Similarity, dot_rows
+
+
+def moved(family: Family, queries: Queries) -> Float64Array:
+    """Move anchors by the relation: h + r of a tail query, t − r of a head query; float64[query, width]."""
+    anchors, relations = family.rows_of(queries)
+    return anchors + relations if queries.side == "tail" else anchors - relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +29,6 @@ class TransE(NormDistance, VectorFamily):
     Bordes et al.: Translating Embeddings for Modeling Multi-relational Data, NeurIPS 2013.
     """
 
-    name: ClassVar[str] = "TransE"
     formula: ClassVar[str] = "−‖h + r − t‖_p"
     equal_widths: ClassVar[bool] = True
 
@@ -31,34 +36,27 @@ class TransE(NormDistance, VectorFamily):
     """the p of the norm"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
+        return moved(self, queries)
 
 
 @dataclass(frozen=True, eq=False)
-class MariusTransE(VectorFamily):
+class MariusTransE(ProductFamily):
     """score(h, r, t) = +‖h + r − t‖² = [−2q | 1] · [e | e²] + ‖q‖², a dot product; the distance itself ranks alike."""
 
-    name: ClassVar[str] = "MariusTransE"
     formula: ClassVar[str] = "+‖h + r − t‖²"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        moved = self._moved(queries)
-        return np.concatenate([-2 * moved, np.ones_like(moved)], axis=1)
+        vectors = moved(self, queries)
+        return np.concatenate([-2 * vectors, np.ones_like(vectors)], axis=1)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        moved = self._moved(queries)
-        return dot_rows(moved, moved)
+        vectors = moved(self, queries)
+        return dot_rows(vectors, vectors)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         entities = rows64(self.entity, ids)
         return np.concatenate([entities, entities * entities], axis=1)
-
-    def _moved(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +66,6 @@ class TorusE(ScoredFamily):
     Ebisu and Ichise: TorusE: Knowledge Graph Embedding on a Lie Group, AAAI 2018.
     """
 
-    name: ClassVar[str] = "TorusE"
     formula: ClassVar[str] = "−‖h + r − t − [h + r − t]‖_p, [·] the next whole number"
     equal_widths: ClassVar[bool] = True
     by_dimension: ClassVar[bool] = True
@@ -77,8 +74,7 @@ class TorusE(ScoredFamily):
     """the p of the norm"""
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
+        return moved(self, queries)
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
@@ -90,23 +86,21 @@ class TorusE(ScoredFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class TransF(VectorFamily):
+class TransF(ProductFamily):
     """score(h, r, t) = (h + r)·t + h·(t − r).
 
     Feng, Huang, Wang, Zhou, Hao and Zhu: Knowledge Graph Embedding by Flexible Translation, KR 2016.
     """
 
-    name: ClassVar[str] = "TransF"
     formula: ClassVar[str] = "(h + r)·t + h·(t − r)"
-    similarity: ClassVar[Similarity] = "dot"
     equal_widths: ClassVar[bool] = True
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        doubled, relations = 2 * rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
-        return doubled + relations if queries.side == "tail" else doubled - relations
+        anchors, relations = self.rows_of(queries)
+        return 2 * anchors + relations if queries.side == "tail" else 2 * anchors - relations
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        product = dot_rows(rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations))
+        product = dot_rows(*self.rows_of(queries))
         return -product if queries.side == "tail" else product
 
 
@@ -117,7 +111,6 @@ class MuRE(RelationalFamily):
     Balažević, Allen and Hospedales: Multi-relational Poincaré Graph Embeddings, NeurIPS 2019.
     """
 
-    name: ClassVar[str] = "MuRE"
     formula: ClassVar[str] = "−‖R∘h + r − t‖² + b_h + b'_t"
     similarity: ClassVar[Similarity] = "squared_l2"
     equal_widths: ClassVar[bool] = True
@@ -129,17 +122,15 @@ class MuRE(RelationalFamily):
     tail_bias: FloatArray
     """float[entity]"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(self.diagonal.shape == self.relation.shape, "diagonal must have the shape of relation")
+    def check_shapes(self) -> None:
         rows = (len(self.entity),)
-        self.require(self.head_bias.shape == rows == self.tail_bias.shape, "biases must be one number per entity")
+        self.require_shapes(diagonal=self.relation.shape, head_bias=rows, tail_bias=rows)
 
     def is_shared(self, side: Side) -> bool:
         return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors, relations = rows64(self.entity, queries.anchors), rows64(self.relation, queries.relations)
+        anchors, relations = self.rows_of(queries)
         if queries.side == "head":
             return anchors - relations
         return rows64(self.diagonal, queries.relations) * anchors + relations
@@ -164,21 +155,18 @@ class LineaRE(NormDistance, RelationalFamily):
     Peng and Zhang: LineaRE: Simple but Powerful Knowledge Graph Embedding for Link Prediction, ICDM 2020.
     """
 
-    name: ClassVar[str] = "LineaRE"
     formula: ClassVar[str] = "−‖h∘r + b − t∘r'‖_p"
 
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require(
-            self.relation.shape[1] == 3 * self.entity.shape[1], "relation must be three times as wide as entity"
-        )
+    def check_shapes(self) -> None:
+        fits = self.relation.shape[1] == 3 * self.entity.shape[1]
+        self.require(fits, "relation must be three times as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        forward, between, backward = np.split(rows64(self.relation, queries.relations), 3, axis=1)
-        anchors = rows64(self.entity, queries.anchors)
+        anchors, relations = self.rows_of(queries)
+        forward, between, backward = np.split(relations, 3, axis=1)
         return anchors * forward + between if queries.side == "tail" else anchors * backward - between
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
@@ -194,26 +182,22 @@ class PairRE(NormDistance, RelationalFamily):
     Chao et al.: PairRE: Knowledge Graph Embeddings via Paired Relation Vectors, ACL 2021.
     """
 
-    name: ClassVar[str] = "PairRE"
     formula: ClassVar[str] = "−‖h∘r − t∘r'‖_p"
 
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        side: Side = "head" if queries.side == "tail" else "tail"
-        return rows64(self.entity, queries.anchors) * self._half(side, queries.relations)
+        anchors, relations = self.rows_of(queries)
+        forward, backward = np.split(relations, 2, axis=1)
+        return anchors * (forward if queries.side == "tail" else backward)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        return rows64(self.entity, ids) * self._half(side, np.array([relation]))
-
-    def _half(self, side: Side, relations: IntArray) -> Float64Array:
-        forward, backward = np.split(rows64(self.relation, relations), 2, axis=1)
-        return forward if side == "head" else backward
+        forward, backward = np.split(rows64(self.relation, relation), 2)
+        return rows64(self.entity, ids) * (forward if side == "head" else backward)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +207,6 @@ class SE(NormDistance, RelationalFamily):
     Bordes, Weston, Collobert and Bengio: Learning Structured Embeddings of Knowledge Bases, AAAI 2011.
     """
 
-    name: ClassVar[str] = "SE"
     formula: ClassVar[str] = "−‖R h − R' t‖_p"
 
     tail_relation: FloatArray
@@ -231,11 +214,10 @@ class SE(NormDistance, RelationalFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_shapes(self) -> None:
         whole = self.relation.shape[1] % self.entity.shape[1] == 0
         self.require(whole, "relation must be a matrix with rows of the entity width a row")
-        self.require(self.tail_relation.shape == self.relation.shape, "tail_relation must have the shape of relation")
+        self.require_shapes(tail_relation=self.relation.shape)
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         side: Side = "head" if queries.side == "tail" else "tail"

@@ -1,10 +1,8 @@
 """Compiled sums of families: elementwise operations, added in one fixed order, which numba neither changes nor fuses.
 
-Queries are float64[query, dim], others float64[dim, other], ``out`` is float64[query, other]. A sum goes from the first
-dimension to the last.
-
-Queries are float64[query, dim], others float64[dim, other], ``sums`` and ``products`` float64[query, other]. Logarithms
-are left to numpy: numba's may differ between the body of a loop and its end, where Intel's vector library is installed.
+Queries are float64[query, dim], others float64[dim, other]; ``out``, ``sums`` and ``products``: float64[query, other].
+A sum goes from the first dimension to the last. Logarithms are left to numpy: numba's may differ between the body of a
+loop and its end, where Intel's vector library is installed.
 """
 
 from __future__ import annotations
@@ -13,6 +11,9 @@ import numpy as np
 
 from kgeval.compiling import njit
 from kgeval.scorers.numerics.similarity import LANES
+
+TOGETHER = 16
+"""rows that meet a row of the matrix while it is in cache"""
 
 
 @njit(cache=True)
@@ -38,10 +39,6 @@ def sum_in_lanes(terms):  # type: ignore[no-untyped-def]
     s5 += terms[whole + 5] if rest > 5 else 0.0
     s6 += terms[whole + 6] if rest > 6 else 0.0
     return ((((((s0 + s1) + s2) + s3) + s4) + s5) + s6) + s7
-
-
-TOGETHER = 16
-"""rows that meet a row of the matrix while it is in cache"""
 
 
 @njit(cache=True, nogil=True)
@@ -94,21 +91,17 @@ def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-un
     shift = 0.5 * width * (width + 1 - 1 / (width + 1))
     terms = np.empty(len(low))
     for point in range(len(points)):
-        _fill_terms(points[point], low, high, centre, stretch, shift, terms)
+        for k in range(len(terms)):
+            away = abs(points[point, k] - centre[k])
+            within = (points[point, k] >= low[k]) & (points[point, k] <= high[k])
+            inside, outside = away / stretch[k], away * stretch[k] - shift[k]
+            terms[k] = inside if within else outside
         if euclidean:
             for k in range(len(terms)):
                 terms[k] = terms[k] * terms[k]
             out[point] = np.sqrt(sum_in_lanes(terms))
         else:
             out[point] = sum_in_lanes(terms)
-
-
-@njit(cache=True, error_model="numpy")
-def _fill_terms(point, low, high, centre, stretch, shift, terms):  # type: ignore[no-untyped-def]
-    for k in range(len(terms)):
-        away = abs(point[k] - centre[k])
-        inside, outside = away / stretch[k], away * stretch[k] - shift[k]
-        terms[k] = inside if (point[k] >= low[k]) & (point[k] <= high[k]) else outside
 
 
 @njit(cache=True, nogil=True)
@@ -143,10 +136,7 @@ def likelihoods(means, variances, other_means, other_variances, sums, products):
 
 @njit(cache=True, nogil=True)
 def distances_on_torus(queries, points, euclidean, out):  # type: ignore[no-untyped-def]
-    """Write the norm of how far query and point are apart, whole turns not counted.
-
-    Queries are float64[query, dim], points float64[dim, point], ``out`` is float64[query, point].
-    """
+    """Write the norm of how far query and point are apart, whole turns not counted."""
     for row in range(len(queries)):
         total = out[row]
         total[:] = 0.0

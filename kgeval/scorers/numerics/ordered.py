@@ -11,14 +11,11 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.scorers.numerics.similarity import ordered_sum
+from kgeval.scorers.numerics.similarity import dot_rows
 from kgeval.threads import parallel_for
 
 BATCH_ROWS = 512
 """rows that a thread multiplies at a time"""
-
-LEAST_LENGTH = 1e-12
-"""the least length that a vector is divided by"""
 
 
 def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
@@ -48,15 +45,6 @@ def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     return out
 
 
-def dot_rows(left: Float64Array, right: Float64Array) -> Float64Array:
-    """Σ_k left_k right_k along the last axis, summed in eight lanes (ordered_sum), not first to last; float64[...].
-
-    >>> dot_rows(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
-    array([11.])
-    """
-    return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
-
-
 def norms_column(vectors: Float64Array, norm: int = 2) -> Float64Array:
     """Norms (1 or 2) along the last axis, as a column; float64[..., 1].
 
@@ -74,10 +62,8 @@ def unit(vectors: Float64Array, norm: int = 2) -> Float64Array:
     >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
-    >>> unit(np.array([[3.0, -1.0]]), 1)
-    array([[ 0.75, -0.25]])
     """
-    return vectors / np.maximum(norms_column(vectors, norm), LEAST_LENGTH)
+    return vectors / np.maximum(norms_column(vectors, norm), 1e-12)
 
 
 def limit_norm(vectors: Float64Array, norm: int) -> Float64Array:

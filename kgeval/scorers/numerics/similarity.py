@@ -45,7 +45,6 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
 
 
 def refuse_other_similarities(similarity: Any) -> None:
-    """Refuse what is no similarity."""
     if similarity not in get_args(Similarity):
         raise InputError(f"unknown similarity {similarity!r}. {did_you_mean(str(similarity), get_args(Similarity))}")
 
@@ -64,7 +63,7 @@ def unit(vectors: FloatArray) -> Float64Array:
     # A power of two loses no bit, and keeps squares of large and small numbers within float64.
     _, exponents = np.frexp(np.abs(exact).max(axis=-1, keepdims=True, initial=0.0))
     scaled = np.ldexp(exact, -exponents)
-    norms = np.sqrt(ordered_sum(lambda k: _square(scaled[..., k]), scaled.shape[-1]))[..., None]
+    norms = np.sqrt(dot_rows(scaled, scaled))[..., None]
     with np.errstate(invalid="ignore"):  # an infinite vector has no direction: NaN, which is refused as any other
         return np.asarray(np.divide(scaled, norms, out=scaled, where=norms != 0))
 
@@ -82,20 +81,13 @@ def ordered_sum(term: Callable[[slice], Float64Array], count: int) -> Float64Arr
     return total
 
 
-def _dot(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return ordered_sum(lambda k: queries[..., k] * entities[..., k], queries.shape[-1])
+def dot_rows(left: Float64Array, right: Float64Array) -> Float64Array:
+    """Σ_k left_k right_k along the last axis, in the fixed order; float64[...].
 
-
-def _l1(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -ordered_sum(lambda k: np.abs(queries[..., k] - entities[..., k]), queries.shape[-1])
-
-
-def _l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -np.sqrt(-_squared_l2(queries, entities))
-
-
-def _squared_l2(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return -ordered_sum(lambda k: _square(queries[..., k] - entities[..., k]), queries.shape[-1])
+    >>> dot_rows(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([11.])
+    """
+    return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
 
 
 def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
@@ -108,12 +100,13 @@ def _modulus(queries: Float64Array, entities: Float64Array) -> Float64Array:
     return -ordered_sum(moduli, half)
 
 
-def _cosine(queries: Float64Array, entities: Float64Array) -> Float64Array:
-    return _dot(unit(queries), unit(entities))
-
-
 def _square(values: Float64Array) -> Float64Array:
     return values * values
+
+
+def _distance(term: Callable[[Float64Array], Float64Array]) -> Callable[[Float64Array, Float64Array], Float64Array]:
+    """Make the negative sum of a term of each difference."""
+    return lambda queries, others: -ordered_sum(lambda k: term(queries[..., k] - others[..., k]), queries.shape[-1])
 
 
 class NormDistance:
@@ -123,15 +116,14 @@ class NormDistance:
 
     @property
     def similarity(self) -> Similarity:
-        """The distance that the norm measures."""
         return "l1" if self.norm == 1 else "l2"
 
 
-_CANONICAL = {
-    "dot": _dot,
-    "cosine": _cosine,
-    "l1": _l1,
-    "l2": _l2,
-    "squared_l2": _squared_l2,
+_CANONICAL: dict[Similarity, Callable[[Float64Array, Float64Array], Float64Array]] = {
+    "dot": dot_rows,
+    "cosine": lambda queries, entities: dot_rows(unit(queries), unit(entities)),
+    "l1": _distance(np.abs),
+    "l2": lambda queries, entities: -np.sqrt(-_CANONICAL["squared_l2"](queries, entities)),
+    "squared_l2": _distance(_square),
     "modulus": _modulus,
 }
