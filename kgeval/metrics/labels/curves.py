@@ -45,7 +45,6 @@ class Reliability(NamedTuple):
 
 
 def roc(predictions: LabelPredictions) -> ROC:
-    """Compute the ROC curve, without collinear points."""
     from sklearn.metrics import roc_curve
 
     both_classes(predictions)
@@ -53,7 +52,6 @@ def roc(predictions: LabelPredictions) -> ROC:
 
 
 def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
-    """Compute the precision-recall curve, without collinear points."""
     from sklearn.metrics import precision_recall_curve
 
     both_classes(predictions)
