@@ -84,8 +84,6 @@ class MetricName:
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
     """Read one metric or several, each a name or a ``Metric``.
 
-    Examples
-    --------
     >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
     (['mrr'], ['mrr', 'mr'])
     >>> [str(name) for name in parse_all(["micro.f1", "Relation.auc"], "classification")]
@@ -104,19 +102,10 @@ def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
 
 
 def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
-    """Read the name of a metric, or take a ``Metric``.
+    """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
-    Parameters
-    ----------
-    requested
-        the name, or a metric that needs no cut-off (``metric.at(10)`` needs none)
-    kind
-        the kind of the table
-    also
-        metrics without a name in the registry, which the text may mean too
+    ``also`` are metrics outside of the registry that the name may be of.
 
-    Examples
-    --------
     >>> name = parse("head.hits@10")
     >>> name.name, name.k, name.side
     ('hits', 10, 'head')

@@ -48,8 +48,6 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
     relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
 
-    Examples
-    --------
     >>> from kgeval import load_dataset
     >>> from kgeval.scorers.alignment import align
     >>> data = load_dataset("nations")

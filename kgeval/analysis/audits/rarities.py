@@ -77,8 +77,6 @@ WHITE_SPACE = r"[\s\p{Z}\x{0B}\x{85}]+"
 class LabelTwins:
     r"""Groups of labels that are the same text once Unicode form, white space and case are set aside.
 
-    Examples
-    --------
     >>> twins = LabelTwins.of(Vocabulary(["Zo\u00eb", "Rome", "Milan", "rome ", "Zoe\u0308"]))
     >>> twins.ids, twins.starts, [WAYS_APART[way] for way in twins.ways]
     (array([0, 4, 1, 3]), array([0, 2]), ['Unicode form', 'case'])

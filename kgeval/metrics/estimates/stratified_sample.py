@@ -38,8 +38,6 @@ class Auxiliary:
 class StratifiedSample:
     """Triples that were drawn from each stratum at random, without replacement.
 
-    Examples
-    --------
     Two of the four triples of each stratum: half of the population, so the variance is half that of draws with
     replacement.
 

@@ -36,8 +36,6 @@ NEAR_ZERO = 1e-3
 class BoundedMeans:
     """The means of groups of units, whose values lie in a range; of a whole table, there is one group.
 
-    Examples
-    --------
     No hit in 20 triples, and the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
 
     >>> hits, doubt = np.zeros(20), np.ones(1)

@@ -27,8 +27,6 @@ STEP = 1e-30
 class MeanTerms:
     """A metric f(M_1, M_2, …), M_j = Σ w x_j / Σ w being the weighted mean of a value of the rows (or lists).
 
-    Examples
-    --------
     Two units of two rows, and the mean of one value; the second unit is .25 above the mean, the first below it.
 
     >>> units = Units.numbered("triple", np.array([0, 0, 1, 1]))

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 class SelectionIntervals:
     """The intervals of metrics of some rows, whose units are numbered once for all metrics.
 
-    Examples
-    --------
     >>> from kgeval import evaluate
     >>> from kgeval.metrics.names import parse
     >>> from kgeval.metrics.selection import TableView

@@ -64,8 +64,6 @@ def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliability:
     """Compute the reliability curve: triples by their probability, in bins of the same width.
 
-    Examples
-    --------
     >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
     >>> sure = LabelPredictions(truths, probabilities, np.zeros(3), truths, probabilities)
     >>> curve = reliability(sure, bins=2)

@@ -98,8 +98,6 @@ class Thresholds:
         The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
         best ones the smallest is taken.
 
-        Examples
-        --------
         >>> valid = ScoredLabels(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0.0, 0, 1, 1]), np.array(["r"] * 4))
         >>> Thresholds.fit(valid).by_relation  # 0.4 and 0.8 classify 3 of 4 correctly
         {'r': 0.4}

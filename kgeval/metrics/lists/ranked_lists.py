@@ -30,8 +30,6 @@ from kgeval.metrics.ranks.ranks import Ranks
 class RankedLists:
     """The relevant items of several lists, by list, and in each list from the top.
 
-    Examples
-    --------
     >>> lists = ranked([0, 1, 1, 0], scores=[0.9, 0.5, 0.5, 0.5])
     >>> lists.num_above, lists.tie_block_size, lists.probability_in_top_k(2)
     (array([1, 1]), array([3, 3]), array([0.33333333, 0.33333333]))

@@ -41,8 +41,6 @@ def _mix(z: UInt64Array) -> UInt64Array:
 class Ranks:
     """Intervals of ranks: an answer that ties with others may have any rank from ``optimistic`` to ``pessimistic``.
 
-    Examples
-    --------
     >>> ranks = Ranks(greater=np.array([0, 2]), tied=np.array([0, 3]), candidates=np.array([5, 9]))
     >>> ranks.optimistic, ranks.pessimistic, ranks.values
     (array([1, 3]), array([1, 6]), array([1. , 4.5]))
