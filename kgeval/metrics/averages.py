@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.numerics.sums import numbered
 
 Average = Literal["micro", "macro", "relation", "strat"]
 
@@ -20,26 +20,21 @@ class Weighable(Protocol):
     @property
     def queries(self) -> IntArray:
         """The query of each answer; int64[row]."""
-        ...
 
     @property
     def relations(self) -> IntArray:
         """The relation of each answer; int64[row]."""
-        ...
 
     @property
     def unpopularity(self) -> Float64Array:
         """The weight of each answer against its popularity; float64[row]."""
-        ...
 
     @property
     def answers_per_list(self) -> IntArray:
         """How many answers each list has; int64[list]."""
-        ...
 
     def of_lists(self, column: IntArray) -> IntArray:
         """Return the value that a column of the answers has for each list; int64[list]."""
-        ...
 
 
 Weigh = Callable[[Weighable], Float64Array | None]
@@ -73,16 +68,10 @@ def evenly(groups: IntArray) -> Float64Array:
 def against_popularity(
     answers: IntArray, relations: IntArray, frequencies: tuple[IntArray, IntArray], exponents: tuple[float, float]
 ) -> Float64Array:
-    """Weigh rows by 1 / (freq(e)^βe · freq(r)^βr), e the answer (Mohamed et al., 2020).
+    """Weigh rows by 1 / (freq(e)^βe · freq(r)^βr), e the answer (Mohamed et al., 2020); float64[row].
 
-    Parameters
-    ----------
-    answers, relations
-        of each row; int64[row]
-    frequencies
-        how often each entity and each relation occurs; int64[entity], int64[relation]
-    exponents
-        βe, βr: 0 weighs all alike, 1 makes every entity or relation count the same
+    ``frequencies`` are int64[entity] and int64[relation]; of the exponents βe and βr, 0 weighs all alike, 1 makes every
+    entity or relation count the same.
 
     >>> against_popularity(np.array([0, 1]), np.array([0, 0]), (np.array([4, 1]), np.array([5])), (0.5, 0))
     array([0.5, 1. ])

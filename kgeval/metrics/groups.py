@@ -22,7 +22,7 @@ from kgeval.metrics.intervals.interval import Intervals, attempt
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part
-from kgeval.metrics.numerics.row_groups import OfGroups
+from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView
 from kgeval.metrics.summary import Group, diagnose, diagnose_groups
 
@@ -89,7 +89,6 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
 
 
 def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals | None = None) -> Group:
-    """Compute metrics of a whole table."""
     pooled = RowSelection(view, view.rows_of(view.pooled))
     group = Group({}, dict.fromkeys(names), ties=diagnose(pooled.ranks("realistic", None)))
     estimates = TableEstimates.of(view)
@@ -100,7 +99,7 @@ def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals
             _estimate(group, of_side, selection, estimates)
             continue
         for name in of_side:
-            _compute_single_group(group, name, selection)
+            _compute(group, name, selection)
         if intervals is not None:
             _add_intervals(group, of_side, SelectionIntervals(selection, intervals))
     return group
@@ -129,7 +128,7 @@ def groups_of(
         for name in (name for name in names if name.side == side):
             for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
                 if value is None:
-                    _compute_single_group(groups[number], name, RowSelection(view, part.of_group(number)))
+                    _compute(groups[number], name, RowSelection(view, part.of_group(number)))
                 else:
                     groups[number].values[name] = value
         if intervals is not None:
@@ -179,8 +178,7 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
     return values
 
 
-def _compute_single_group(group: Group, name: MetricName, selection: RowSelection) -> None:
-    """Compute a metric of one group."""
+def _compute(group: Group, name: MetricName, selection: RowSelection) -> None:
     try:
         group.values[name] = name(_data(name, selection))
     except Undefined as error:

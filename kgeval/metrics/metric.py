@@ -80,11 +80,9 @@ class Metric:
     """the cases in which it has no value"""
 
     def __post_init__(self) -> None:
-        """Refuse a name that cannot be parsed."""
         check_name("metric", self.name)
 
     def __call__(self, data: Any, *, k: int = 0) -> float:
-        """Compute the metric."""
         value = self.compute(data, k)
         if not isinstance(value, float | int | np.number):
             raise MetricError(f"metric {self.name!r}: expected a number, found {value!r:.100}.")

@@ -36,7 +36,6 @@ class MetricOptions:
     """the exponents of the frequencies of answers and relations, for strat"""
 
     def __post_init__(self) -> None:
-        """Refuse what is unknown or malformed."""
         tie_policy(self.ties)
         if self.chance not in get_args(Chance):
             raise MetricError(f"unknown chance {self.chance!r}. {did_you_mean(str(self.chance), get_args(Chance))}")

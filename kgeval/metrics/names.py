@@ -63,12 +63,10 @@ class MetricName:
 
     @property
     def name(self) -> str:
-        """The name of the metric itself."""
         return self.metric.name
 
     @property
     def base(self) -> str:
-        """The name without its side."""
         tail = f"@{self.k}" if self.k else ""
         return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
 
@@ -77,7 +75,6 @@ class MetricName:
         return replace(self, side=self.side or pooled)
 
     def __call__(self, data: Any) -> float:
-        """Compute the metric of data that are selected and weighed already."""
         return self.metric(data, k=self.k)
 
     def __str__(self) -> str:
@@ -87,8 +84,6 @@ class MetricName:
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
     """Read one metric or several, each a name or a ``Metric``.
 
-    Examples
-    --------
     >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
     (['mrr'], ['mrr', 'mr'])
     >>> [str(name) for name in parse_all(["micro.f1", "Relation.auc"], "classification")]
@@ -107,19 +102,10 @@ def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
 
 
 def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
-    """Read the name of a metric, or take a ``Metric``.
+    """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
-    Parameters
-    ----------
-    requested
-        the name, or a metric that needs no cut-off (``metric.at(10)`` needs none)
-    kind
-        the kind of the table
-    also
-        metrics without a name in the registry, which the text may mean too
+    ``also`` are metrics outside of the registry that the name may be of.
 
-    Examples
-    --------
     >>> name = parse("head.hits@10")
     >>> name.name, name.k, name.side
     ('hits', 10, 'head')
@@ -162,7 +148,7 @@ def _of_metric(metric: Metric, kind: Kind) -> MetricName:
 def _prefixes(text: str, prefixes: list[str], kind: Kind) -> tuple[Part | None, str | None, Average | None]:
     """Read the side, the tie policy and the average: each at most once, in this order."""
     left = list(prefixes)
-    side = next((part for prefix, part in PREFIXES.items() if kind == "ranks" and left[:1] == [prefix]), None)
+    side = PREFIXES.get(left[0]) if left and kind == "ranks" else None
     left = left[side is not None :]
     ties = next((name for name in tie_policies() if kind == "ranks" and left[:1] == [name]), None)
     left = left[ties is not None :]
@@ -181,7 +167,6 @@ def _prefixes(text: str, prefixes: list[str], kind: Kind) -> tuple[Part | None, 
 
 
 def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
-    """Refuse a tie policy or an average that the metric cannot have."""
     if metric.needs != "ranks" and ties not in {None, "expected"}:
         raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
     if average and not metric.averaged:
@@ -247,7 +232,6 @@ ARROWS = {True: "↑", False: "↓", None: ""}
 def title_of(metric: MetricName) -> str:
     """Call a metric as papers do, with the direction that is better.
 
-    >>> from kgeval.metrics.names import parse
     >>> [title_of(parse(name)) for name in ("hits@10", "head.mr", "pessimistic.mrr", "count")]
     ['Hits@10 ↑', 'head MR ↓', 'pessimistic MRR ↑', 'count']
     """
@@ -257,7 +241,6 @@ def title_of(metric: MetricName) -> str:
 def short_title(metric: MetricName) -> str:
     """Call a metric as papers do.
 
-    >>> from kgeval.metrics.names import parse
     >>> [short_title(parse(name)) for name in ("both.mrr", "relation.mrr", "relation_side.mrr")]
     ['MRR', 'relation MRR', 'relation side MRR']
     """

@@ -100,7 +100,6 @@ class RankSummary(Summary):
         return {**head, **_content(self.groups[0])}
 
     def _further_options(self) -> dict[str, Any]:
-        """The options that these numbers depend on, beyond those of every summary."""
         names = [name for group in self.groups for name in group.values]
         further: dict[str, Any] = {}
         policies = [self.options.ties, *(name.ties for name in names if name.ties)]
@@ -148,7 +147,6 @@ def rank_summary(
 
 
 def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, by: tuple[str, ...] = ()) -> None:
-    """Refuse metrics of sides that were not ranked."""
     there = [str(side) for side in ranked]
     for name in names:
         if name.side == "both" and "side" in by:
@@ -166,7 +164,6 @@ def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
 
 
 def column_names(by: Any) -> tuple[str, ...]:
-    """Read the name of one column, or of several."""
     names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else (by,)
     if not all(isinstance(name, str) for name in names):
         raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")
@@ -174,7 +171,6 @@ def column_names(by: Any) -> tuple[str, ...]:
 
 
 def _repeats_both(name: str, why: str, group: Group) -> bool:
-    """Whether a metric of one side is undefined as that of both is."""
     side, _, metric = name.partition(".")
     return side in ("head", "tail") and group.undefined.get(f"both.{metric}") == why
 

@@ -17,7 +17,7 @@ from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Needs, Undefined
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import Part, pooled_side
-from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.numerics.sums import numbered
 from kgeval.metrics.ranks.ranks import Ranks, uniform
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.provenance import Provenance
@@ -29,52 +29,38 @@ class RankColumns(Protocol):
     """What a summary reads: the columns of a rank table."""
 
     @property
-    def split(self) -> str:
-        """The split that was ranked."""
-        ...
+    def split(self) -> str: ...
 
     @property
     def filter(self) -> tuple[str, ...] | None:
         """The splits whose triples were known answers, where that is known."""
-        ...
 
     @property
-    def provenance(self) -> Provenance:
-        """What the ranks are of."""
-        ...
+    def provenance(self) -> Provenance: ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the ranks should know."""
-        ...
 
     @property
     def sampling(self) -> Sampling | None:
         """How its triples were drawn, where it has only some of the split."""
-        ...
 
     @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        ...
+    def columns(self) -> list[str]: ...
 
-    def column(self, name: str) -> np.ndarray[Any, Any]:
-        """Return one column."""
-        ...
+    def column(self, name: str) -> np.ndarray[Any, Any]: ...
 
     def ordered_codes(self, name: str) -> IntArray | None:
         """Return the place of each value of a column in the order that it declares, if it declares one."""
-        ...
 
 
 def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
-    """Whether a table is one of ranks."""
     # Two members that no other kind of table has; a runtime_checkable protocol would compute all of them.
     return callable(getattr(table, "column", None)) and hasattr(table, "filter")
 
 
 def refuse_other_tables(table: Any) -> None:
-    """Refuse what is no table of ranks."""
     if not is_rank_table(table):
         what = "a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one"
         raise MetricError(f"expected {what}, found {type(table).__name__}.")
@@ -89,18 +75,15 @@ class TableView:
 
     @cached_property
     def ranks(self) -> Ranks:
-        """The counts of every row."""
         greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
         return Ranks(greater, tied, candidates)
 
     @cached_property
     def scores(self) -> Float64Array:
-        """The score of every answer."""
         return np.asarray(self.table.column("score"), np.float64)
 
     @cached_property
     def sides(self) -> np.ndarray[Any, Any]:
-        """The side that every row predicts."""
         return np.asarray(self.table.column("side"))
 
     @cached_property
@@ -118,11 +101,9 @@ class TableView:
 
     @cached_property
     def pooled(self) -> Part:
-        """What a metric without a side is of: ``both`` sides, or the one that was ranked."""
         return pooled_side(map(str, np.unique(self.sides)))
 
     def rows_of(self, part: Part | None) -> Rows:
-        """Return the rows of one side, or of ``both``, heads and tails."""
         rows = self.of_entities if part == "both" else self.sides == part
         return slice(None) if rows.all() else np.flatnonzero(rows)
 
@@ -136,7 +117,6 @@ class TableView:
 
     @cached_property
     def queries(self) -> IntArray:
-        """The number of each row's query."""
         side, anchor, relation, other = self.ids
         partner = np.where(side == 2, other, relation)  # a query of a relation names both entities
         order = np.lexsort((*self.times, anchor, partner, side))
@@ -167,7 +147,6 @@ class TableView:
         return uniform(self.options.seed, *self.ids, *self.times)
 
     def draws_for(self, ties: Ties) -> Float64Array | None:
-        """Return the draws, if the tie policy is random."""
         return self.draws if tie_policy(ties).random else None
 
 
@@ -222,12 +201,10 @@ class RowSelection:
 
     @property
     def unpopularity(self) -> Float64Array:
-        """The weight of each row against its popularity."""
         return self.view.unpopularity[self.rows]
 
     @property
     def answers_per_list(self) -> IntArray:
-        """How many answers each list has."""
         return self.unweighed.relevant
 
     def groups_of(self, needs: Needs) -> IntArray:
@@ -253,7 +230,6 @@ class RowSelection:
 
     @cached_property
     def unweighed(self) -> RankedLists:
-        """The lists of their queries."""
         table = self.view.table
         if table.filter is not None and table.split not in table.filter:
             raise Undefined(

@@ -106,14 +106,9 @@ def summarize(  # noqa: PLR0913
     >>> summary["accuracy"], summary["roc_auc"]
     (0.75, 1.0)
     """
-    ranking = {"ties": ties, "seed": seed, "chance": chance, "popularity": popularity}
-    options = {
-        **ranking,
-        "calibration": calibration,
-        "mapping": mapping,
-        "high_confidence": high_confidence,
-        "intervals": intervals,
-    }
+    options: dict[str, Any] = {"ties": ties, "seed": seed, "chance": chance, "popularity": popularity}
+    options |= {"calibration": calibration, "mapping": mapping}
+    options |= {"high_confidence": high_confidence, "intervals": intervals}
     if isinstance(table, Mapping):
         table = ScoredSplits(table)
     if is_rank_table(table):

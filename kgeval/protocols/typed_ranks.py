@@ -15,7 +15,7 @@ from kgeval.data.triples import Side
 from kgeval.metrics.estimates.estimate import STRATUM, TYPED, Sampling
 from kgeval.metrics.estimates.sample_plan import Strata
 from kgeval.metrics.estimates.stratified_sample import auxiliary_values
-from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.numerics.sums import numbered
 from kgeval.progress import unreported
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import RankTable

@@ -47,8 +47,6 @@ def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: 
     from, bit for bit: the canonical score of vectors, or the score that the model returns. A model with inverse
     relations scores a triple differently as an answer to (h, r, ?) and to (?, r, t): ``side`` chooses one.
 
-    Examples
-    --------
     >>> from kgeval import load_dataset
     >>> from kgeval.scorers.alignment import align
     >>> data = load_dataset("nations")
@@ -78,19 +76,8 @@ Unseen = Literal["error", "drop"]
 """what to do with triples whose entities or relation the model does not know"""
 
 
-class Classification(Settings):
-    """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
-
-    kind: Literal["classification"] = "classification"
-    """triples are classified as true or false"""
-    negatives: Negatives = GeneratedNegatives()
-    """which triples are false"""
-    side: EntitySide = "tail"
-    """which answer a triple is scored as; it matters to models with inverse relations only"""
-    unseen: Unseen = "error"
-    """triples with an entity or relation that the model does not know: refuse, or leave out"""
-    calibration: Calibration = "platt"
-    """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
+class LabelledTask(Settings):
+    """A task on the labelled triples of validation and test."""
 
     _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
 
@@ -106,10 +93,31 @@ class Classification(Settings):
         Raises
         ------
         InputError
-            if a split has no triples or no negatives, or if the dataset is weighted
+            if the dataset is not one for the task, or a split has no triples or no negatives that it needs
         """
         if self._prepared is not None and self._prepared[0] is dataset:
             return self._prepared[1]
+        return self._parts_of(dataset)
+
+    def _parts_of(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+        raise NotImplementedError
+
+
+class Classification(LabelledTask):
+    """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
+
+    kind: Literal["classification"] = "classification"
+    """triples are classified as true or false"""
+    negatives: Negatives = GeneratedNegatives()
+    """which triples are false"""
+    side: EntitySide = "tail"
+    """which answer a triple is scored as; it matters to models with inverse relations only"""
+    unseen: Unseen = "error"
+    """triples with an entity or relation that the model does not know: refuse, or leave out"""
+    calibration: Calibration = "platt"
+    """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
+
+    def _parts_of(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         if dataset.confidences:
             raise InputError(
                 f"dataset {dataset.name} has confidences, which are no truth values. Predict them instead, by kind: "
@@ -150,7 +158,6 @@ def score_splits(
     side: EntitySide,
     unseen: Unseen,
 ) -> LabelTable:
-    """Score the labelled triples of several splits with a model and with baselines, as one table."""
     notes = [*scorer.notes, *dataset.notes]
     for split, part in parts.items():
         notes += notes_on_leaks(dataset, split)
@@ -171,9 +178,8 @@ def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: Bool
     if known.all():
         return []
     unseen = triples.ids[~known]
-    unknown = counted(len(unseen), f"labelled {split} triple")
-    what = f"{unknown} with an entity or relation that the model does not know"
-    what += f": {dataset.examples(unseen)}"
+    count, examples = counted(len(unseen), f"labelled {split} triple"), dataset.examples(unseen)
+    what = f"{count} with an entity or relation that the model does not know: {examples}"
     if policy == "error":
         raise InputError(f"{what}. Set unseen: drop to leave them out.")
     if not known.any():

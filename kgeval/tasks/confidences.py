@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 from typing_extensions import Self
 
 from kgeval.arrays import FloatArray, IntArray
@@ -37,8 +37,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
-from kgeval.settings.settings import Settings
-from kgeval.tasks.classification import SPLITS, Unseen, score_splits
+from kgeval.tasks.classification import SPLITS, LabelledTask, Unseen, score_splits
 from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import LabelledSplit, NegativesFromFiles, labelled_split
 
@@ -50,12 +49,11 @@ def knowing_alike(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> Callab
     def score(heads: IntArray, relation: IntArray, tails: IntArray) -> FloatArray:
         return rule(Triples(np.stack([entities[heads], relations[relation], entities[tails]], axis=1)))
 
-    labels = _among(dataset.entities, entities), _among(dataset.relations, relations)
-    return CallableScorer(score, entities=labels[0], relations=labels[1])
-
-
-def _among(labels: Vocabulary, ids: IntArray) -> Vocabulary:
-    return Vocabulary(labels.labels.take(pa.array(ids)), labels.kind)
+    known = [
+        Vocabulary(labels.labels.take(pa.array(ids)), labels.kind)
+        for labels, ids in ((dataset.entities, entities), (dataset.relations, relations))
+    ]
+    return CallableScorer(score, entities=known[0], relations=known[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,32 +66,27 @@ class ConfidenceTables:
 
     @property
     def predictors(self) -> list[str]:
-        """The columns of scores: the model's ``score`` and the baselines."""
         return ["score", *self.labels.baselines]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know."""
         return tuple(dict.fromkeys([*self.labels.notes, *self.ranks["score"].notes]))
 
     @property
     def provenance(self) -> LabelProvenance:
-        """What the facts, and their ranks, are of."""
         ranks = self.ranks["score"].provenance
         return replace(self.labels.provenance, filter=ranks.filter, candidates=ranks.candidates)
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
-        """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
         labels = self.labels if negatives else self.labels.where(self.labels.column("is_positive"))
         return labels.scored(split, scores)
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
-        """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""
         if scores not in self.ranks:
             return None
         table = self.ranks[scores]
         greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-        weights = self._test_confidences.of(Triples(np.stack([table.column(name) for name in TRIPLE], 1)))
+        weights = self._test_confidences.of(_triples(table))
         draws = TableView(table, MetricOptions(ties, seed)).draws_for(ties)
         ranks = Ranks(greater, tied, candidates, ties=ties, weights=weights, draws=draws)
         tails = table.column("side") == "tail"
@@ -106,11 +99,14 @@ class ConfidenceTables:
     def _test_confidences(self) -> LargestLabels:
         """The confidence of each test fact: the largest of its labels where the fact is repeated."""
         test = self.labels.where(self.labels.column("is_positive") & (self.labels.column("split") == "test"))
-        ids = np.stack([test.column(name) for name in TRIPLE], axis=1)
-        return LabelledTriples(Triples(ids), test.column("label")).largest()
+        return LabelledTriples(_triples(test), test.column("label")).largest()
 
 
-class Confidences(Settings):
+def _triples(table: RankTable | LabelTable) -> Triples:
+    return Triples(np.stack([table.column(name) for name in TRIPLE], axis=1))
+
+
+class Confidences(LabelledTask):
     """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
 
     kind: Literal["confidences"] = "confidences"
@@ -130,31 +126,14 @@ class Confidences(Settings):
     rank_baselines: bool = True
     """whether the baseline is ranked too: it then scores every entity for every query"""
 
-    _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
-
     def with_overrides(self, options: Mapping[str, Any]) -> Self:
         """Return the task with another ``mapping``, by its kind, or ``high_confidence``, where options name one."""
         mapping = {"mapping": ConfidenceMapping(kind=options["mapping"])} if "mapping" in options else {}
         high = {name: options[name] for name in ("high_confidence",) if name in options}
         return self.model_copy(update={**mapping, **high})
 
-    def prepare(self, dataset: Dataset) -> Self:
-        """Return the task with its labelled triples, so that no file of negatives is read twice."""
-        prepared = self.model_copy()
-        prepared._prepared = dataset, self.parts(dataset)
-        return prepared
-
-    def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
-        """Return the labelled triples of validation and of test: the facts, and negatives.
-
-        Raises
-        ------
-        InputError
-            if the dataset is not weighted, or a split has no facts
-        """
-        if self._prepared is not None and self._prepared[0] is dataset:
-            return self._prepared[1]
-        confidences_of_train(dataset)
+    def _parts_of(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+        confidences_of_train(dataset)  # refuses a dataset without them
         return {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
 
     def __call__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +23,6 @@ from kgeval.ranking.evaluation import EntitySides
 from kgeval.settings.settings import Settings
 
 
-class NegativeSource(Protocol):
-    """Where negatives come from."""
-
-    def triples(self, dataset: Dataset, split: str) -> Triples:
-        """Return the negatives of a split."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledSplit:
     """The labelled triples of one split: its own triples, then negatives of them."""
@@ -42,7 +34,9 @@ class LabelledSplit:
     """bool[triple], whether any split contains the triple"""
 
 
-def labelled_split(dataset: Dataset, split: str, source: NegativeSource | None) -> LabelledSplit:
+def labelled_split(
+    dataset: Dataset, split: str, source: NegativesFromFiles | GeneratedNegatives | None
+) -> LabelledSplit:
     """Concatenate the triples of a split and their negatives, whose label is 0.
 
     The label of the split's own triples is their confidence in a weighted graph, and 1 in any other.
@@ -59,7 +53,6 @@ def labelled_split(dataset: Dataset, split: str, source: NegativeSource | None) 
 
 
 def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> list[str]:
-    """Say how many negatives are known facts, with examples."""
     negatives = ~part.is_positive
     facts = part.rows.triples.ids[negatives & part.known]
     if not len(facts):

@@ -12,6 +12,7 @@ from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.corruption import DegreeWeighted, Uniform
 from kgeval.errors import MetricError, TableError
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import changed
 
 DATA = random_dataset(13)
 
@@ -142,8 +143,7 @@ def test_a_column_for_each_metric_as_it_was_requested():
 def shifted(places):
     """The table with every answer so many places further down."""
     greater = np.minimum(FULL.column("greater") + places, FULL.column("candidates") - FULL.column("tied") - 1)
-    place = FULL.data.schema.get_field_index("greater")
-    return replace(FULL, data=FULL.data.set_column(place, "greater", [greater]))
+    return changed(FULL, greater=greater)
 
 
 @pytest.mark.parametrize("metric", ["mrr", "hits@10", "mr", "amr", "amri", "gmr", "igmr"])

@@ -13,6 +13,7 @@ from kgeval import CallableScorer, Metric, RankTable, compare, evaluate, summari
 from kgeval.analysis.comparison.sign_flips import signed_sums
 from kgeval.errors import MetricError, TableError
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import changed
 
 DATA = random_dataset(3, entities=25, relations=30, triples=2400)
 
@@ -108,11 +109,8 @@ def shuffled(table, seed):
 
 def renumbered(table):
     """The same ranks under other ids, as of a model with a vocabulary of its own."""
-    data = table.data
-    for name, top in (("head", 24), ("tail", 24), ("relation", 29)):
-        place = data.schema.get_field_index(name)
-        data = data.set_column(place, name, [top - table.column(name)])
-    return replace(table, data=data)
+    tops = {"head": 24, "tail": 24, "relation": 29}
+    return changed(table, **{name: top - table.column(name) for name, top in tops.items()})
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -140,8 +138,7 @@ def test_the_other_way_round_only_the_sign_changes():
 
 def test_better_is_up_or_down_as_the_metric_is():
     greater = TABLES["sums"].column("greater")
-    place = TABLES["sums"].data.schema.get_field_index("greater")
-    upper = replace(TABLES["sums"], data=TABLES["sums"].data.set_column(place, "greater", [np.maximum(greater - 1, 0)]))
+    upper = changed(TABLES["sums"], greater=np.maximum(greater - 1, 0))
     pairs = compare({"upper": upper, "lower": TABLES["sums"]}, ["mr", "mrr", "amri"]).pairs
     assert [pair.verdict for pair in pairs] == ["better"] * 3
     assert [np.sign(pair.difference) for pair in pairs] == [-1, 1, 1]
@@ -184,14 +181,7 @@ def test_further_metrics_change_no_p_value():
 def test_a_p_value_that_no_draw_reached_is_a_bound():
     """As good in all units: no draw of 99 has a sum as large, so p is 1/100 or less, and adjusted 3/100 or less."""
     greater = TABLES["sums"].column("greater")
-    place = TABLES["sums"].data.schema.get_field_index("greater")
-    better = {
-        f"{shift} better": replace(
-            TABLES["sums"],
-            data=TABLES["sums"].data.set_column(place, "greater", [np.maximum(greater - shift, 0)]),
-        )
-        for shift in (1, 4)
-    }
+    better = {f"{shift} better": changed(TABLES["sums"], greater=np.maximum(greater - shift, 0)) for shift in (1, 4)}
     comparison = compare({"as it is": TABLES["sums"], **better}, ["mrr"], draws=99)
     assert [(pair.p, pair.adjusted_p, pair.is_bound) for pair in comparison.pairs] == [(0.01, 0.03, True)] * 3
     assert [row[-3] for row in comparison.differences_table()[1]] == ["≤ 0.0300"] * 3
@@ -224,20 +214,13 @@ def test_a_group_with_one_unit_is_said():
     table = TABLES["sums"]
     column = np.where(table.column("triple") == table.column("triple").min(), "one", "many")
     tables = {
-        name: replace(table, data=table.data.append_column("kind", pa.array(_aligned(table, column))))
-        for name, table in TABLES.items()
+        name: replace(table, data=table.data.append_column("kind", pa.array(column))) for name, table in TABLES.items()
     }
     pairs = compare(tables, ["mrr"], by="kind").pairs
     (one, *_) = [pair for pair in pairs if pair.group["kind"] == "one"]
     assert (one.rows, one.units, one.interval, one.p) == (2, 1, None, None)
     assert one.verdict == "not tested: 1 triple, and a test needs 20"
     assert all(pair.p for pair in pairs if pair.group["kind"] == "many")
-
-
-def _aligned(table, column):
-    """The tables of one dataset have their rows in one order."""
-    assert (table.column("triple") == TABLES["sums"].column("triple")).all()
-    return column
 
 
 def test_groups_are_of_triples_and_not_of_models():
@@ -288,28 +271,23 @@ def test_rows_that_one_model_lacks_are_named():
 
 def test_rows_of_repeated_triples_are_joined_as_often_as_they_are_there():
     table = TABLES["sums"]
-    again = table.where(table.column("triple") < table.column("triple").min() + 30)
-    place = again.data.schema.get_field_index("triple")
-    data = again.data.set_column(place, "triple", [again.column("triple") + 10_000])
+    again = len(again_of(table))
     twice = {
         name: replace(one, data=pa.concat_tables([one.data, again_of(one)]).unify_dictionaries())
         for name, one in TABLES.items()
     }
-    assert len(twice["sums"]) == len(table) + data.num_rows
+    assert len(twice["sums"]) == len(table) + again
     (pair, *_) = compare(twice, ["mrr"]).pairs
     own, other = (summarize(twice[name], ["mrr"])["mrr"] for name in ("sines", "sums"))
     assert pair.difference == pytest.approx(own - other, abs=1e-13)
     assert pair.units == table.num_triples
-    with pytest.raises(
-        MetricError, match=f"0 of {len(table)} in sums, {data.num_rows} of {len(twice['sums'])} in sines"
-    ):
+    with pytest.raises(MetricError, match=f"0 of {len(table)} in sums, {again} of {len(twice['sums'])} in sines"):
         compare({"sums": table, "sines": twice["sines"]}, ["mrr"])
 
 
 def again_of(table):
     first = table.where(table.column("triple") < table.column("triple").min() + 30)
-    place = first.data.schema.get_field_index("triple")
-    return first.data.set_column(place, "triple", [first.column("triple") + 10_000])
+    return changed(first, triple=first.column("triple") + 10_000).data
 
 
 def test_one_model_under_two_names_is_said():
@@ -325,9 +303,7 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
         "picky", "undefined for some", "—", "—", lowest=0, highest=1, increasing=True,
         compute=summarize(TABLES["sums"], ["mrr"]).requested[0].metric.compute,
     )  # fmt: skip
-    nan = np.full(len(TABLES["sums"]), np.nan)
-    place = TABLES["sums"].data.schema.get_field_index("score")
-    unscored = replace(TABLES["sums"], data=TABLES["sums"].data.set_column(place, "score", [nan]))
+    unscored = changed(TABLES["sums"], score=np.full(len(TABLES["sums"]), np.nan))
     pairs = {pair.name: pair for pair in compare({"sines": TABLES["sines"], "sums": unscored}, ["map", picky]).pairs}
     assert pairs["map"].difference is None
     assert pairs["map"].verdict.startswith("not tested: it is undefined for sums: the score of an answer is NaN")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -12,6 +14,14 @@ METRICS = metrics()
 OF_RANKS = [name for name, metric in METRICS.items() if metric.needs == "ranks"]
 OF_LISTS = [name for name, metric in METRICS.items() if metric.needs == "lists"]
 CUTOFF = {name: 0 if metric.cutoff == "none" else 3 for name, metric in METRICS.items()}
+
+
+def changed(table, **columns):
+    """The table with other values in some of its columns."""
+    data = table.data
+    for name, values in columns.items():
+        data = data.set_column(data.column_names.index(name), name, [values])
+    return replace(table, data=data)
 
 
 def ranks(values, candidates=None, weights=None):

@@ -9,19 +9,12 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, summarize
-from kgeval.metrics.numerics.row_groups import OfGroups
+from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.ranks.ties import tie_policies
 from tests.conftest import random_dataset
-from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS
+from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS, changed
 
 TABLE = evaluate(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, 30, 4), random_dataset(13, entities=30))
-
-
-def changed(table, **columns):
-    data = table.data
-    for name, values in columns.items():
-        data = data.set_column(data.column_names.index(name), name, [values])
-    return replace(table, data=data)
 
 
 def with_certain_ranks(table):

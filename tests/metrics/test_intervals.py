@@ -19,7 +19,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
 from tests.conftest import random_dataset
-from tests.metrics.example_ranks import CUTOFF, METRICS
+from tests.metrics.example_ranks import CUTOFF, METRICS, changed
 
 
 def hashed(h, r, t):
@@ -33,11 +33,9 @@ OF_RANKS = ["mrr", "hits@3", "mr", "imr", "hmr", "amr", "amri", "amrr", "ahits@3
 AVERAGES = ["macro.mrr", "relation.hits@3", "strat.mrr", "macro.amri", "expected.mrr", "head.mrr", "tail.hits@5"]
 
 
-def changed(table, **columns):
-    data = table.data
-    for name, values in columns.items():
-        data = data.set_column(data.column_names.index(name), name, [values])
-    return replace(table, data=data)
+def of_ranks(table, ranks, candidates=40):
+    """The table with other ranks, none of them tied."""
+    return changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + candidates)
 
 
 def shuffled(table, seed=0):
@@ -80,7 +78,7 @@ def test_a_case_worked_by_hand():
     good = table.column("triple") < np.unique(table.column("triple"))[10]
     head = table.column("side") == "head"
     ranks = np.where(good, np.where(head, 1, 2), np.where(head, 2, 4))
-    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 40)
+    table = of_ranks(table, ranks)
     summary = summarize(table, "mrr", intervals="triple")
     interval = summary.interval("mrr")
     error = np.sqrt(20 / 19 * 20 * (3 / 16 * 2 / 40) ** 2)
@@ -236,7 +234,7 @@ def test_a_group_has_the_intervals_of_the_table_of_its_rows(by, unit):
 @pytest.mark.parametrize(("rank", "name"), [(1, "hits@1"), (1, "mrr"), (9, "hits@3"), (1, "amri")])
 def test_a_proportion_of_none_or_all_has_the_interval_of_clopper_and_pearson(rank, name):
     rows = np.full(len(TABLE), rank)
-    table = changed(TABLE, greater=rows - 1, tied=0 * rows, candidates=0 * rows + 40)
+    table = of_ranks(TABLE, rows)
     summary = summarize(table, name, intervals="triple")
     interval, count = summary.interval(name), table.num_triples
     hits = count if summary[name] == 1 else 0
@@ -252,7 +250,7 @@ def test_a_proportion_of_none_or_all_has_the_interval_of_clopper_and_pearson(ran
 def test_few_hits_have_the_interval_of_clopper_and_pearson(hits):
     table = TABLE.where(TABLE.column("side") == "head")
     ranks = np.where(np.arange(len(table)) < hits, 1, 9)
-    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 40)
+    table = of_ranks(table, ranks)
     interval = summarize(table, "head.hits@1", intervals="triple").interval("head.hits@1")
     expected = stats.binomtest(hits, len(table)).proportion_ci(0.95, method="exact")
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), rel=5e-3, abs=1e-5)
@@ -266,7 +264,7 @@ def test_ends_of_a_bounded_mean_are_quantiles_of_drawn_means():
     table = TABLE.where(TABLE.column("side") == "tail")
     table = table.where(np.arange(len(table)) < 25)
     ranks = np.array([1, 3, 3, *range(10, 32)])
-    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 400)
+    table = of_ranks(table, ranks, 400)
     drawn = np.random.default_rng(3).dirichlet(np.ones(26), 200_000)
     ends = [np.quantile(drawn @ np.append(1 / ranks, end), q) for end, q in ((1 / 400, 0.025), (1, 0.975))]
     interval = summarize(table, ["mrr", "hmr"], intervals="triple").interval("mrr")
@@ -282,7 +280,7 @@ def test_intervals_of_one_table_do_not_contradict_each_other(ranks, rarity):
     ranks = np.array(ranks) * 2**rarity
     head = TABLE.where(TABLE.column("side") == "head")
     table = head.where(np.arange(len(head)) < len(ranks))
-    table = changed(table, greater=ranks - 1, tied=0 * ranks, candidates=0 * ranks + 500)
+    table = of_ranks(table, ranks, 500)
     summary = summarize(table, ["hits@1", "hits@3", "hits@10", "mrr", "mr", "amri"], intervals="triple")
     hits, third, tenth, mrr, mr, amri = (summary.interval(str(name)) for name in summary.requested)
     for less, more in ((hits, third), (third, tenth), (hits, mrr)):
@@ -294,7 +292,7 @@ def test_intervals_of_one_table_do_not_contradict_each_other(ranks, rarity):
 
 def test_units_of_unequal_weight_count_for_less():
     rows = np.ones(len(TABLE), np.int64)
-    table = changed(TABLE, greater=0 * rows, tied=0 * rows, candidates=0 * rows + 40)
+    table = of_ranks(TABLE, rows)
     sizes = np.bincount(table.column("relation"))
     effective = sizes.sum() ** 2 / (sizes**2).sum()
     interval = summarize(table, "hits@1", intervals="relation").interval("hits@1")
@@ -303,7 +301,7 @@ def test_units_of_unequal_weight_count_for_less():
 
 def test_equal_ranks_tell_what_others_may_be_as_far_as_there_are_candidates():
     rows = np.full(len(TABLE), 3)
-    table = changed(TABLE, greater=rows, tied=0 * rows, candidates=0 * rows + 40)
+    table = of_ranks(TABLE, rows + 1)
     summary = summarize(table, ["mr", "median"], intervals="triple")
     interval, unseen = summary.interval("mr"), 1 - 0.025 ** (1 / table.num_triples)
     assert (4 - interval.low, interval.high - 4) == pytest.approx((3 * unseen, 36 * unseen), rel=5e-3)
@@ -312,7 +310,7 @@ def test_equal_ranks_tell_what_others_may_be_as_far_as_there_are_candidates():
 
 def test_an_interval_stays_within_the_range_and_a_note_says_that_few_triples_carry_it():
     rows = np.where(np.arange(len(TABLE)) < 2, 5, 1)
-    table = changed(TABLE, greater=rows - 1, tied=0 * rows, candidates=0 * rows + 40)
+    table = of_ranks(TABLE, rows)
     summary = summarize(table, ["hits@1", "mr"], intervals="triple")
     assert summary["hits@1"] < summary.interval("hits@1").high < 1 < summary.interval("mr").low < summary["mr"]
     assert not summary.interval("hits@1").clipped

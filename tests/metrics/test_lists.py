@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, permutations
 from math import comb
@@ -21,7 +20,7 @@ from kgeval.metrics.lists.ranked_lists import ranked, ranked_lists
 from kgeval.metrics.lists.retrieval import first_reciprocals
 from kgeval.metrics.metric import Undefined
 from tests.conftest import random_dataset
-from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS
+from tests.metrics.example_ranks import CUTOFF, METRICS, OF_LISTS, changed
 
 DATA = random_dataset(13, entities=25, relations=2, triples=500)
 SCORES = np.random.default_rng(0)
@@ -167,47 +166,6 @@ def test_many_lists_are_each_by_itself(items):
             assert np.isnan(normalised_gains(lists, 3)[place])
 
 
-def served_lists():
-    """Without ties every tool serves the same order."""
-    return {"/".join(map(str, query)): one for query, one in whole_lists(SHARP).items()}
-
-
-def documents(values):
-    return {f"d{index:02}": value for index, value in enumerate(values)}
-
-
-def test_pytrec_eval_gives_the_same_numbers():
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    names = {
-        "map": "map", "map_cut_3": "map@3", "P_3": "p@3", "recall_3": "r@3", "Rprec": "r-precision",
-        "recip_rank": "first-rr", "ndcg": "ndcg", "ndcg_cut_3": "ndcg@3",
-    }  # fmt: skip
-    lists = served_lists()
-    evaluator = pytrec_eval.RelevanceEvaluator(
-        {query: documents(one[0]) for query, one in lists.items()},
-        {"map", "map_cut.3", "P.3", "recall.3", "Rprec", "recip_rank", "ndcg", "ndcg_cut.3"},
-    )
-    found = evaluator.evaluate({query: documents(one[1]) for query, one in lists.items()}).values()
-    summary = summarize(table_of(SHARP), list(names.values()))
-    for theirs, ours in names.items():
-        assert summary[ours] == pytest.approx(np.mean([values[theirs] for values in found]), rel=1e-12), ours
-
-
-def test_ranx_gives_the_same_numbers():
-    ranx = pytest.importorskip("ranx")
-    names = {
-        "map": "map", "map@3": "map@3", "precision@3": "p@3", "recall@3": "r@3", "f1@3": "f1@3",
-        "r-precision": "r-precision", "mrr": "first-rr", "ndcg@3": "ndcg@3", "ndcg_burges@3": "ndcg-exp@3",
-    }  # fmt: skip
-    lists = served_lists()
-    qrels = {query: {name: grade for name, grade in documents(one[0]).items() if grade} for query, one in lists.items()}
-    run = {query: documents(map(float, one[1])) for query, one in lists.items()}
-    found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names))
-    summary = summarize(table_of(SHARP), list(names.values()))
-    for theirs, ours in names.items():
-        assert summary[ours] == pytest.approx(found[theirs], rel=1e-9), ours
-
-
 @pytest.mark.parametrize("name", OF_LISTS)
 @settings(max_examples=40, deadline=None)
 @given(
@@ -289,12 +247,6 @@ def test_hiding_less_gives_longer_lists():
     assert summarize(table_of(SHARP, filter=("valid", "test")), ["map"])["map"] == pytest.approx(expected, rel=1e-12)
 
 
-def changed(table, column, change):
-    values = table.column(column).copy()
-    change(values)
-    return replace(table, data=table.data.set_column(table.columns.index(column), column, [values]))
-
-
 def several(table):
     """The rows of a tail query with several answers, from the top."""
     frame = table.to_pandas().query("side == 'tail'")
@@ -306,18 +258,15 @@ def test_answers_that_met_different_candidates_are_refused():
     table = table_of(SHARP)
     top, second = several(table)[:2]
 
-    def one_more(values):
-        values[second] += 1
-
-    def none_above(values):
-        values[top] += 3
-        values[second] = 0
-
-    for column, change, reason in (
+    one_more, none_above = table.column("candidates").copy(), table.column("greater").copy()
+    one_more[second] += 1
+    none_above[top] += 3
+    none_above[second] = 0
+    for column, values, reason in (
         ("candidates", one_more, r"met different candidates \(\d+ and \d+ in 2 places\)|\d+ in 1 places"),
         ("greater", none_above, "met different candidates .*so that they stand in no common list"),
     ):
-        summary = summarize(changed(table, column, change), ["map", "tail.ndcg", "head.map", "mrr"])
+        summary = summarize(changed(table, **{column: values}), ["map", "tail.ndcg", "head.map", "mrr"])
         for name in ("both.map", "tail.ndcg"):
             with pytest.raises(MetricError, match=reason):
                 summary[name]
@@ -326,11 +275,10 @@ def test_answers_that_met_different_candidates_are_refused():
 
 
 def test_a_score_that_is_no_number_is_refused():
-    def hole(values):
-        values[0] = np.nan
-
+    table = table_of(SHARP)
+    scores = np.append(np.nan, table.column("score")[1:])
     with pytest.raises(MetricError, match="the score of an answer is NaN"):
-        summarize(changed(table_of(SHARP), "score", hole), ["map"])["map"]
+        summarize(changed(table, score=scores), ["map"])["map"]
 
 
 def test_a_group_is_the_table_of_its_rows():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.answer_sets.scored_split import BestOfSide, ScoredSplit
+from kgeval.analysis.answer_sets.scored_split import ScoredSplit, SideTask
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.provenance import UNKNOWN
+from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.storage.parquet_tables import LABELS, Columns
 
 SCHEMA = pa.schema(
@@ -67,33 +68,22 @@ def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.T
     # The search finds the others alone: an answer that is a known one is added by itself.
     added = split.answer_is_known & (split.scores >= lowest)
     rows = np.flatnonzero(added)
-    parts = [_Entries(rows, _answers(split)[rows], split.scores[rows])]
-    parts += [_entries_in_sets(found, lowest) for found in split.best(sizes - added)]
-    rows, entities = (np.concatenate([part[column] for part in parts]) for column in range(2))
-    scores = np.concatenate([part.scores for part in parts])
+    parts = [(rows, _answers(split)[rows], split.scores[rows])]
+    parts += [_entries_in_sets(side, best, lowest) for side, best in split.best(sizes - added)]
+    rows, entities, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((entities, -scores, rows))
-    return _columns(split, _Entries(rows[order], entities[order], scores[order]))
+    return _columns(split, rows[order], entities[order], scores[order])
 
 
-class _Entries(NamedTuple):
-    """The entities in sets, one entry for each row and entity."""
-
-    rows: IntArray
-    """int64[entry], of the rank table"""
-    entities: IntArray
-    """int64[entry]"""
-    scores: Float64Array
-    """float64[entry]"""
-
-
-def _entries_in_sets(found: BestOfSide, lowest: Float64Array) -> _Entries:
-    """Take from the best others those that are in the sets."""
-    side, best = found
+def _entries_in_sets(
+    side: SideTask, best: BestAnswers, lowest: Float64Array
+) -> tuple[IntArray, IntArray, Float64Array]:
+    """Take the best others that are in the sets: rows, entities and scores; [entry] each."""
     owners = side.task.queries.owners
     scores = best.scores[owners]
     answers, places = np.nonzero((scores >= lowest[side.rows, None]) & (scores > -np.inf))
     entities = side.task.candidates.ids_of(0)[best.positions[owners[answers], places]]
-    return _Entries(side.rows[answers], entities, scores[answers, places])
+    return side.rows[answers], entities, scores[answers, places]
 
 
 def _answers(split: ScoredSplit) -> IntArray:
@@ -102,9 +92,9 @@ def _answers(split: ScoredSplit) -> IntArray:
     return np.where(column("side").astype(str) == "head", column("head"), column("tail"))
 
 
-def _columns(split: ScoredSplit, entries: _Entries) -> pa.Table:
+def _columns(split: ScoredSplit, rows: IntArray, entities: IntArray, scores: Float64Array) -> pa.Table:
     """Lay out the entries, which are sorted by row."""
-    rows, dataset, column = entries.rows, split.dataset, split.ranks.column
+    dataset, column = split.dataset, split.ranks.column
     anchors = np.where(column("side").astype(str) == "head", column("tail"), column("head"))[rows]
     relations = column("relation")[rows]
     columns = [
@@ -113,11 +103,11 @@ def _columns(split: ScoredSplit, entries: _Entries) -> pa.Table:
         anchors,
         relations,
         1 + np.arange(len(rows)) - np.searchsorted(rows, rows),
-        entries.entities,
-        entries.scores,
-        _answers(split)[rows] == entries.entities,
+        entities,
+        scores,
+        _answers(split)[rows] == entities,
         dataset.entities.column(anchors),
         dataset.relations.column(relations),
-        dataset.entities.column(entries.entities),
+        dataset.entities.column(entities),
     ]
     return pa.table([pa.array(values) if isinstance(values, np.ndarray) else values for values in columns], SCHEMA)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -46,41 +46,22 @@ class SetGroup:
     """the same of the mean size"""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        intervals = {
-            name: None if interval is None else interval.to_dict()
-            for name, interval in (
-                ("coverage_interval", self.coverage_interval),
-                ("size_interval", self.size_interval),
-            )
-        }
-        numbers = {name: getattr(self, name) for name in ("rows", "coverage", "mean_size", "median_size")}
-        return {**numbers, **intervals}
+        return {name: value for name, value in asdict(self).items() if name != "key"}
 
 
 def describe_sets(
     table: RankTable, by: tuple[str, ...], covered: BoolArray, sizes: IntArray, *, level: float
 ) -> list[SetGroup]:
-    """Describe the sets of each group of rows; without columns to group by, of all."""
-    if not by:
-        return [_describe(table, {}, np.arange(len(table)), covered, sizes, level)]
-    grouping = group_rows(table, by)
-    return [
-        _describe(table, key, grouping.of_group(number), covered, sizes, level)
-        for number, key in enumerate(grouping.keys)
-    ]
-
-
-def _describe(
-    table: RankTable, key: dict[str, Any], rows: IntArray, covered: BoolArray, sizes: IntArray, level: float
-) -> SetGroup:
-    units = Units.numbered("triple", table.column("triple")[rows])
-    means = [
-        _with_interval(metric, values[rows].astype(np.float64), units, level)
-        for metric, values in ((COVERAGE, covered), (SIZE, sizes))
-    ]
-    (coverage, of_coverage), (size, of_size) = means
-    return SetGroup(key, len(rows), coverage, size, float(np.median(sizes[rows])), of_coverage, of_size)
+    grouping = group_rows(table, by) if by else None
+    groups = []
+    for number, key in enumerate([{}] if grouping is None else grouping.keys):
+        rows = np.arange(len(table)) if grouping is None else grouping.of_group(number)
+        units = Units.numbered("triple", table.column("triple")[rows])
+        coverage, of_coverage = _with_interval(COVERAGE, covered[rows].astype(np.float64), units, level)
+        size, of_size = _with_interval(SIZE, sizes[rows].astype(np.float64), units, level)
+        median = float(np.median(sizes[rows]))
+        groups.append(SetGroup(key, len(rows), coverage, size, median, of_coverage, of_size))
+    return groups
 
 
 def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:

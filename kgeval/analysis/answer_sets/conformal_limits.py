@@ -45,8 +45,6 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class CalibratedLimits:
-    """The limits of a table's rows."""
-
     of_rows: Float64Array
     """float64[row of test]"""
     of_groups: tuple[Limit, ...]
@@ -66,28 +64,11 @@ def place_of_limit(count: int, coverage: float, *, values_per_draw: int = 1) -> 
 def conformal_limits(
     values: Float64Array, groups: IntArray, count: int, *, coverage: float, values_per_draw: int = 1
 ) -> Float64Array:
-    """Compute the limit of each group.
+    """Compute the limit of each group, infinite where it has too few values; float64[group].
 
-    Parameters
-    ----------
-    values
-        the nonconformity of each answer of validation; float64[value]
-    groups
-        the group of each, from 0; int64[value]
-    count
-        how many groups there are
-    coverage
-        with which probability the next answer is within the limit
-    values_per_draw
-        how many values each draw has
+    ``values`` (float64[value]) are the nonconformities of validation, ``groups`` (int64[value]) their groups from 0, of
+    which there are ``count``; ``coverage`` is the probability with which the next answer is within the limit.
 
-    Returns
-    -------
-    Float64Array
-        float64[group], infinite where there are too few values
-
-    Examples
-    --------
     Of nine values, the ninth; of eight, none is large enough for 90 %.
 
     >>> conformal_limits(np.arange(17.0), np.r_[np.zeros(9, int), np.ones(8, int)], 2, coverage=0.9)
@@ -159,7 +140,6 @@ def notes_on_filter(test: RankTable) -> Iterator[str]:
 
 
 def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: float) -> Iterator[str]:
-    """Say which groups were pooled, and whose sets are all candidates."""
     what = " and ".join(per)
     for group in limits.of_groups:
         if group.pooled:

@@ -32,13 +32,7 @@ class SplitNonconformities(ABC):
 
     @abstractmethod
     def lowest_scores(self, limits: Float64Array) -> Float64Array:
-        """Find the lowest score in each set, for the limits of the rows (float64[row]).
-
-        Returns
-        -------
-        Float64Array
-            float64[row]: −∞ where all candidates are in, +∞ where none is
-        """
+        """Find the lowest score in each row's set; float64[row], −∞ where all candidates are in, +∞ where none is."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +69,10 @@ class BelowReference(SplitNonconformities):
 
 @cache
 def nonconformities() -> dict[str, Nonconformity]:
-    """Return all nonconformities by name."""
     return by_name("nonconformities", instances("kgeval.analysis.answer_sets", Nonconformity))
 
 
 def find_nonconformity(name: str) -> Nonconformity:
-    """Find a nonconformity by name."""
     if not isinstance(name, str) or name not in nonconformities():
         hint = did_you_mean(str(name), nonconformities())
         raise MetricError(f"nonconformity: unknown {name!r:.60}. {hint}")
@@ -97,8 +89,6 @@ def pessimistic_ranks(ranks: RankTable) -> Float64Array:
 
 @dataclass(frozen=True, eq=False)
 class PessimisticRanks(SplitNonconformities):
-    """The pessimistic ranks of one split."""
-
     split: ScoredSplit
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -44,13 +43,6 @@ class SideTask:
         return np.asarray(self.task.known.positions(self.task.queries.owners, self.task.answers) >= 0)
 
 
-class BestOfSide(NamedTuple):
-    """The best candidates of some queries of one side."""
-
-    side: SideTask
-    best: BestAnswers
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredSplit:
     """The candidates of a row are all entities that the model knows, without known answers, and the row's answer.
@@ -67,7 +59,6 @@ class ScoredSplit:
 
     @classmethod
     def of(cls, scorer: Aligned, dataset: Dataset, engine: Engine, ranks: RankTable) -> ScoredSplit:
-        """Collect the queries of a rank table."""
         sides = ranks.column("side").astype(str)
         names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]
         rows = {side: np.flatnonzero(sides == side) for side in names}
@@ -106,7 +97,7 @@ class ScoredSplit:
 
         return self._by_row(count).astype(np.int64)
 
-    def best(self, places: IntArray) -> Iterator[BestOfSide]:
+    def best(self, places: IntArray) -> Iterator[tuple[SideTask, BestAnswers]]:
         """Find the best others: of a query as many as its rows want at most (int64[row]), or some more.
 
         Queries that want about as many are searched together, as many as the memory holds.
@@ -121,7 +112,7 @@ class ScoredSplit:
                 search = AnswerSearch(self.engine, most, drops_known=True)
                 for block in slices(len(alike), max(1, self.engine.memory // (most * BYTES_A_PLACE))):
                     part = side.where(np.isin(np.arange(len(wanted)), alike[block]))
-                    yield BestOfSide(part, search.search(self.scorer, part.task))
+                    yield part, search.search(self.scorer, part.task)
 
     def _by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
         """Put what is computed of each side's answers into the order of the rows; float64[row]."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgeval.analysis.audits.finding import KINDS, Finding, Tally
 from kgeval.analysis.audits.rarities import WAYS_APART, degrees_found, twins_found
@@ -33,19 +33,16 @@ SHOWN = 3
 """how many findings of a kind are shown; all of them are in the data"""
 
 
-class SectionTable(NamedTuple):
-    """How much there is of the kinds of a section."""
-
-    columns: list[str]
-    rows: list[list[str]]
+SectionTable = tuple[list[str], list[list[str]]]
+"""columns, and rows of cells: how much there is of the kinds of a section"""
 
 
 def section_tables(tallies: Sequence[Tally]) -> Iterator[SectionTable]:
     """Lay out a table for each section: a row for each kind, and for kinds of triples, columns for each split.
 
     >>> tallies = [Tally("repeated", 25, 1000, "test"), Tally("repeated", 0, 900, "valid"), Tally("inverse rules", 2)]
-    >>> for table in section_tables(tallies):
-    ...     print(table.columns, table.rows)
+    >>> for columns, rows in section_tables(tallies):
+    ...     print(columns, rows)
     ['triples', 'test', 'of 1000', 'valid', 'of 900'] [['repeated', '25', '2.5%', '0', '0.0%']]
     ['relations', 'found', 'of', 'share'] [['inverse rules', '2', '', '']]
     """
@@ -58,13 +55,11 @@ def section_tables(tallies: Sequence[Tally]) -> Iterator[SectionTable]:
             cells = [
                 [kind, *(cell for split in splits for cell in found.get((kind, split), ["", ""]))] for kind in kinds
             ]
-            yield SectionTable([section, *(cell for column in splits.items() for cell in column)], cells)
+            yield [section, *(cell for column in splits.items() for cell in column)], cells
         else:
-            totals = ["" if tally.total is None else str(tally.total) for tally in there]
-            rows = [
-                [tally.kind, str(tally.count), total, _share(tally)] for tally, total in zip(there, totals, strict=True)
-            ]
-            yield SectionTable([section, "found", "of", "share"], rows)
+            totals = ("" if tally.total is None else str(tally.total) for tally in there)
+            rows = [[tally.kind, str(tally.count), next(totals), _share(tally)] for tally in there]
+            yield [section, "found", "of", "share"], rows
 
 
 def _share(tally: Tally) -> str:
@@ -282,7 +277,6 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
 
 
 def _in_order(found: list[One]) -> list[One]:
-    """Sort by kind, and leave the order within a kind as it is."""
     order = list(KINDS)
     return sorted(found, key=lambda one: order.index(one.kind))
 

@@ -25,7 +25,6 @@ class Finding:
 
     @property
     def share(self) -> float:
-        """The count as a part of the total."""
         return self.count / self.total
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,11 +46,9 @@ class Tally:
 
     @property
     def share(self) -> float | None:
-        """The count as a part of the total, if there is any."""
         return self.count / self.total if self.total else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
         return {name: value for name, value in {**asdict(self), "share": self.share}.items() if value is not None}
 
 

@@ -28,7 +28,10 @@ SHOWN = 10
 
 def degrees_found(dataset: Dataset) -> Found:
     """Find the triples at hubs and the greatest of these, entities that appear once, and rarely tested relations."""
-    degrees, rare = _degrees(dataset), _rarely_tested(dataset)
+    rare, size = _rarely_tested(dataset), len(dataset.entities)
+    # The places of each entity in the triples of all splits: two of them in a loop.
+    ends = [column for part in dataset.splits.values() for column in (part.heads, part.tails)]
+    degrees = np.bincount(np.concatenate([np.empty(0, np.int64), *ends]), minlength=size)
     hubs = np.argsort(-degrees, kind="stable")[: math.ceil(HUBS * np.count_nonzero(degrees))]
     triples = sum(len(part) for part in dataset.splits.values())
     listed = [
@@ -44,17 +47,7 @@ def degrees_found(dataset: Dataset) -> Found:
     return Found(tallies, [*listed, *rare])
 
 
-def _degrees(dataset: Dataset) -> IntArray:
-    """Count the places that each entity has in the triples of all splits: two of them in a loop; int64[entity]."""
-    size = len(dataset.entities)
-    degrees = np.zeros(size, np.int64)
-    for part in dataset.splits.values():
-        degrees += np.bincount(part.heads, minlength=size) + np.bincount(part.tails, minlength=size)
-    return degrees
-
-
 def _triples_of(entities: IntArray, dataset: Dataset) -> int:
-    """Count the triples of all splits that have one of some entities."""
     there = np.zeros(len(dataset.entities), np.bool_)
     there[entities] = True
     return sum(int((there[part.heads] | there[part.tails]).sum()) for part in dataset.splits.values())
@@ -84,8 +77,6 @@ WHITE_SPACE = r"[\s\p{Z}\x{0B}\x{85}]+"
 class LabelTwins:
     r"""Groups of labels that are the same text once Unicode form, white space and case are set aside.
 
-    Examples
-    --------
     >>> twins = LabelTwins.of(Vocabulary(["Zo\u00eb", "Rome", "Milan", "rome ", "Zoe\u0308"]))
     >>> twins.ids, twins.starts, [WAYS_APART[way] for way in twins.ways]
     (array([0, 4, 1, 3]), array([0, 2]), ['Unicode form', 'case'])
@@ -101,7 +92,8 @@ class LabelTwins:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> LabelTwins:
         """Set aside one way to differ after the other, and sort by what is left."""
-        codes = [_numbered(labels) for labels in _without_ways_apart(vocabulary.labels)]
+        texts = _without_ways_apart(vocabulary.labels)
+        codes = [np.asarray(pc.dictionary_encode(text).indices).astype(np.int64) for text in texts]
         last = codes[-1]
         ids = np.flatnonzero(np.bincount(last)[last] > 1)
         ids = ids[np.argsort(last[ids], kind="stable")]
@@ -132,8 +124,3 @@ def _without_ways_apart(labels: pa.Array) -> Iterator[pa.Array]:
     labels = pc.utf8_trim_whitespace(pc.replace_substring_regex(labels, WHITE_SPACE, " "))
     yield labels
     yield pc.utf8_normalize(pc.utf8_lower(labels), form="NFC")
-
-
-def _numbered(labels: pa.Array) -> IntArray:
-    """Number texts by their first occurrence; int64[label]."""
-    return np.asarray(pc.dictionary_encode(labels).indices).astype(np.int64)

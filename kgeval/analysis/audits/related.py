@@ -34,7 +34,6 @@ class RelatedRelations:
 
     @classmethod
     def of(cls, dataset: Dataset, threshold: float) -> RelatedRelations:
-        """Count what relations share, over all splits and over train."""
         entities, relations = len(dataset.entities), len(dataset.relations)
         facts = PairedFacts.of(dataset.splits.values(), entities, relations)
         if facts is None:
@@ -68,25 +67,27 @@ class RelatedRelations:
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
     """List the relations that are related, each pair once, the largest first; nothing of what was not searched for."""
-    listed: dict[str, list[Finding]] = {}
+    overlaps: dict[str, Overlaps] = {}
     if related.duplicates is not None:
-        listed["near-duplicate relations"] = _listed("near-duplicate relations", dataset, related.duplicates)
+        overlaps["near-duplicate relations"] = related.duplicates
     if related.reverses is not None:
         symmetric = related.reverses.first == related.reverses.second
-        for kind, kept in (("reverse-duplicate relations", ~symmetric), ("symmetric relations", symmetric)):
-            listed[kind] = _listed(kind, dataset, related.reverses.where(kept))
+        overlaps["reverse-duplicate relations"] = related.reverses.where(~symmetric)
+        overlaps["symmetric relations"] = related.reverses.where(symmetric)
     if related.rules is not None:
-        listed["inverse rules"] = _listed("inverse rules", dataset, related.rules, split="train")
+        overlaps["inverse rules"] = related.rules
+    listed = {kind: _listed(kind, dataset, found) for kind, found in overlaps.items()}
     totals = {"symmetric relations": len(dataset.relations)}
     tallies = [Tally(kind, len(findings), totals.get(kind)) for kind, findings in listed.items()]
     return Found(tallies, [finding for findings in listed.values() for finding in findings])
 
 
-def _listed(kind: str, dataset: Dataset, overlaps: Overlaps, split: str | None = None) -> list[Finding]:
+def _listed(kind: str, dataset: Dataset, overlaps: Overlaps) -> list[Finding]:
     """List overlaps, each once: what is shared of the larger relation, or by an inverse rule of the smaller one."""
     once = overlaps.where(overlaps.first <= overlaps.second)
     sizes = np.stack([once.sizes[once.first], once.sizes[once.second]])
-    totals = sizes.min(axis=0) if kind == "inverse rules" else sizes.max(axis=0)
+    of_train = kind == "inverse rules"
+    totals, split = (sizes.min(axis=0), "train") if of_train else (sizes.max(axis=0), None)
     labels = dataset.relations
     columns = (column.tolist() for column in (once.first, once.second, once.shared, totals))
     findings = [
@@ -115,7 +116,6 @@ class CartesianRelations:
 
     @classmethod
     def of(cls, dataset: Dataset, pairs: IntArray, threshold: float) -> CartesianRelations:
-        """Count the heads and tails of each relation, of which the pairs are counted already."""
         heads, tails = (_distinct(dataset, column) for column in (0, 2))
         possible = heads * tails
         trained = np.bincount(dataset.train.relations, minlength=len(pairs))
@@ -124,7 +124,6 @@ class CartesianRelations:
 
 
 def cartesian_found(dataset: Dataset, cartesian: CartesianRelations) -> Found:
-    """List the Cartesian relations, the largest first."""
     findings = [
         Finding(KIND, dataset.relations[row], None, None, int(cartesian.pairs[row]), int(cartesian.possible[row]))
         for row in cartesian.ids.tolist()

@@ -15,7 +15,7 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.numerics.sums import numbered
 from kgeval.provenance import ALIKE, UNKNOWN, Provenance
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.storage.parquet_tables import LABELS
@@ -48,7 +48,6 @@ class SameRows:
 
     @property
     def of_all(self) -> bool:
-        """Whether the tables share all of their rows."""
         return not any(self.others.values())
 
     def keys(self, unit: Unit) -> IntArray:
@@ -96,19 +95,16 @@ def _shared(keys: Sequence[IntArray]) -> list[IntArray]:
     """Find the rows of each table whose keys all tables have, in the order of the keys; int64[row] for each table."""
     orders = [np.argsort(key, kind="stable") for key in keys]
     ordered = [key[order] for key, order in zip(keys, orders, strict=True)]
-    repeats = [_repetitions(key) for key in ordered]
+    repeats = []
+    for key in ordered:  # how often the key of each row stands before it
+        starts = starts_of_runs(key)
+        repeats.append(np.arange(len(key)) - np.repeat(starts, np.diff(np.r_[starts, len(key)])))
     if any(repeat.any() for repeat in repeats):
         ordered = _fold(ordered, repeats)
     if all(np.array_equal(key, ordered[0]) for key in ordered[1:]):
         return orders
     shared = reduce(lambda left, right: np.intersect1d(left, right, assume_unique=True), ordered)
     return [order[np.searchsorted(key, shared)] for key, order in zip(ordered, orders, strict=True)]
-
-
-def _repetitions(ordered: IntArray) -> IntArray:
-    """How often the key of each row stands before it; int64[row]."""
-    starts = starts_of_runs(ordered)
-    return np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
 
 
 def _times(tables: Sequence[RankTable]) -> list[IntArray]:
@@ -155,8 +151,17 @@ TRIPLES = "triples"
 def differing_fields(
     tables: Mapping[str, RankTable], same: SameRows, provenances: Mapping[str, Provenance], allow: Collection[str]
 ) -> dict[str, str]:
-    """Say in what the ranks of models differ that is allowed."""
-    differences = _differences(provenances)
+    """Say in what the ranks of models differ that is allowed; an unknown value differs from none."""
+    differences = {}
+    for field in ALIKE:
+        whose: dict[str, list[str]] = {}
+        for model, provenance in provenances.items():
+            value = _value(provenance, field)
+            same_value = (other for other in whose if field == "dataset" and _bare(other) == _bare(value))
+            if value != UNKNOWN:
+                whose.setdefault(next(same_value, value), []).append(model)
+        if len(whose) > 1:
+            differences[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
     if not differences.keys() & {"dataset", "split"}:  # whose triples are others, which need not be said again
         differences = {**_other_ranks(tables, same), **differences}
     if refused := [field for field in differences if field not in allow]:
@@ -169,27 +174,11 @@ def differing_fields(
 
 
 def allowed_fields(allow: object) -> list[str]:
-    """Read in what ranks may differ."""
     named = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
     for name in named:
         if name not in (*ALIKE, TRIPLES):
             raise MetricError(f"allow: ranks do not differ in {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
     return [str(name) for name in named]
-
-
-def _differences(provenances: Mapping[str, Provenance]) -> dict[str, str]:
-    """Say in which fields ranks differ, and which models have which value; an unknown value differs from none."""
-    found = {}
-    for field in ALIKE:
-        whose: dict[str, list[str]] = {}
-        for model, provenance in provenances.items():
-            value = _value(provenance, field)
-            same = (other for other in whose if field == "dataset" and _bare(other) == _bare(value))
-            if value != UNKNOWN:
-                whose.setdefault(next(same, value), []).append(model)
-        if len(whose) > 1:
-            found[field] = "; ".join(f"{value} in {' and '.join(models)}" for value, models in whose.items())
-    return found
 
 
 def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, str]:
@@ -203,12 +192,8 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
         }
     if any(table.candidates == UNKNOWN for table in tables.values()):
         expected = table.column("candidates")[same.rows[first]]
-        unlike = [
-            model
-            for model, other in others
-            if not np.array_equal(other.column("candidates")[same.rows[model]], expected)
-        ]
-        if unlike:
+        candidates = {model: other.column("candidates")[same.rows[model]] for model, other in others}
+        if unlike := [model for model, found in candidates.items() if not np.array_equal(found, expected)]:
             return {"candidates": f"{', '.join(unlike)} and {first} have other numbers of them"}
     return {}
 
@@ -226,14 +211,12 @@ def _bare(dataset: str) -> str:
 
 
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
-    """Say which ranks are samples."""
     for model, table in tables.items():
         if table.sampling is not None:
             yield f"{model} is {table.sampling}"
 
 
 def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
-    """Say which fields of the provenances are unknown, and of which models."""
     models: dict[str, list[str]] = {}
     for model, provenance in provenances.items():
         if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):

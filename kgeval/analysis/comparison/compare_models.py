@@ -26,8 +26,7 @@ from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import Chance, MetricOptions
-from kgeval.metrics.names import MetricName
-from kgeval.metrics.rank_summary import DEFAULT, RankSummary, column_names, rank_summary
+from kgeval.metrics.rank_summary import DEFAULT, column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
@@ -123,7 +122,10 @@ def compare(  # noqa: PLR0913
     if same.of_all:
         views = {model: TableView(table, metric_options) for model, table in tables.items()}
         groups = _groups(tables, same, columns)
-        pairs = paired_differences(views, _comparable(summaries), same, groups, options)
+        names = [
+            name for name in next(iter(summaries.values())).requested_columns if name.metric.increasing is not None
+        ]
+        pairs = paired_differences(views, names, same, groups, options)
         remarks += _notes_on_equals(tables, same)
     grouped = {
         model: rank_summary(table, metrics, by=columns, options=metric_options)
@@ -133,7 +135,6 @@ def compare(  # noqa: PLR0913
 
 
 def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
-    """Refuse what are no tables with names, a single one, and a reference that is none of them."""
     if not isinstance(tables, Mapping) or not tables:
         raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
     for table in tables.values():
@@ -146,7 +147,6 @@ def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
 
 
 def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection[str]) -> list[str]:
-    """Say what of the rows is compared, and in what else ranks differ."""
     rows = []
     if not same.of_all and len(same) and TRIPLES in allowed:
         left_out = ", ".join(
@@ -157,12 +157,6 @@ def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection
         rows = ["no difference is tested: by their labels, the models did not rank the same triples and sides."]
     fields = [field for field in differences if field != TRIPLES]
     return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
-
-
-def _comparable(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
-    """The metrics that were requested and say which model is better."""
-    names = next(iter(summaries.values())).requested_columns
-    return [name for name in names if name.metric.increasing is not None]
 
 
 def _groups(

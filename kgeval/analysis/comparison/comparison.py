@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.comparison_notes import notes_on_tests
 from kgeval.analysis.comparison.formats import PaperTable, as_csv, as_latex, as_markdown, paper_table
 from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, leaderboard_of, number_of
-from kgeval.analysis.comparison.paired_difference import (
-    DEFAULT_DIFFERENCES,
-    DifferenceOptions,
-    PairedDifference,
-)
+from kgeval.analysis.comparison.paired_difference import DEFAULT_DIFFERENCES, DifferenceOptions, PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
@@ -94,7 +90,7 @@ class Comparison:
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and a row of cells for each pair, metric and group, which says its size."""
-        by = list(self.pairs[0].group) if self.pairs else []
+        by, names = list(self.pairs[0].group) if self.pairs else [], [pair.name for pair in self.pairs]
         columns = ["metric", *by, "model", "other", *(["ranks"] if by else []), *RESULTS]
         return columns, [
             [
@@ -105,19 +101,19 @@ class Comparison:
                 *([str(pair.rows)] if by else []),
                 *_cells(pair),
             ]
-            for pair in sorted(self.pairs, key=self._order_of)
+            for pair in sorted(self.pairs, key=lambda pair: names.index(pair.name))
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the content of each model's ``metrics.json``, the differences, and the notes."""
-        options = self.options
+        models = {model: summary.to_dict() for model, summary in self.summaries.items()}
+        for model, summary in self.grouped.items():
+            content = summary.to_dict()
+            models[model] |= {"by": content["by"], "groups": content["groups"]}
         return {
-            "models": {model: summary.to_dict() | self._groups_of(model) for model, summary in self.summaries.items()},
+            "models": models,
             "differences": {
-                "unit": options.unit,
-                "level": options.level,
-                "draws": options.draws,
-                "seed": options.seed,
+                **{name: getattr(self.options, name) for name in ("unit", "level", "draws", "seed")},
                 "decisive": self.decisive,
                 "family": self.family,
                 "family_of": "the pairs of models, by each metric in each group",
@@ -162,9 +158,9 @@ class Comparison:
 
     def __str__(self) -> str:
         leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)
-        return "\n\n".join(
-            [leaderboard, *([as_text((), *self.differences_table(), self.notes).strip()] if self.pairs else [])]
-        )
+        if not self.pairs:
+            return leaderboard
+        return f"{leaderboard}\n\n{as_text((), *self.differences_table(), self.notes).strip()}"
 
     def _repr_html_(self) -> str:
         if not self.pairs:
@@ -179,19 +175,8 @@ class Comparison:
     def _leaderboard(self) -> Leaderboard:
         return leaderboard_of(self.summaries, self.grouped)
 
-    def _groups_of(self, model: str) -> dict[str, Any]:
-        """The metrics of each group, as ``metrics.json`` has them; nothing without groups."""
-        if not self.grouped:
-            return {}
-        content = self.grouped[model].to_dict()
-        return {"by": content["by"], "groups": content["groups"]}
-
     def _heads(self) -> list[str]:
         return [f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items()]
-
-    def _order_of(self, pair: PairedDifference) -> int:
-        """Sort by metric: what is of one metric can be read down one column."""
-        return list(dict.fromkeys(one.name for one in self.pairs)).index(pair.name)
 
 
 def _cells(pair: PairedDifference) -> list[str]:

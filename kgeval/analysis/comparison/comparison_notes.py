@@ -10,7 +10,6 @@ from kgeval.metrics.intervals.interval import PLURAL
 
 
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
-    """Yield what a reader of differences should know."""
     tested = [pair for pair in pairs if pair.adjusted_p is not None]
     if tested:
         yield from _notes_on_family(tested, options)
@@ -23,7 +22,6 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
 
 
 def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
-    """Say what the tests and intervals are of."""
     kinds = list(dict.fromkeys(pair.unit for pair in tested))
     units = " or ".join(_counted(tested, unit) for unit in kinds)
     yield (
@@ -74,7 +72,6 @@ def adjustment(tested: Sequence[PairedDifference]) -> str:
 
 
 def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
-    """Say which metric decides, and that nothing is adjusted for the number of metrics and groups."""
     first, *others = dict.fromkeys(pair.name for pair in pairs)
     groups = len({str(pair.group) for pair in pairs if pair.p is not None})
     if others:
@@ -87,7 +84,6 @@ def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
 
 
 def _counted(tested: Sequence[PairedDifference], unit: str) -> str:
-    """Name units with their number, where that is one."""
     numbers = sorted({pair.units for pair in tested if pair.unit == unit})
     plural = PLURAL[next(pair.unit for pair in tested if pair.unit == unit)]
     return f"{numbers[0]:,} {plural}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,} {plural}"

@@ -90,10 +90,8 @@ class DatasetRanks:
         from scipy.special import ndtr
 
         others = [place for place, model in enumerate(self.models) if model != self.control]
-        distances = (
-            np.abs(self.average_ranks - self.average_ranks[self.models.index(self.control)]) / self._standard_error
-        )
-        adjusted = holm(np.asarray(2 * ndtr(-distances[others]), np.float64))
+        distances = np.abs(self.average_ranks - self.average_ranks[self.models.index(self.control)])
+        adjusted = holm(np.asarray(2 * ndtr(-distances[others] / self._standard_error), np.float64))
         return {self.models[place]: float(p) for place, p in zip(others, adjusted, strict=True)}
 
     @property
@@ -122,10 +120,7 @@ class DatasetRanks:
         return ["model", *self.datasets, "average rank", "p"], [
             [
                 self.models[place],
-                *(
-                    f"{number(value)} ({rank:g})"
-                    for value, rank in zip(self.values[:, place], self.ranks[:, place], strict=True)
-                ),
+                *map("{} ({:g})".format, map(number, self.values[:, place]), self.ranks[:, place]),
                 f"{self.average_ranks[place]:.3f}",
                 p_text(self.adjusted_p[self.models[place]]) if self.models[place] in self.adjusted_p else "",
             ]
@@ -135,12 +130,9 @@ class DatasetRanks:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""
         (chi, chi_p), (ratio, ratio_p) = self.friedman, self.iman_davenport
-        by_model = {
-            model: dict(zip(self.datasets, column.tolist(), strict=True))
-            for model, column in zip(self.models, self.values.T, strict=True)
-        }
+        columns = zip(self.models, self.values.T.tolist(), strict=True)
         return {
-            "values": by_model,
+            "values": {model: dict(zip(self.datasets, column, strict=True)) for model, column in columns},
             "average_ranks": dict(zip(self.models, self.average_ranks.tolist(), strict=True)),
             "friedman": {"statistic": chi, "p": chi_p},
             "iman_davenport": {"statistic": ratio if np.isfinite(ratio) else None, "p": ratio_p},

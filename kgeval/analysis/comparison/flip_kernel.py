@@ -21,16 +21,8 @@ UNITS = 8
 def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untyped-def]
     """Add to each draw the sum of all units under its signs, which are a function of (seed, group, draw).
 
-    Parameters
-    ----------
-    contributions
-        of the units; float64[group, 8, 8], (group, unit, column)
-    seed
-        uint64
-    first
-        the number of the first draw, a multiple of 8
-    sums
-        zeros on entry; float64[draw, 8], as many draws as a multiple of 8
+    ``contributions`` are those of the units; float64[group, unit, column], 8 units and columns. ``first`` is the number
+    of the first draw, a multiple of 8. ``sums`` are zeros on entry; float64[draw, 8], as many draws as a multiple of 8.
     """
     signed = np.empty((256, WIDTH))
     for group in range(len(contributions)):

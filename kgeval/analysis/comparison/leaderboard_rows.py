@@ -14,8 +14,6 @@ from kgeval.metrics.summary import Group
 
 
 class ModelRow(NamedTuple):
-    """A model, in a group of rows or in all."""
-
     model: str
     group: Group
 
@@ -37,7 +35,6 @@ class Leaderboard:
 
 
 def leaderboard_of(summaries: Mapping[str, RankSummary], grouped: Mapping[str, RankSummary]) -> Leaderboard:
-    """Lay the rows out: of the groups, if there are any, else of the models alone."""
     if not grouped:
         rows = [ModelRow(model, summary.groups[0]) for model, summary in summaries.items()]
         return Leaderboard(summaries, (), shared_columns(summaries), rows)
@@ -58,12 +55,10 @@ def value_of(group: Group, name: MetricName) -> float | None:
 
 
 def interval_of(group: Group, name: MetricName) -> Interval | None:
-    """Its interval, which estimates have."""
     return group.intervals.get(_name_in(group, name))
 
 
 def number_of(group: Group, name: MetricName) -> str:
-    """Print it for people."""
     own = _name_in(group, name)
     return group.cell(own) if own in group.values else cell(None, None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -43,19 +43,7 @@ def paired_differences(
     """Test all pairs of models by all metrics in all groups of rows.
 
     The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
-
-    Parameters
-    ----------
-    views
-        the tables, by the models' names
-    names
-        metrics that say which model is better
-    same
-        the rows that the tables share
-    groups
-        of each group, what its rows have in common, and their places among the shared rows
-    options
-        what is drawn again, how often, and which pairs are looked at
+    Each group is what its rows have in common, and their places among the shared rows.
     """
     pairs, of_groups, found = pairs_of(list(views), options.reference), list(groups), []
     with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
@@ -99,8 +87,6 @@ class _Estimate:
 
 @dataclass(frozen=True, eq=False)
 class _GroupTests:
-    """The tests of one group of rows."""
-
     views: Mapping[str, TableView]
     names: Sequence[MetricName]
     same: SameRows
@@ -112,19 +98,17 @@ class _GroupTests:
     """the metrics of models in the draws of a bootstrap, as far as they were needed"""
 
     def differences(self, model: str, other: str) -> list[PairedDifference]:
-        """Compute the differences of two models by all metrics, with the p-values of sign flips."""
         estimates = [self._estimate(model, other, name) for name in self.names]
         differences = [estimate.difference for estimate in estimates]
         for unit in dict.fromkeys(difference.unit for difference in differences):
-            columns = [
-                column
-                for column, one in enumerate(estimates)
-                if one.numbers is not None and one.difference.unit == unit
-            ]
-            if columns:
-                p_values = self._p_values(unit, [estimates[column] for column in columns])
-                for column, p in zip(columns, p_values.tolist(), strict=True):
-                    differences[column] = replace(differences[column], p=p, draws=self.options.draws)
+            tested = {
+                place: estimate
+                for place, estimate in enumerate(estimates)
+                if estimate.numbers is not None and estimate.difference.unit == unit
+            }
+            if tested:
+                for place, p in zip(tested, self._p_values(unit, [*tested.values()]).tolist(), strict=True):
+                    differences[place] = replace(differences[place], p=p, draws=self.options.draws)
         return differences
 
     def _p_values(self, unit: Unit, estimates: Sequence[_Estimate]) -> Float64Array:
@@ -144,14 +128,11 @@ class _GroupTests:
         own, others = (self._contributions[one, name] for one in (model, other))
         if own == NO_MEANS:
             return _Estimate(self._resampled(empty))
-        if isinstance(own, str):
-            return _Estimate(replace(empty, reason=own))
-        if isinstance(others, str):
-            return _Estimate(replace(empty, reason=others))
+        if isinstance(own, str) or isinstance(others, str):
+            return _Estimate(replace(empty, reason=own if isinstance(own, str) else str(others)))
         return _contrast(own, others, empty)
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
-        """Estimate and test a difference by a metric that is no function of means."""
         name, side = empty.metric, str(empty.metric.side)
         own, others = (self._selections[model, side] for model in (empty.model, empty.other))
         if name.metric.needs == "lists":
@@ -177,7 +158,6 @@ class _GroupTests:
 
     @cached_property
     def _selections(self) -> dict[tuple[str, str], SharedSelection]:
-        """The rows of each model and side."""
         sides = self.same.sides[self.places]
         parts: dict[str, IntArray] = {side: self.places[sides == place] for place, side in enumerate(TARGETS)}
         of_entities = sides != TARGETS.index("relation")
@@ -191,17 +171,16 @@ class _GroupTests:
     @cached_property
     def _contributions(self) -> dict[tuple[str, MetricName], Contributions | str]:
         """What the units contribute, for each model and metric, or why that is not known."""
-        return {(model, name): self._contribution(model, name) for model in self.views for name in self.names}
-
-    def _contribution(self, model: str, name: MetricName) -> Contributions | str:
-        try:
-            return self._selections[model, str(name.side)].contributions(name) or NO_MEANS
-        except Undefined as reason:
-            return f"it is undefined for {model}: {reason}"
+        found: dict[tuple[str, MetricName], Contributions | str] = {}
+        for model, name in product(self.views, self.names):
+            try:
+                found[model, name] = self._selections[model, str(name.side)].contributions(name) or NO_MEANS
+            except Undefined as reason:
+                found[model, name] = f"it is undefined for {model}: {reason}"
+        return found
 
 
 def _contrast(own: Contributions, others: Contributions, empty: PairedDifference) -> _Estimate:
-    """Compute the difference of two models, its interval, and what each unit adds to it."""
     weighed = (own.terms.unit_shares > 0) | (others.terms.unit_shares > 0)
     count, difference = int(weighed.sum()), own.terms.value - others.terms.value
     estimate = replace(empty, units=count, difference=difference)

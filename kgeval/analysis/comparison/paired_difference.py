@@ -33,7 +33,6 @@ class DifferenceOptions:
     """the model that all others are compared with; by default each is compared with each"""
 
     def __post_init__(self) -> None:
-        """Refuse what is unknown or malformed."""
         if self.unit not in UNITS:
             raise MetricError(f"unit: unknown unit {self.unit!r}. {did_you_mean(str(self.unit), UNITS)}")
         real = isinstance(self.level, float) and math.isfinite(self.level)
@@ -113,7 +112,6 @@ class PairedDifference:
 
     @property
     def decimals(self) -> int:
-        """The digits after the point that mean something."""
         return DIGITS if self.interval is None else self.interval.decimals
 
     @property

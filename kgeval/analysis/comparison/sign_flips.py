@@ -22,20 +22,9 @@ BLOCK = 2048
 def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: int = 0) -> Float64Array:
     """Test that the sums of columns are 0: (1 + #{|T*| ≥ |T|}) / (1 + draws), two-sided; float64[column].
 
-    All columns have the same signs in a draw, which are a function of the seed, the draw and the number of the unit: no
-    column's p-value depends on the others.
+    ``contributions`` are the differences in each unit; float64[unit, column]. All columns have the same signs in a
+    draw, a function of the seed, the draw and the number of the unit: no column's p-value depends on the others.
 
-    Parameters
-    ----------
-    contributions
-        the difference in each unit; float64[unit, column]
-    draws
-        how many random signs are drawn for each unit
-    seed
-        of the signs
-
-    Examples
-    --------
     Twelve units that all have the same sign: two of the 4,096 ways to choose signs, 0.0005, give a sum as large.
 
     >>> sign_flip_p_values(np.ones((12, 1)))
@@ -76,7 +65,6 @@ def signed_sums(contributions: Float64Array, *, draws: int, seed: int) -> Float6
 
 
 def check_draws(draws: int) -> None:
-    """Refuse a number of draws that is none."""
     whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
     if not whole or not 1 <= draws <= MOST_DRAWS:
         raise MetricError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, Philox
@@ -57,12 +58,10 @@ class SharedSelection:
 
     @cached_property
     def rows(self) -> RowSelection:
-        """These rows, selected."""
         return RowSelection(self.view, self.same.rows[self.model][self.places])
 
     @cached_property
     def units_of_ranks(self) -> tuple[Units, IntArray]:
-        """The unit of each row, and the numbers of the units."""
         return _numbered(self.unit, self.same.keys(self.unit)[self.places])
 
     @cached_property
@@ -111,7 +110,7 @@ def with_interval(difference: PairedDifference, drawn: Float64Array) -> PairedDi
 def swapped_p_value(name: MetricName, own: SharedSelection, others: SharedSelection, *, draws: int, seed: int) -> float:
     """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
     units, _ = own.units_of_ranks
-    both = _joined(*(one.rows.ranks(name.ties, name.average) for one in (own, others)))
+    both = _behind(*(one.rows.ranks(name.ties, name.average) for one in (own, others)))
     observed = _difference(name, both, np.zeros(units.count, np.bool_), units)
     differences = np.empty(draws)
     with long_loop(f"sign flips of {name}", draws, unit="draws") as report:
@@ -130,20 +129,13 @@ def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units)
     return float(name(both.at(rows + behind)) - name(both.at(rows + (len(rows) - behind))))
 
 
-def _joined(first: Ranks, second: Ranks) -> Ranks:
-    """Put the ranks of two models behind each other."""
-
-    def end_to_end(one: Float64Array | None, other: Float64Array | None) -> Float64Array | None:
-        return None if one is None or other is None else np.concatenate([one, other])
-
-    return Ranks(
-        np.concatenate([first.greater, second.greater]),
-        np.concatenate([first.tied, second.tied]),
-        np.concatenate([first.candidates, second.candidates]),
-        first.ties,
-        end_to_end(first.weights, second.weights),
-        end_to_end(first.draws, second.draws),
-    )
+def _behind(first: Ranks, second: Ranks) -> Ranks:
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("greater", "tied", "candidates", "weights", "draws")
+        if getattr(first, name) is not None and getattr(second, name) is not None
+    }
+    return Ranks(**columns, ties=first.ties)
 
 
 def resampled(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, find_slice
+from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
@@ -70,7 +70,9 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     for one in dict.fromkeys(chosen):
         if one.name in data.column_names:
             raise TableError(f"the table has a column {one.name!r} already. Leave the slice out, or drop the column.")
-        data = data.append_column(one.name, _column(one.divide(rows, relations, dataset)))
+        found = one.divide(rows, relations, dataset)
+        codes, names = pa.array(found.codes.astype(np.int32)), pa.array(found.names, pa.string())
+        data = data.append_column(one.name, pa.DictionaryArray.from_arrays(codes, names, ordered=True))
     return replace(table, data=data)
 
 
@@ -81,7 +83,9 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
         for name, labels in (("head", dataset.entities), ("relation", dataset.relations), ("tail", dataset.entities))
     ]
     times = dataset.times.ids(table.data[TIME].cast(pa.string())) if dataset.times and table.times else None
-    triples, split = Triples(np.stack(columns, axis=1), times), _split_of(table, dataset)
+    triples = Triples(np.stack(columns, axis=1), times)
+    unknown = table.split == UNKNOWN
+    split = Triples.concatenated([*dataset.splits.values()]) if unknown else dataset.split(table.split)
     strange = ~TripleIndex.of(split).contains(triples)
     if strange.any():
         count = len(np.unique(table.column("triple")[strange]))
@@ -90,13 +94,6 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
             dataset, f"of the {table.num_triples} triples that were ranked, it lacks {count}, such as {example}"
         )
     return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split)
-
-
-def _split_of(table: RankTable, dataset: Dataset) -> Triples:
-    """Return the triples of the split that was ranked, or of all where the table does not tell."""
-    if table.split != UNKNOWN:
-        return dataset.split(table.split)
-    return Triples.concatenated([*dataset.splits.values()])
 
 
 def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> IntArray:
@@ -115,9 +112,3 @@ def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> I
 
 def _not_of(dataset: Dataset, why: str) -> TableError:
     return TableError(f"the ranks are not of dataset {dataset.name}: {why}. Give the one that was ranked.")
-
-
-def _column(found: Categories) -> pa.DictionaryArray:
-    """Lay categories out as a column that knows their order."""
-    codes = pa.array(found.codes.astype(np.int32))
-    return pa.DictionaryArray.from_arrays(codes, pa.array(found.names, pa.string()), ordered=True)

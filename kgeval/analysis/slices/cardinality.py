@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgeval.analysis.slices.occurrences import count_heads, count_tails
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count_heads, count_tails
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import TripleIndex, Triples
@@ -22,14 +21,6 @@ def classes(tails_per_head: BoolArray, heads_per_tail: BoolArray) -> IntArray:
     return 2 * heads_per_tail.astype(np.int64) + tails_per_head
 
 
-def of_relations(triples: Triples, relations: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Count the triples of each relation, its distinct heads, and its distinct tails; int64[relation] each."""
-    sizes = np.bincount(triples.relations, minlength=relations)
-    ends = [np.unique(column * relations + triples.relations) for column in (triples.heads, triples.tails)]
-    heads, tails = (np.bincount(pairs % relations, minlength=relations) for pairs in ends)
-    return sizes, heads, tails
-
-
 def all_triples(dataset: Dataset) -> Triples:
     """Collect the triples of all splits, each once."""
     parts: list[Triples] = []
@@ -43,7 +34,9 @@ def all_triples(dataset: Dataset) -> Triples:
 
 def _assign(rows: EvaluatedRows, triples: Triples, relations: int, *, above: bool = False) -> Categories:
     """Divide rows by their relation's mean numbers, which are many from 1.5, or only above that."""
-    sizes, heads, tails = of_relations(triples, relations)
+    sizes = np.bincount(triples.relations, minlength=relations)
+    ends = [np.unique(column * relations + triples.relations) for column in (triples.heads, triples.tails)]
+    heads, tails = (np.bincount(pairs % relations, minlength=relations) for pairs in ends)
     # size / heads ≥ 3/2 in whole numbers, which cannot be rounded; a triple more is asked for where 3/2 is not many.
     codes = classes(2 * sizes >= 3 * heads + above, 2 * sizes >= 3 * tails + above)
     codes[sizes == 0] = len(CLASSES)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgeval.analysis.audits.related import WAYS, RelatedRelations, leaks_of
-from kgeval.analysis.slices.occurrences import count_answers, count_queries, degrees
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count_answers, count_queries, degrees
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
@@ -48,18 +47,6 @@ def limited_bins(counts: IntArray, limits: Sequence[int], *, least: int = 1) -> 
 BINS = "in bins at the quartiles of all rows of the evaluated split that have any; 0 apart"
 
 
-def _answer_degree(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
-    return degrees(dataset.train, len(dataset.entities))[rows.answers]
-
-
-def _anchor_degree(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
-    return degrees(dataset.train, len(dataset.entities))[rows.anchors]
-
-
-def _relation_frequency(rows: EvaluatedRows, dataset: Dataset) -> IntArray:
-    return np.bincount(dataset.train.relations, minlength=len(dataset.relations))[rows.relations]
-
-
 def _in_quarters(
     name: str,
     title: str,
@@ -82,14 +69,14 @@ ANSWER_DEGREE = _in_quarters(
     "answer-degree",
     "the degree of the answer",
     "how many train triples name the answer, on either side",
-    _answer_degree,
+    lambda rows, dataset: degrees(dataset.train, len(dataset.entities))[rows.answers],
 )
 
 ANCHOR_DEGREE = _in_quarters(
     "anchor-degree",
     "the degree of the anchor",
     "how many train triples name the anchor, on either side",
-    _anchor_degree,
+    lambda rows, dataset: degrees(dataset.train, len(dataset.entities))[rows.anchors],
 )
 
 ANSWER_POPULARITY = _in_quarters(
@@ -103,7 +90,7 @@ RELATION_FREQUENCY = _in_quarters(
     "relation-frequency",
     "how frequent the relation is",
     "how many train triples the relation has",
-    _relation_frequency,
+    lambda rows, dataset: np.bincount(dataset.train.relations, minlength=len(dataset.relations))[rows.relations],
     of_triples=True,
 )
 
@@ -129,16 +116,14 @@ SEEN = Slice(
 )
 
 
-def _assign_seen_time(rows: EvaluatedRows, dataset: Dataset) -> Categories:
-    return Categories.of_flag(np.isin(np.asarray(rows.triples.contexts), np.asarray(dataset.train.contexts)))
-
-
 SEEN_TIME = Slice(
     name="seen-time",
     title="whether train has facts of the row's time",
     rule="of temporal graphs: yes if a train triple has the time of the row, no if the model extrapolates to it",
     source="kgeval",
-    assign=_assign_seen_time,
+    assign=lambda rows, dataset: Categories.of_flag(
+        np.isin(np.asarray(rows.triples.contexts), np.asarray(dataset.train.contexts))
+    ),
     needs_times=True,
     of_triples=True,
 )

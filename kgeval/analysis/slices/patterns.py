@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgeval.analysis.slices.occurrences import count_pairs
-from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice, count_pairs
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
@@ -66,19 +65,8 @@ def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: In
 SOURCE = "Cattaneo et al., 2024 (kg-topology-toolbox), over train"
 
 
-def is_loop(triples: Triples, _: Dataset) -> BoolArray:
-    """Whether head and tail are one entity; bool[triple]."""
-    return np.asarray(triples.heads == triples.tails)
-
-
-def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
-    return np.asarray(TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails))
-
-
-def has_inverse(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has (t, r', h) of another relation r'; bool[triple]."""
-    return has_parallel(_swapped(triples), dataset)
+def _swapped(triples: Triples) -> Triples:
+    return Triples(triples.ids[:, ::-1])
 
 
 def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
@@ -87,33 +75,25 @@ def has_parallel(triples: Triples, dataset: Dataset) -> BoolArray:
     return np.asarray(between > TripleIndex.of(dataset.train).contains(triples))
 
 
-def has_composition(triples: Triples, dataset: Dataset) -> BoolArray:
-    """Whether train has a path (h, r1, x), (x, r2, t) over a third entity, of what is no loop; bool[triple]."""
-    return composed(triples, dataset.train, len(dataset.entities))
+def is_symmetric(triples: Triples, dataset: Dataset) -> BoolArray:
+    """Whether train has (t, r, h), of triples that are no loops; bool[triple]."""
+    return np.asarray(TripleIndex.of(dataset.train).contains(_swapped(triples)) & (triples.heads != triples.tails))
 
 
-def _swapped(triples: Triples) -> Triples:
-    return Triples(triples.ids[:, ::-1])
-
-
-Flag = Callable[[Triples, Dataset], BoolArray]
-
-FLAGS: dict[str, Flag] = {
-    "loop": is_loop,
+FLAGS: dict[str, Callable[[Triples, Dataset], BoolArray]] = {
+    "loop": lambda triples, _: np.asarray(triples.heads == triples.tails),
     "symmetric": is_symmetric,
-    "inverse": has_inverse,
+    "inverse": lambda triples, dataset: has_parallel(_swapped(triples), dataset),
     "parallel": has_parallel,
-    "composition": has_composition,
+    "composition": lambda triples, dataset: composed(triples, dataset.train, len(dataset.entities)),
 }
 """the patterns, those that tell most of a triple first"""
-
-NONE = "none"
 
 
 def _first_pattern(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     holds = np.stack([flag(rows.triples, dataset) for flag in FLAGS.values()])
     codes = np.where(holds.any(axis=0), holds.argmax(axis=0), len(FLAGS))
-    return Categories(codes, (*FLAGS, NONE))
+    return Categories(codes, (*FLAGS, "none"))
 
 
 def _flag(name: str, title: str, rule: str) -> Slice:
@@ -130,7 +110,7 @@ def _flag(name: str, title: str, rule: str) -> Slice:
 PATTERN = Slice(
     name="pattern",
     title="the first pattern in train that the triple follows from",
-    rule=f"the first that holds of {', '.join(FLAGS)}; {NONE} where none does. Several may hold of one triple: the "
+    rule=f"the first that holds of {', '.join(FLAGS)}; none where none does. Several may hold of one triple: the "
     "slices pattern-… tell each by itself",
     source=SOURCE,
     assign=_first_pattern,

@@ -1,4 +1,4 @@
-"""A slice: a rule that divides the rows of a rank table by what its dataset says of them; and their registry."""
+"""A slice: a rule that divides the rows of a rank table by what its dataset says of them; registry, and counts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ class EvaluatedRows:
         return np.where(self.tails, self.triples.tails, self.triples.heads)
 
     def of_whole_split(self) -> EvaluatedRows:
-        """Both sides of every triple of the split."""
         tails = np.repeat([False, True], len(self.split))
         return EvaluatedRows(Triples(np.concatenate([self.split.ids, self.split.ids])), tails, self.split)
 
@@ -106,7 +105,6 @@ class Slice:
     an entity, and put rows that predict relations into a category of their own"""
 
     def __post_init__(self) -> None:
-        """Refuse a name that no column could have."""
         check_name("slice", self.name)
         if self.name in SCHEMA.names:
             raise TableError(f"slice {self.name!r}: every rank table has a column of this name. Choose another.")
@@ -157,15 +155,58 @@ class Slice:
 
 @cache
 def slices() -> dict[str, Slice]:
-    """Return all slices by name, those of installed packages too."""
     return by_name("slices", [*instances("kgeval.analysis.slices", Slice), *brought("kgeval.slices", Slice)])
 
 
 def find_slice(name: str | Slice) -> Slice:
-    """Find a slice by name; a slice is itself."""
     if isinstance(name, Slice):
         return name
     if not isinstance(name, str) or name not in slices():
         hint = did_you_mean(str(name), slices())
         raise TableError(f"unknown slice {name!r}. {hint} 'kgeval list slices' shows all.")
     return slices()[name]
+
+
+def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArray]) -> IntArray:
+    """Count how often each pair of ids, in two columns, occurs among others; int64[row].
+
+    >>> count_pairs((np.array([0, 1]), np.array([5, 5])), (np.array([1, 1, 0]), np.array([5, 5, 6])))
+    array([0, 2])
+    """
+    size = 1 + max(int(column.max(initial=0)) for column in (pairs[1], among[1]))
+    keys, counts = np.unique(among[0] * size + among[1], return_counts=True)
+    if not len(keys):
+        return np.zeros(len(pairs[0]), np.int64)
+    sought = pairs[0] * size + pairs[1]
+    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return np.where(keys[places] == sought, counts[places], 0)
+
+
+def count_queries(rows: EvaluatedRows, train: Triples) -> IntArray:
+    """Count the answers that the query of each row has in train; int64[row]."""
+    return np.where(rows.tails, count_heads(rows.triples, train), count_tails(rows.triples, train))
+
+
+def count_answers(rows: EvaluatedRows, train: Triples) -> IntArray:
+    """Count the train triples that have each row's answer in its place, with its relation; int64[row]."""
+    return np.where(rows.tails, count_tails(rows.triples, train), count_heads(rows.triples, train))
+
+
+def count_heads(triples: Triples, among: Triples) -> IntArray:
+    """Count how often the head of each triple is the head of one of its relation; int64[triple]."""
+    return count_pairs((triples.heads, triples.relations), (among.heads, among.relations))
+
+
+def count_tails(triples: Triples, among: Triples) -> IntArray:
+    """Count how often the tail of each triple is the tail of one of its relation; int64[triple]."""
+    return count_pairs((triples.tails, triples.relations), (among.tails, among.relations))
+
+
+def degrees(triples: Triples, entities: int) -> IntArray:
+    """Count the triples that name each entity, a loop once; int64[entity].
+
+    >>> degrees(Triples.of([(0, 0, 1), (1, 0, 1)]), 3)
+    array([1, 2, 0])
+    """
+    ends = [triples.heads, triples.tails[triples.heads != triples.tails]]
+    return np.bincount(np.concatenate(ends), minlength=entities)

@@ -52,11 +52,6 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     return error
 
 
-def root_mean_squared_error(data: ConfidencePredictions) -> float:
-    """√(Σ (ŵ − w)² / n)."""
-    return rmse(data.confidences, data.predictions())
-
-
 def mean_squared_error(data: ConfidencePredictions) -> float:
     """Σ (ŵ − w)² / n."""
     with np.errstate(over="ignore"):
@@ -83,7 +78,7 @@ RMSE = _error(
     name="rmse",
     title="root mean squared error of confidences",
     formula="√(Σ (ŵ − w)² / n)",
-    compute=without_cutoff(root_mean_squared_error),
+    compute=lambda data, _: rmse(data.confidences, data.predictions()),
     synonyms=("root_mean_squared_error",),
 )
 
@@ -104,32 +99,30 @@ MAE = _error(
 )
 
 
-WMR = Metric(
+_weighted = partial(
+    Metric, source="Chen et al., 2021", needs="confidences", undefined="no facts, or all of confidence 0"
+)
+
+WMR = _weighted(
     name="wmr",
     title="mean rank, weighted by confidence",
     formula="Σ w r / Σ w",
-    source="Chen et al., 2021",
     lowest=1,
     highest=np.inf,
     increasing=False,
-    compute=lambda data, _: MR(data.ranks()),
-    needs="confidences",
+    compute=lambda data, _: MR(data.ranked_facts().ranks),
     synonyms=("weighted_mean_rank",),
-    undefined="no facts, or all of confidence 0",
 )
 
-WMRR = Metric(
+WMRR = _weighted(
     name="wmrr",
     title="mean reciprocal rank, weighted by confidence",
     formula="Σ (w / r) / Σ w",
-    source="Chen et al., 2021",
     lowest=0,
     highest=1,
     increasing=True,
-    compute=lambda data, _: MRR(data.ranks()),
-    needs="confidences",
+    compute=lambda data, _: MRR(data.ranked_facts().ranks),
     synonyms=("weighted_mean_reciprocal_rank",),
-    undefined="no facts, or all of confidence 0",
 )
 
 _graded = partial(
@@ -147,7 +140,7 @@ GRADED_NDCG = _graded(
     name="graded-ndcg",
     title="nDCG per (h, r, ?), graded by confidence",
     formula="DCG / DCG of the best order, gain w",
-    compute=lambda data, k: NDCG(data.lists(), k=k),
+    compute=lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
     synonyms=("graded_ndcg",),
 )
 
@@ -155,6 +148,6 @@ GRADED_NDCG_EXPONENTIAL = _graded(
     name="graded-ndcg-exp",
     title="nDCG per (h, r, ?), graded by confidence, exponential",
     formula="DCG / DCG of the best order, gain 2^w − 1",
-    compute=lambda data, k: NDCG_EXPONENTIAL(data.lists(), k=k),
+    compute=lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
     synonyms=("graded_ndcg_exp",),
 )

@@ -33,25 +33,20 @@ class ConfidenceColumns(Protocol):
     @property
     def predictors(self) -> Sequence[str]:
         """The columns of scores: the model's ``score`` and the baselines."""
-        ...
 
     @property
     def provenance(self) -> LabelProvenance:
         """The model and the dataset of the facts and ranks."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know."""
-        ...
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
         """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
-        ...
 
     def ranked(self, scores: str = "score", *, ties: Ties = "realistic", seed: int = 0) -> RankedFacts | None:
         """Return the ranks of the test facts by the model or a baseline, under a tie policy, if it ranked."""
-        ...
 
 
 def confidence_summary(

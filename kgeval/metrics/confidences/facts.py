@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
@@ -58,17 +57,10 @@ class ConfidencePredictions:
     ranked: RankedFacts | None = None
     """None where there are negatives among the facts, which have no rank"""
 
-    @property
-    def relation_names(self) -> list[Any]:
-        """The relations of the facts."""
-        return list(np.unique(self.relations).tolist())
-
     def of_relation(self, relation: Any) -> ConfidencePredictions:
-        """Keep the facts of one relation."""
         return self.where(self.relations == relation, lambda ranked: ranked.relations == relation)
 
     def with_confidence_at_least(self, confidence: float) -> ConfidencePredictions:
-        """Keep the facts of at least some confidence."""
         return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
 
     def where(self, facts: BoolArray, rows: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
@@ -89,15 +81,7 @@ class ConfidencePredictions:
             raise self.predicted
         return self.predicted
 
-    def ranks(self) -> Ranks:
-        """Return the ranks, weighted by confidence."""
-        return self._ranked_facts().ranks
-
-    def lists(self) -> RankedLists:
-        """Return the ranked list of each query (h, r, ?), graded by confidence."""
-        return self._ranked_facts().lists()
-
-    def _ranked_facts(self) -> RankedFacts:
+    def ranked_facts(self) -> RankedFacts:
         if self.ranked is None:
             raise Undefined("nothing was ranked")
         if len(self.ranked.queries) == 0:

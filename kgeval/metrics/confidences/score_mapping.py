@@ -59,26 +59,15 @@ _FAR = 1e300
 
 Number = Annotated[float | None, Field(allow_inf_nan=False)]
 
-Function = Callable[[Float64Array], Float64Array]
-
 
 def logistic(values: Float64Array) -> Float64Array:
-    """1 / (1 + e⁻ˣ)."""
     from scipy.special import expit
 
     return np.asarray(expit(values), np.float64)
 
 
 def bounded(values: Float64Array) -> Float64Array:
-    """x, cut to 0 … 1."""
     return np.clip(values, 0.0, 1.0)
-
-
-class Line(NamedTuple):
-    """weight · score + bias."""
-
-    weight: float
-    bias: float
 
 
 class ConfidenceMapping(Settings):
@@ -115,8 +104,8 @@ class ConfidenceMapping(Settings):
             return self
         if len(valid) == 0:
             raise Undefined("there are no validation facts to fit a mapping on")
-        line = _least_squares(valid, logistic if self.kind == "logistic" else bounded)
-        return ConfidenceMapping(kind=self.kind, weight=line.weight, bias=line.bias)
+        weight, bias = _least_squares(valid, logistic if self.kind == "logistic" else bounded)
+        return ConfidenceMapping(kind=self.kind, weight=weight, bias=bias)
 
     def __call__(self, scores: Float64Array) -> Float64Array:
         """Map scores to confidences; float64[fact]."""
@@ -129,7 +118,7 @@ class ConfidenceMapping(Settings):
         return logistic(line) if self.kind == "logistic" else bounded(line)
 
 
-def _least_squares(valid: ScoredLabels, function: Function) -> Line:
+def _least_squares(valid: ScoredLabels, function: Callable[[Float64Array], Float64Array]) -> tuple[float, float]:
     """Minimise Σ (function(weight · s + bias) − w)², starting from the straight line of least squares."""
     from scipy.optimize import least_squares
     from scipy.special import logit
@@ -141,7 +130,7 @@ def _least_squares(valid: ScoredLabels, function: Function) -> Line:
     h = float(np.clip(height, 0.01, 0.99))
     start = (slope / (h * (1 - h)), float(logit(h))) if function is logistic else (slope, height)
     best = least_squares(lambda line: function(line[0] * scores + line[1]) - valid.labels, start).x
-    line = Line(*standardize.line(float(best[0]), float(best[1])))
+    line = standardize.line(float(best[0]), float(best[1]))
     if not np.isfinite(line).all():
         raise Undefined("the validation scores are so close together that no weight in float64 distinguishes them")
     return line

@@ -96,7 +96,6 @@ class Sampling:
 
     @property
     def method(self) -> str:
-        """The estimator."""
         if not self.typed_counts:
             return "stratified by relation"
         known = sum(self.typed_counts)
@@ -104,7 +103,6 @@ class Sampling:
 
     @property
     def num_triples(self) -> int:
-        """How many triples the split has."""
         return sum(self.sizes)
 
     @property
@@ -122,7 +120,6 @@ class Sampling:
         return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, as in the metadata of a rank table."""
         return {**asdict(replace(self, settings=None)), "settings": self.settings.model_dump(mode="json")}  # type: ignore[arg-type]
 
     @classmethod

@@ -38,8 +38,6 @@ class Auxiliary:
 class StratifiedSample:
     """Triples that were drawn from each stratum at random, without replacement.
 
-    Examples
-    --------
     Two of the four triples of each stratum: half of the population, so the variance is half that of draws with
     replacement.
 
@@ -81,10 +79,10 @@ class StratifiedSample:
     def variance(self, values: Float64Array) -> float:
         """Estimate the variance of Σ_i w_i y_i, y being some values; float64[triple]."""
         if self.auxiliary is None:
-            return float(self._parts(1 / self.counts - 1 / self.sizes) @ self._squares(values))
+            return float(self._shares**2 * (1 / self.counts - 1 / self.sizes) @ self._squares(values))
         known = self.auxiliary.counts
-        within = self._parts(1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
-        return float(within + self._parts(1 / known - 1 / self.sizes) @ self._squares(values))
+        within = self._shares**2 * (1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
+        return float(within + self._shares**2 * (1 / known - 1 / self.sizes) @ self._squares(values))
 
     def errors(self, values: Float64Array) -> Float64Array:
         """What each triple adds to the error of Σ_i w_i y_i, as a draw with replacement; float64[triple]."""
@@ -106,10 +104,6 @@ class StratifiedSample:
     def _shares(self) -> Float64Array:
         """W_h; float64[stratum]."""
         return np.asarray(self.sizes / self.sizes.sum(), np.float64)
-
-    def _parts(self, factors: Float64Array) -> Float64Array:
-        """W_h² times a factor; float64[stratum]."""
-        return np.asarray(self._shares**2 * factors, np.float64)
 
     def _squares(self, values: Float64Array) -> Float64Array:
         """s²_h; float64[stratum]."""
@@ -162,23 +156,14 @@ class _Regression:
     """in how many directions x varies"""
 
 
-CUTOFFS = (1, 3, 10)
-"""k of the values [r ≤ k]"""
-
-
 def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Float64Array:
     """Compute 1/r, [r ≤ k] and log r of realistic ranks, as means over each triple's sides; float64[triple, value].
 
-    Parameters
-    ----------
-    units
-        the triple of each row, from 0; int64[row]
-    greater, tied
-        the counts of each row; int64[row]
+    ``units`` are the triples of the rows, from 0, and ``greater`` and ``tied`` their counts; int64[row] each.
 
     >>> auxiliary_values(np.array([0, 0]), np.array([0, 3]), np.array([0, 0])).round(3)
     array([[0.625, 0.5  , 0.5  , 1.   , 0.693]])
     """
     ranks = 1 + greater + tied / 2
-    values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in CUTOFFS), np.log(ranks)]
+    values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in (1, 3, 10)), np.log(ranks)]
     return np.stack([np.bincount(units, value) for value in values], axis=1) / np.bincount(units)[:, None]

@@ -16,7 +16,7 @@ from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.numerics.sums import numbered
 from kgeval.metrics.ranks.classic import COUNT
 from kgeval.metrics.selection import RowSelection, TableView
 

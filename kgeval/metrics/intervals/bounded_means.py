@@ -36,8 +36,6 @@ NEAR_ZERO = 1e-3
 class BoundedMeans:
     """The means of groups of units, whose values lie in a range; of a whole table, there is one group.
 
-    Examples
-    --------
     No hit in 20 triples, and the limits of Clopper and Pearson, 0 and 1 − .025^(1/20) = .168.
 
     >>> hits, doubt = np.zeros(20), np.ones(1)
@@ -72,23 +70,11 @@ class BoundedMeans:
         errors: tuple[Float64Array, Float64Array] | None = None,
         narrowing: float = 1.0,
     ) -> BoundedMeans:
-        """Take the units of each group as values of a metric, or of its only mean.
+        """Take the units of each group (int64[unit]) as values of a metric, or of its only mean.
 
-        Parameters
-        ----------
-        terms
-            the metric
-        groups
-            the group of each unit; int64[unit]
-        means
-            M_j of each group; float64[term, group]
-        weights
-            of the units in the means; by default those of the terms; float64[unit]
-        errors
-            what each unit adds to the error of the mean, and the variance of that, where this is no sample of
-            independent units; float64[unit], float64[1]
-        narrowing
-            see :attr:`narrowing`
+        ``means`` are M_j of each group; float64[term, group]. ``weights`` are those of the units in the means, by
+        default those of the terms; float64[unit]. ``errors`` are what each unit adds to the error of the mean, and the
+        variance of that, where this is no sample of independent units; float64[unit], float64[1].
         """
         weights = terms.unit_shares if weights is None else weights
         linear, count, chosen = _linear(terms, means), means.shape[1], weights > 0
@@ -164,17 +150,9 @@ def doubts(
 ) -> Float64Array:
     """Judge how far each group is from a mean that many units carry, from 0 to 1; float64[group].
 
-    Parameters
-    ----------
-    contributions
-        what each unit adds to the error of its group's mean; float64[unit]
-    groups
-        the group of each unit; int64[unit]
-    reach
-        how far one further unit at an end of the range would move the mean, infinite where the range has no end;
-        float64[group]
-    variances
-        of the means; by default the sums of the squares of the contributions; float64[group]
+    ``contributions`` are what each unit adds to the error of its group's mean; float64[unit]. ``reach`` is how far one
+    further unit at an end of the range would move the mean, infinite where the range has no end; float64[group].
+    ``variances`` are those of the means, by default the sums of the squares of the contributions; float64[group].
     """
     squares, cubes = (np.bincount(groups, contributions**power, minlength=len(reach)) for power in (2, 3))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,7 +13,7 @@ from pydantic import Field
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.metric import Metric, Needs, Undefined
-from kgeval.metrics.numerics.row_groups import numbered
+from kgeval.metrics.numerics.sums import numbered
 from kgeval.metrics.selection import RowSelection
 from kgeval.settings.settings import Settings
 

@@ -71,17 +71,8 @@ class UnitScatter:
 
 
 def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
-    """Compute the scatter of the units of each group.
+    """Compute the scatter of the units of each group, numbered from 0; int64[unit].
 
-    Parameters
-    ----------
-    terms
-        the metric
-    groups
-        the group of each unit, from 0; int64[unit]
-
-    Examples
-    --------
     The same as of the terms themselves, and as of two tables of two triples each.
 
     >>> from kgeval.metrics.intervals.interval import Units

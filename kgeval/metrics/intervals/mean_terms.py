@@ -27,8 +27,6 @@ STEP = 1e-30
 class MeanTerms:
     """A metric f(M_1, M_2, …), M_j = Σ w x_j / Σ w being the weighted mean of a value of the rows (or lists).
 
-    Examples
-    --------
     Two units of two rows, and the mean of one value; the second unit is .25 above the mean, the first below it.
 
     >>> units = Units.numbered("triple", np.array([0, 0, 1, 1]))
@@ -55,13 +53,7 @@ class MeanTerms:
 
     @property
     def value(self) -> float:
-        """The metric."""
         return float(self.combine(*self.means))
-
-    @cached_property
-    def gradient(self) -> Float64Array:
-        """∂f / ∂M_j at the means; float64[term]."""
-        return self.gradient_at(self.means)
 
     def gradient_at(self, means: Float64Array) -> Float64Array:
         """∂f / ∂M_j at some means: float64[term], or at those of many groups: float64[term, group]."""
@@ -92,7 +84,9 @@ class MeanTerms:
     @property
     def deviations(self) -> Float64Array:
         """Σ_j ∂f/∂M_j (Σ w x_j − M_j Σ w) / Σ w, the sums over the rows of each unit but the last; float64[unit]."""
-        return np.asarray(self.gradient @ (self.unit_sums - np.outer(self.means, self.unit_shares)), np.float64)
+        return np.asarray(
+            self.gradient_at(self.means) @ (self.unit_sums - np.outer(self.means, self.unit_shares)), np.float64
+        )
 
     @property
     def standard_error(self) -> float:
@@ -109,19 +103,7 @@ def standard_error(deviations: Float64Array) -> float:
 def mean_terms(
     name: MetricName, selection: RowSelection, *, unit: Unit, units: Units | None = None
 ) -> MeanTerms | None:
-    """Take the terms of a metric of some rows; ``None`` where it is no function of means.
-
-    Parameters
-    ----------
-    name
-        the metric
-    selection
-        the rows
-    unit
-        what is drawn again
-    units
-        its :func:`units_of` the selection, where they are numbered already
-    """
+    """Take the terms of a metric of some rows, by the unit that is resampled; ``None`` of no function of means."""
     compute: object = name.metric.compute
     if isinstance(compute, FunctionOfMeans | ZScore):
         ranks = selection.ranks(name.ties, name.average)

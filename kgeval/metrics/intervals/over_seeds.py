@@ -99,7 +99,6 @@ def interval_over_seeds(
 def _pigeonhole(
     name: MetricName, views: Sequence[TableView], values: Sequence[float], intervals: Intervals
 ) -> Interval:
-    """Make the interval of the mean of the runs' values."""
     selections = [RowSelection(view, view.rows_of(name.side)) for view in views]
     units = units_of(selections[0], intervals.unit, needs="lists" if name.metric.needs == "lists" else "ranks")
     refuse_few(units.count, units.kind)
@@ -122,18 +121,14 @@ def _pigeonhole(
 def _drawn(name: MetricName, selections: Sequence[RowSelection], intervals: Intervals) -> Float64Array:
     """Compute the metric of each run on the same draws of units; float64[draw, run]."""
     found = [mean_terms(name, selection, unit=intervals.unit) for selection in selections]
-    terms = [one for one in found if one is not None]
-    if terms:
+    if terms := [one for one in found if one is not None]:
         return drawn_functions(terms, intervals=intervals)
-    needs = name.metric.needs
-    each = [
-        drawn_values(name, one, units_of(one, intervals.unit, needs=needs), intervals=intervals) for one in selections
-    ]
+    units = [units_of(one, intervals.unit, needs=name.metric.needs) for one in selections]
+    each = [drawn_values(name, *one, intervals=intervals) for one in zip(selections, units, strict=True)]
     return np.stack(each, axis=1)
 
 
 def _alike(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
-    """Refuse runs that are too few, or of other rows."""
     if len(tables) < 2:
         raise MetricError(f"an interval over seeds needs the ranks of several runs, found {len(tables)}.")
     for table in tables:

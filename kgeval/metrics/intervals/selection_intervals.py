@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ from kgeval.metrics.intervals.linearised import unit_scatter
 from kgeval.metrics.intervals.mean_terms import mean_terms
 from kgeval.metrics.metric import Needs, Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.numerics.row_groups import OfGroups
+from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RowSelection
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 class SelectionIntervals:
     """The intervals of metrics of some rows, whose units are numbered once for all metrics.
 
-    Examples
-    --------
     >>> from kgeval import evaluate
     >>> from kgeval.metrics.names import parse
     >>> from kgeval.metrics.selection import TableView
@@ -49,6 +47,7 @@ class SelectionIntervals:
 
     selection: RowSelection
     intervals: Intervals
+    _numbered: dict[Needs, Units] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, name: MetricName, value: float) -> Interval:
         """Make the interval of a metric, whose value is known, of all rows together."""
@@ -86,15 +85,9 @@ class SelectionIntervals:
         }
 
     def _units(self, needs: Needs) -> Units:
-        return self._units_of_lists if needs == "lists" else self._units_of_ranks
-
-    @cached_property
-    def _units_of_ranks(self) -> Units:
-        return units_of(self.selection, self.intervals.unit, needs="ranks")
-
-    @cached_property
-    def _units_of_lists(self) -> Units:
-        return units_of(self.selection, self.intervals.unit, needs="lists")
+        if needs not in self._numbered:
+            self._numbered[needs] = units_of(self.selection, self.intervals.unit, needs=needs)
+        return self._numbered[needs]
 
 
 def _refuse_counts(name: MetricName) -> None:

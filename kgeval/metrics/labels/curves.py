@@ -45,7 +45,6 @@ class Reliability(NamedTuple):
 
 
 def roc(predictions: LabelPredictions) -> ROC:
-    """Compute the ROC curve, without collinear points."""
     from sklearn.metrics import roc_curve
 
     both_classes(predictions)
@@ -53,7 +52,6 @@ def roc(predictions: LabelPredictions) -> ROC:
 
 
 def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
-    """Compute the precision-recall curve, without collinear points."""
     from sklearn.metrics import precision_recall_curve
 
     both_classes(predictions)
@@ -66,8 +64,6 @@ def precision_recall(predictions: LabelPredictions) -> PrecisionRecall:
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliability:
     """Compute the reliability curve: triples by their probability, in bins of the same width.
 
-    Examples
-    --------
     >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
     >>> sure = LabelPredictions(truths, probabilities, np.zeros(3), truths, probabilities)
     >>> curve = reliability(sure, bins=2)

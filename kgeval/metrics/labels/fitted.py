@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import MetricError, did_you_mean
@@ -31,17 +30,10 @@ Calibrator = Callable[[Float64Array], Float64Array]
 def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calibrator:
     """Fit a function from scores to probabilities.
 
-    Parameters
-    ----------
-    valid
-        the validation triples; ``"none"`` ignores them
-    calibration
-        ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that
-        a and b are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares,
-        constant beyond the validation scores; ``"none"``: scores are probabilities already
+    ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that a and b
+    are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares, constant beyond
+    the validation scores; ``"none"``: scores are probabilities already.
 
-    Examples
-    --------
     >>> valid = ScoredLabels(np.array([-2.0, -1, 1, 2]), np.array([0.0, 0, 1, 1]), np.zeros(4, int))
     >>> calibrator(valid)(np.array([-2.0, 0, 2])).round(3)
     array([0.206, 0.5  , 0.794])
@@ -106,8 +98,6 @@ class Thresholds:
         The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
         best ones the smallest is taken.
 
-        Examples
-        --------
         >>> valid = ScoredLabels(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0.0, 0, 1, 1]), np.array(["r"] * 4))
         >>> Thresholds.fit(valid).by_relation  # 0.4 and 0.8 classify 3 of 4 correctly
         {'r': 0.4}
@@ -118,18 +108,14 @@ class Thresholds:
         order = np.argsort(codes, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(codes))[:-1])
         truths = valid.is_true
-        best = {_as_key(r): _best(valid.scores[rows], truths[rows]) for r, rows in zip(relations, parts, strict=True)}
-        return cls(_best(valid.scores, truths), best)
-
-    def of(self, relations: npt.NDArray[Any]) -> Float64Array:
-        """Return the threshold of each triple's relation; float64[triple]."""
-        known, codes = np.unique(relations, return_inverse=True)
-        values = np.array([self.by_relation.get(_as_key(r), self.global_threshold) for r in known], np.float64)
-        return values[codes]
+        of_relations = (_best(valid.scores[rows], truths[rows]) for rows in parts)
+        return cls(_best(valid.scores, truths), dict(zip(relations.tolist(), of_relations, strict=True)))
 
     def decide(self, scored: ScoredLabels) -> BoolArray:
         """Predict the label of each triple; bool[triple]."""
-        return np.asarray(scored.scores >= self.of(scored.relations))
+        known, codes = np.unique(scored.relations, return_inverse=True)
+        values = np.array([self.by_relation.get(relation, self.global_threshold) for relation in known.tolist()])
+        return np.asarray(scored.scores >= values[codes])
 
 
 def _best(scores: Float64Array, truths: BoolArray) -> float:
@@ -140,7 +126,3 @@ def _best(scores: Float64Array, truths: BoolArray) -> float:
     below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
     correct = (starts - below) + (truths.sum() - below)
     return float(ordered[starts[np.argmax(correct)]])
-
-
-def _as_key(relation: Any) -> Any:
-    return relation.item() if isinstance(relation, np.generic) else relation

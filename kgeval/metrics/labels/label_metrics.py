@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,20 +12,10 @@ from kgeval.metrics.labels.scored_labels import without_cutoff
 from kgeval.metrics.metric import Metric, Undefined
 
 
-class Confusion(NamedTuple):
-    """The confusion matrix: the number of triples by label and predicted label."""
-
-    true_positives: int
-    false_positives: int
-    true_negatives: int
-    false_negatives: int
-
-
-def confusion(predictions: LabelPredictions) -> Confusion:
-    """Count the pairs of label and predicted label."""
+def confusion(predictions: LabelPredictions) -> tuple[int, int, int]:
+    """Count the true positives, the false positives and the false negatives."""
     y_true, y_pred = predictions.truths, predictions.predicted_labels()
-    cells = (y_true & y_pred, ~y_true & y_pred, ~y_true & ~y_pred, y_true & ~y_pred)
-    return Confusion(*(int(cell.sum()) for cell in cells))
+    return int((y_true & y_pred).sum()), int((~y_true & y_pred).sum()), int((y_true & ~y_pred).sum())
 
 
 def accuracy(predictions: LabelPredictions) -> float:
@@ -39,22 +28,20 @@ def accuracy(predictions: LabelPredictions) -> float:
 
 def precision(predictions: LabelPredictions) -> float:
     """Compute the share of true triples among those predicted true, TP / (TP + FP)."""
-    counts = confusion(predictions)
-    return _ratio(counts.true_positives, counts.true_positives + counts.false_positives, "no triple was predicted true")
+    correct, wrong, _ = confusion(predictions)
+    return _ratio(correct, correct + wrong, "no triple was predicted true")
 
 
 def recall(predictions: LabelPredictions) -> float:
     """Compute the share of those predicted true among the true triples, TP / (TP + FN)."""
-    counts = confusion(predictions)
-    return _ratio(counts.true_positives, counts.true_positives + counts.false_negatives, "no triple is true")
+    correct, _, missed = confusion(predictions)
+    return _ratio(correct, correct + missed, "no triple is true")
 
 
 def f1(predictions: LabelPredictions) -> float:
     """Compute the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN)."""
-    counts = confusion(predictions)
-    errors = counts.false_positives + counts.false_negatives
-    correct = 2 * counts.true_positives
-    return _ratio(correct, correct + errors, "no triple is true or was predicted true")
+    correct, wrong, missed = confusion(predictions)
+    return _ratio(2 * correct, 2 * correct + wrong + missed, "no triple is true or was predicted true")
 
 
 def _ratio(count: int, total: int, undefined: str) -> float:
@@ -118,29 +105,21 @@ def average_precision_of_triples(predictions: LabelPredictions) -> float:
     return float(average_precision_score(predictions.truths, predictions.scores))
 
 
-ROC_AUC = Metric(
+ROC_AUC = _of_labels(
     name="roc_auc",
     title="area under the ROC curve",
     formula="P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
     source="Hanley and McNeil, 1982",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    needs="labels",
     compute=without_cutoff(roc_auc),
     synonyms=("auc", "roc_auc_score"),
     undefined="all triples are true, or all are false",
 )
 
-AVERAGE_PRECISION = Metric(
+AVERAGE_PRECISION = _of_labels(
     name="average_precision",
     title="average precision of triple classification",
     formula="Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
     source="Zhu, 2004",
-    lowest=0,
-    highest=1,
-    increasing=True,
-    needs="labels",
     compute=without_cutoff(average_precision_of_triples),
     synonyms=("pr_auc", "average_precision_score"),
     undefined="all triples are true, or all are false",
@@ -178,43 +157,35 @@ def ece(predictions: LabelPredictions) -> float:
     return float(np.sum(curve.triples * gaps) / np.sum(curve.triples))
 
 
-BRIER = Metric(
+BRIER = _of_labels(
     name="brier",
     title="Brier score",
     formula="Σ (p − y)² / n",
     source="Brier, 1950",
-    lowest=0,
-    highest=1,
     increasing=False,
-    needs="labels",
     compute=without_cutoff(brier),
     synonyms=("brier_score_loss",),
     undefined="no triples, or no probabilities",
 )
 
-LOG_LOSS = Metric(
+LOG_LOSS = _of_labels(
     name="log_loss",
     title="logarithmic loss",
     formula="−Σ (y ln p + (1 − y) ln (1 − p)) / n",
     source="Good, 1952",
-    lowest=0,
     highest=np.inf,
     increasing=False,
-    needs="labels",
     compute=without_cutoff(log_loss),
     synonyms=("nll",),
     undefined="no probabilities, or a true triple of probability 0 or a false one of 1 (an infinite loss)",
 )
 
-ECE = Metric(
+ECE = _of_labels(
     name="ece",
     title="expected calibration error",
     formula="Σ (n_b / n) |share true − mean p| over 15 equal bins",
     source="Naeini et al., 2015",
-    lowest=0,
-    highest=1,
     increasing=False,
-    needs="labels",
     compute=without_cutoff(ece),
     synonyms=("expected_calibration_error",),
     undefined="no triples, or no probabilities",

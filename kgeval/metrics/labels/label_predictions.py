@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array
@@ -40,23 +39,15 @@ class LabelPredictions:
         columns = (self.truths, self.scores, self.relations, self.decisions, self.probabilities)
         return LabelPredictions(*map(part, columns))
 
-    @property
-    def relation_names(self) -> list[Any]:
-        """The relations of the triples."""
-        return list(np.unique(self.relations).tolist())
-
     def of_relation(self, relation: Any) -> LabelPredictions:
-        """Keep the triples of one relation."""
         return self[self.relations == relation]
 
     def predicted_labels(self) -> BoolArray:
-        """Return the predicted labels; bool[triple]."""
         if isinstance(self.decisions, Undefined):
             raise self.decisions
         return self.decisions
 
     def predicted_probabilities(self) -> Float64Array:
-        """Return the probabilities of being true; float64[triple]."""
         if isinstance(self.probabilities, Undefined):
             raise self.probabilities
         return self.probabilities
@@ -67,30 +58,17 @@ def predict_labels(
 ) -> LabelPredictions:
     """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
 
-    Parameters
-    ----------
-    valid, test
-        the triples; nothing is fitted on those of test
-    calibration
-        how scores become probabilities; see ``kgeval.metrics.labels.fitted``
-    threshold
-        one threshold for all relations, instead of the best ones on validation
+    ``threshold`` is one for all relations, instead of the best ones on validation.
 
-    Examples
-    --------
-    >>> valid = ScoredLabels(np.array([0.1, 0.9]), np.array([0.0, 1.0]), np.array(["r", "r"]))
+    >>> valid = ScoredLabels([0.1, 0.9], [0, 1], ["r", "r"])
     >>> predict_labels(valid, valid, calibration="none").predicted_labels()
     array([False,  True])
     """
-
-    def decisions() -> BoolArray:
-        return Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold
-
     return LabelPredictions(
         test.is_true,
         test.scores,
         test.relations,
-        _or_reason(decisions),
+        _or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
         _or_reason(lambda: calibrator(valid, calibration)(test.scores)),
     )
 
@@ -104,7 +82,6 @@ def _or_reason(column: Callable[[], Any]) -> Any:
 
 
 def both_classes(predictions: LabelPredictions) -> None:
-    """Refuse triples that are all true or all false."""
     true = int(predictions.truths.sum())
     if len(predictions) == 0:
         raise Undefined("there are no triples")

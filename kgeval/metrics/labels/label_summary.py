@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from kgeval.metrics.labels.curves import precision_recall, reliability, roc
 from kgeval.metrics.labels.fitted import Calibration, Thresholds
@@ -32,34 +33,28 @@ class LabelColumns(Protocol):
     @property
     def baselines(self) -> Mapping[str, float | None]:
         """The baselines, each with its threshold if that is a constant."""
-        ...
 
     @property
     def provenance(self) -> LabelProvenance:
         """The model and the dataset of the labelled triples."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know."""
-        ...
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
         """Return the triples of a split with the scores of the model or of a baseline."""
-        ...
 
 
 class ByRelation(Protocol):
     """What a metric of labels or confidences is computed from: triples that can be grouped by relation."""
 
     @property
-    def relation_names(self) -> list[Any]:
-        """The relations of the triples."""
-        ...
+    def relations(self) -> npt.NDArray[Any]:
+        """The relation of each triple."""
 
     def of_relation(self, relation: Any) -> Any:
         """Keep the triples of one relation."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -158,7 +153,6 @@ def label_summary(
 def label_groups(
     predictor: str, data: ByRelation, names: list[MetricName], *, by_relation: bool = False, **key: Any
 ) -> Iterator[Group]:
-    """Compute the metrics of one predictor: of all triples, and on request of each relation."""
     group = Group(key, predictor=predictor)
     for name in names:
         try:
@@ -169,13 +163,13 @@ def label_groups(
     yield group
     if by_relation:
         single = [name for name in names if name.average is None]
-        for relation in data.relation_names:
+        for relation in np.unique(data.relations).tolist():
             yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)
 
 
 def _mean_of_relations(group: Group, name: MetricName, data: ByRelation) -> float:
     values = []
-    for relation in data.relation_names:
+    for relation in np.unique(data.relations).tolist():
         try:
             values.append(name(data.of_relation(relation)))
         except Undefined:
@@ -198,24 +192,15 @@ def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
     curves = {}
     for curve in (roc, precision_recall, reliability):
         try:
-            curves[curve.__name__] = _columns(curve(predictions))
+            columns = curve(predictions)._asdict().items()
         except Undefined:
             continue
+        # JSON has no infinity: an infinite threshold becomes None.
+        curves[curve.__name__] = {name: [x if np.isfinite(x) else None for x in row.tolist()] for name, row in columns}
     return curves
 
 
-def _columns(curve: NamedTuple) -> dict[str, list[Any]]:
-    """Return a curve as lists for JSON, which has no infinity: an infinite threshold becomes ``None``."""
-    return {
-        name: [value if np.isfinite(value) else None for value in values.tolist()]
-        for name, values in curve._asdict().items()
-    }
-
-
 def _content(group: Group) -> dict[str, Any]:
-    content: dict[str, Any] = {"metrics": {str(name): value for name, value in group.values.items()}}
-    if group.undefined:
-        content["undefined"] = group.undefined
-    if group.left_out:
-        content["relations_left_out"] = group.left_out
-    return content
+    metrics = {str(name): value for name, value in group.values.items()}
+    further = {"undefined": group.undefined, "relations_left_out": group.left_out}
+    return {"metrics": metrics, **{key: value for key, value in further.items() if value}}

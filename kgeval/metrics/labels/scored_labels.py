@@ -46,13 +46,12 @@ class ScoredLabels:
         if not len(self.scores) == len(self.labels) == len(self.relations):
             lengths = f"{len(self.scores)} scores, {len(self.labels)} labels and {len(self.relations)} relations"
             raise MetricError(f"{lengths}: expected one of each for every triple.")
-        for name, values, wrong in (
-            ("score", self.scores, ~np.isfinite(self.scores)),
-            ("label", self.labels, ~((self.labels >= 0) & (self.labels <= 1))),
+        for name, values, right, rule in (
+            ("score", self.scores, np.isfinite(self.scores), "labelled triples need finite scores"),
+            ("label", self.labels, (self.labels >= 0) & (self.labels <= 1), "labels go from 0 to 1"),
         ):
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                rule = "labelled triples need finite scores" if name == "score" else "labels go from 0 to 1"
+            if not right.all():
+                row = int(np.argmin(right))
                 raise MetricError(f"{name} {row} is {values[row]}: {rule}.")
 
     def __len__(self) -> int:
@@ -96,7 +95,6 @@ class ScoredSplits:
     notes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse other splits and other types."""
         valid_types = all(isinstance(part, ScoredLabels) for part in self.splits.values())
         if set(self.splits) != {"valid", "test"} or not valid_types:
             types = ", ".join(f"{split!r}: {type(part).__name__}" for split, part in self.splits.items())
@@ -104,13 +102,11 @@ class ScoredSplits:
 
     @property
     def provenance(self) -> LabelProvenance:
-        """The number of triples; all else is unknown."""
         test = self.splits["test"]
         negatives = f"{int((test.labels == 0).sum()):,} of unknown origin"
         return LabelProvenance(UNKNOWN, UNKNOWN, "test", len(test), negatives=negatives)
 
     def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return the triples of a split."""
         if scores != "score":
             raise MetricError(f"{scores!r}: labelled triples by themselves have no baselines.")
         return self.splits[split]

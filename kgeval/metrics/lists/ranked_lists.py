@@ -22,7 +22,7 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.numerics.array_inputs import order_preserving_float64, relevances
-from kgeval.metrics.numerics.row_groups import means_of_groups
+from kgeval.metrics.numerics.sums import means_of_groups
 from kgeval.metrics.ranks.ranks import Ranks
 
 
@@ -30,8 +30,6 @@ from kgeval.metrics.ranks.ranks import Ranks
 class RankedLists:
     """The relevant items of several lists, by list, and in each list from the top.
 
-    Examples
-    --------
     >>> lists = ranked([0, 1, 1, 0], scores=[0.9, 0.5, 0.5, 0.5])
     >>> lists.num_above, lists.tie_block_size, lists.probability_in_top_k(2)
     (array([1, 1]), array([3, 3]), array([0.33333333, 0.33333333]))
@@ -124,7 +122,6 @@ class PerList:
     values: Callable[[RankedLists, int | None], Float64Array]
 
     def __call__(self, lists: RankedLists, k: int) -> float:
-        """Compute it."""
         return lists.mean(self.values(lists, k or None))
 
     def of_groups(self, lists: RankedLists, starts: IntArray, k: int) -> Float64Array:
@@ -150,7 +147,6 @@ class Places(NamedTuple):
 
     @classmethod
     def of(cls, list_ids: IntArray, scores: Float64Array) -> Places:
-        """Sort items by the number of their list and by score."""
         order = np.lexsort((-scores, list_ids))
         offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
         blocks = starts_of_runs(list_ids[order], scores[order])
@@ -195,7 +191,6 @@ def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -
 
 
 def single_value(values: Float64Array) -> float:
-    """Take the value of the only list."""
     if np.isnan(values[0]):
         raise Undefined("nothing in the list is relevant")
     return float(values[0])
@@ -204,18 +199,8 @@ def single_value(values: Float64Array) -> float:
 def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> RankedLists:
     """Put the answers of each query into one list, where all answers are equally relevant.
 
-    Parameters
-    ----------
-    queries
-        the query of each row; int64[row]
-    scores
-        the answers' scores; equal ones tie; float64[row]
-    ranks
-        the filtered counts
-
-    Examples
-    --------
-    Two answers, ranked 1 and 2 without each other: the second stands third.
+    ``queries`` (int64[row]) and ``scores`` (float64[row]) are those of the answers, equal scores tie, and ``ranks`` are
+    filtered. Two answers, ranked 1 and 2 without each other: the second stands third.
 
     >>> ranks = Ranks(np.array([1, 0]), np.array([0, 0]), np.array([9, 9]))
     >>> lists = answer_lists(np.array([4, 4]), np.array([0.5, 0.8]), ranks)

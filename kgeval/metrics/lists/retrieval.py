@@ -7,6 +7,8 @@ that a sum of probability_in_top_k over the items of a list is its expected c.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -32,40 +34,33 @@ def f1_scores(lists: RankedLists, k: int | None) -> Float64Array:
 
 
 def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list].
-
-    ``k`` is there because PerList passes it.
-    """
+    """The precision of each list at its own number of relevant items, NaN where nothing is relevant; float64[list]."""
     return safe_divide(lists.sums(lists.probability_in_top_k(lists.relevant[lists.list_ids])), lists.relevant)
 
 
-PRECISION = list_metric(
+_at_k = partial(list_metric, source="van Rijsbergen, 1979", cutoff="required")
+
+PRECISION = _at_k(
     name="p",
     title="precision at k",
     formula="#{answers at places ≤ k} / k",
-    source="van Rijsbergen, 1979",
     compute=PerList(precisions),
-    cutoff="required",
     synonyms=("precision", "precision_at_{k}"),
 )
 
-RECALL = list_metric(
+RECALL = _at_k(
     name="r",
     title="recall at k",
     formula="#{answers at places ≤ k} / m, m answers in the list",
-    source="van Rijsbergen, 1979",
     compute=PerList(recalls),
-    cutoff="required",
     synonyms=("recall", "recall_at_{k}"),
 )
 
-F1 = list_metric(
+F1 = _at_k(
     name="f1",
     title="F1 at k",
     formula="2 #{answers at places ≤ k} / (k + m)",
-    source="van Rijsbergen, 1979",
     compute=PerList(f1_scores),
-    cutoff="required",
     synonyms=("f1_at_{k}",),
 )
 
@@ -201,31 +196,27 @@ _EPSILON = 2.0**-53
 _STEPS = 64
 """of the recurrence, at most"""
 _CELLS = 1 << 22
-"""the table of probabilities that is in hand at a time: 32 MiB"""
+"""the probabilities that are in memory at a time: 32 MiB"""
 
 
 def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list].
 
-    >>> from kgeval.metrics.lists.ranked_lists import list_metric, ranked
     >>> first_reciprocals(ranked([0, 1, 1], scores=[5, 5, 5]))  # first in 2 of 3 orders, else second
     array([0.83333333])
     """
     values = np.full(len(lists.lengths), np.nan)
     rows = np.flatnonzero(lists.relevant)
     tops = lists.offsets[:-1][rows]
-    values[rows] = _expected_reciprocals(lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops])
-    return values
-
-
-def _expected_reciprocals(before: IntArray, level: IntArray, relevant: IntArray) -> Float64Array:
-    """E[1 / (t + X)], X the place of the first of r relevant among n items in random order, behind t others."""
-    values = sum_of_reciprocals(before + 1, before + level) / level
+    cases = np.stack([lists.num_above[tops], lists.tie_block_size[tops], lists.blocks[1][tops]])
+    before, level, relevant = cases
+    values[rows] = sum_of_reciprocals(before + 1, before + level) / level
     several = np.flatnonzero(relevant > 1)
-    cases, codes = np.unique(np.stack([before, level, relevant])[:, several], axis=1, return_inverse=True)
+    # E[1 / (t + X)], X the place of the first of r relevant among n items in random order, behind t others.
+    cases, codes = np.unique(cases[:, several], axis=1, return_inverse=True)
     found, sure = _by_recurrence(*cases)
-    found[~sure] = _by_sums(cases[:, ~sure])
-    values[several] = found[codes.ravel()]
+    found[~sure] = _by_sums(*cases[:, ~sure])
+    values[rows[several]] = found[codes.ravel()]
     return values
 
 
@@ -247,9 +238,8 @@ def _by_recurrence(before: IntArray, level: IntArray, relevant: IntArray) -> tup
     return values, (relevant <= _STEPS) & (errors <= 1e-13 * values)
 
 
-def _by_sums(cases: IntArray) -> Float64Array:
-    """Sum over the places of the first relevant item; for cases (before, level, relevant), int64[3, case]."""
-    before, level, relevant = cases
+def _by_sums(before: IntArray, level: IntArray, relevant: IntArray) -> Float64Array:
+    """Sum over the places of the first relevant item; int64[case] each."""
     # P(X > x) < e^(−x r / n): beyond 50 n / r nothing that float64 holds is left.
     spans = np.minimum(level - relevant + 1, np.ceil(50 * level / relevant).astype(np.int64))
     # Widest last, so that cases which are summed together are about as wide as each other.
@@ -288,7 +278,6 @@ FIRST = list_metric(
 def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
     """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list].
 
-    >>> from kgeval.metrics.lists.ranked_lists import list_metric, ranked
     >>> areas(ranked([0, 0, 1, 1, 1], scores=[0.1, 0.4, 0.35, 0.8, 0.8]))  # 5 of 6 pairs
     array([0.83333333])
     """

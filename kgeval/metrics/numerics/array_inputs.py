@@ -35,7 +35,9 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
     kgeval.errors.MetricError: ranks[1] is beyond float64.
     """
     original = _row(values, name)
-    row = np.array([_float(one) for one in original]) if original.dtype == object else _to_float64(original)
+    with np.errstate(over="ignore"):  # of a long double; what overflows is found by its infinity
+        objects = original.dtype == object
+        row = np.array([_float(one) for one in original]) if objects else original.astype(np.float64, copy=False)
     infinite = np.flatnonzero(np.isinf(row))
     overflown = infinite[original[infinite] != row[infinite]]
     if len(overflown):
@@ -99,11 +101,6 @@ def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
         found = "text" if row.dtype.kind in "US" else row.dtype.name
         raise MetricError(f"{name}: expected numbers, found {found}.")
     return row
-
-
-def _to_float64(row: npt.NDArray[Any]) -> Float64Array:
-    with np.errstate(over="ignore"):  # of a long double; what overflows is found by its infinity
-        return row.astype(np.float64, copy=False)
 
 
 def _float(number: Any) -> float:

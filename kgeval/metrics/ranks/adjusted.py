@@ -21,13 +21,7 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.ranks.classic import FunctionOfMeans
-from kgeval.metrics.ranks.moments import (
-    GEOMETRIC_MEAN,
-    HITS_AT_K,
-    MEAN_RANK,
-    MEAN_RECIPROCAL_RANK,
-    Mean,
-)
+from kgeval.metrics.ranks.moments import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Mean
 from kgeval.metrics.ranks.ranks import Ranks
 
 
@@ -74,57 +68,50 @@ AMR = Metric(
     undefined="no ranks; an answer without any candidate (chance counted without it)",
 )
 
-AMRI = Metric(
+_index = partial(
+    Metric,
+    source="Hoyt et al., 2022",
+    lowest=-1,
+    highest=1,
+    increasing=True,
+    undefined="no ranks; no answer had a competitor",
+)
+
+AMRI = _index(
     name="amri",
     title="adjusted mean rank index",
     formula="1 − (MR − 1) / (E[MR] − 1)",
     source="Berrendorf et al., 2020",
-    lowest=-1,
-    highest=1,
-    increasing=True,
     compute=index(MEAN_RANK),
     synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
-    undefined="no ranks; no answer had a competitor",
 )
 
-AMRR = Metric(
+AMRR = _index(
     name="amrr",
     title="adjusted mean reciprocal rank",
     formula="(MRR − E) / (1 − E), E[1/r] = H(N) / N",
-    source="Hoyt et al., 2022",
-    lowest=-1,
-    highest=1,
-    increasing=True,
     compute=index(MEAN_RECIPROCAL_RANK),
     synonyms=("adjusted_mrr", "adjusted_mean_reciprocal_rank", "aihmr", "adjusted_inverse_harmonic_mean_rank"),
-    undefined="no ranks; no answer had a competitor",
 )
 
-ADJUSTED_HITS = Metric(
+ADJUSTED_HITS = _index(
     name="ahits",
     title="adjusted hits at k",
     formula="(Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)",
-    source="Hoyt et al., 2022",
     lowest=-np.inf,
-    highest=1,
-    increasing=True,
     compute=index(HITS_AT_K),
     cutoff="required",
     synonyms=("ah", "adjusted_hits", "adjusted_hits_at_{k}", "ahits_at_{k}", "ah_at_{k}"),
     undefined="no ranks; no answer had more than k candidates",
 )
 
-AGMRI = Metric(
+AGMRI = _index(
     name="agmri",
     title="adjusted geometric mean rank index",
     formula="1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)",
-    source="Hoyt et al., 2022",
     lowest=-np.inf,
-    highest=1,
-    increasing=True,
     compute=index_of_geometric_mean,
     synonyms=("gmri", "adjusted_geometric_mean_rank_index"),
-    undefined="no ranks; no answer had a competitor",
 )
 
 
@@ -144,18 +131,12 @@ class ZScore:
     increasing: bool
 
     def __call__(self, ranks: Ranks, k: int) -> float:
-        """Compute it."""
         self.refuse(ranks, k)
         deviations, largest = self._deviations(ranks, k)
-        gained = float(
-            ranks.normalized_weights
-            / largest
-            @ (self.mean.values(ranks, k) - self.mean.expected_under_random(ranks, k))
-        )
-        return (gained if self.increasing else -gained) / float(np.linalg.norm(deviations / largest))
+        gained = float(ranks.normalized_weights / largest @ self._gained(ranks, k))
+        return gained / float(np.linalg.norm(deviations / largest))
 
     def refuse(self, ranks: Ranks, k: int) -> None:
-        """Refuse ranks that leave nothing to chance."""
         refuse_certainty(ranks, k)
         if not self._deviations(ranks, k)[1]:
             raise Undefined("no answer with a weight had a competitor")
@@ -171,8 +152,11 @@ class ZScore:
         return gain / np.sqrt(variance)
 
     def _gain(self, ranks: Ranks, k: int) -> Float64Array:
+        return self._gained(ranks, k) / self._deviations(ranks, k)[1]
+
+    def _gained(self, ranks: Ranks, k: int) -> Float64Array:
         gained = self.mean.values(ranks, k) - self.mean.expected_under_random(ranks, k)
-        return (gained if self.increasing else -gained) / self._deviations(ranks, k)[1]
+        return gained if self.increasing else -gained
 
     def _variance(self, ranks: Ranks, k: int) -> Float64Array:
         largest = self._deviations(ranks, k)[1]

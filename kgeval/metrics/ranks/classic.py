@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,6 @@ class FunctionOfMeans:
     """raises where the metric is undefined; the terms are then NaN or infinite, or refused too"""
 
     def __call__(self, ranks: Ranks, k: int) -> float:
-        """Compute it."""
         self.refuse(ranks, k)
         return float(self.combine(*(ranks.mean(term(ranks, k)) for term in self.terms)))
 
@@ -59,13 +59,10 @@ class FunctionOfMeans:
 
 
 def mean_metric(mean: Mean) -> FunctionOfMeans:
-    """Return the metric that is the mean itself."""
     return FunctionOfMeans(lambda value: value, (mean.values,))
 
 
 class _Count:
-    """How many ranks there are."""
-
     def __call__(self, ranks: Ranks, k: int) -> int:
         return len(ranks)
 
@@ -88,38 +85,32 @@ COUNT = Metric(
     undefined="never",
 )
 
-MR = Metric(
+_mean = partial(Metric, lowest=1, highest=np.inf, increasing=False)
+_share = partial(Metric, lowest=0, highest=1, increasing=True)
+
+MR = _mean(
     name="mr",
     title="mean rank",
     formula="Σ r / n",
     source="Bordes et al., 2013",
-    lowest=1,
-    highest=np.inf,
-    increasing=False,
     compute=mean_metric(MEAN_RANK),
     synonyms=("mean_rank", "arithmetic_mean_rank"),
 )
 
-MRR = Metric(
+MRR = _share(
     name="mrr",
     title="mean reciprocal rank",
     formula="Σ (1/r) / n",
     source="Voorhees, 1999",
-    lowest=0,
-    highest=1,
-    increasing=True,
     compute=mean_metric(MEAN_RECIPROCAL_RANK),
     synonyms=("mean_reciprocal_rank", "inverse_harmonic_mean_rank"),
 )
 
-HITS = Metric(
+HITS = _share(
     name="hits",
     title="hits at k",
     formula="#{r ≤ k} / n",
     source="Bordes et al., 2013",
-    lowest=0,
-    highest=1,
-    increasing=True,
     compute=mean_metric(HITS_AT_K),
     cutoff="required",
     synonyms=("hits_at_{k}", "h_at_{k}", "h"),
@@ -182,7 +173,6 @@ def _checked(ranks: npt.ArrayLike) -> Float64Array:
 def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
     """Make the inverse of the mean of a function of each rank.
 
-    >>> from kgeval.metrics.ranks.ranks import Ranks
     >>> ranks = Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5]))
     >>> IMR(ranks), HMR(ranks)
     (0.5, 1.5)
@@ -190,51 +180,39 @@ def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
     return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
 
 
-GMR = Metric(
+GMR = _mean(
     name="gmr",
     title="geometric mean rank",
     formula="(Π r)^(1/n)",
     source="Hoyt et al., 2022",
-    lowest=1,
-    highest=np.inf,
-    increasing=False,
     compute=GEOMETRIC_MEAN.value,
     synonyms=("geometric_mean_rank",),
 )
 
-IGMR = Metric(
+IGMR = _share(
     name="igmr",
     title="inverse geometric mean rank",
     formula="(Π r)^(−1/n)",
     source="Hoyt et al., 2022",
-    lowest=0,
-    highest=1,
-    increasing=True,
     compute=INVERSE_GEOMETRIC_MEAN.value,
     synonyms=("inverse_geometric_mean_rank",),
 )
 
-IMR = Metric(
+IMR = _share(
     name="imr",
     title="inverse mean rank",
     formula="n / Σ r",
     source="Hoyt et al., 2022",
-    lowest=0,
-    highest=1,
-    increasing=True,
     compute=inverse(lambda rank: rank),
     synonyms=("iamr", "inverse_arithmetic_mean_rank"),
     undefined="no ranks; expected ties",
 )
 
-HMR = Metric(
+HMR = _mean(
     name="hmr",
     title="harmonic mean rank",
     formula="n / Σ (1/r)",
     source="Hoyt et al., 2022",
-    lowest=1,
-    highest=np.inf,
-    increasing=False,
     compute=inverse(lambda rank: 1 / rank),
     synonyms=("harmonic_mean_rank",),
     undefined="no ranks; expected ties",

@@ -18,8 +18,6 @@ from kgeval.metrics.numerics.sums import mean_of_powers, sum_of_inverse_squares,
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
 
-LongDoubleArray = npt.NDArray[np.longdouble]
-
 ORDER = 6
 """the order of the last cumulant in the series"""
 SMALL = 1 / 512
@@ -42,16 +40,12 @@ def cumulants(low: IntArray, high: IntArray) -> Float64Array:
         # In extended precision (where the platform has it), the difference of two totals loses no digit of float64.
         np.cumsum(powers, out=totals[1:])
         raw.append(np.where(low == high, powers[low - 1], (totals[high] - totals[low - 1]) / (high - low + 1)))
-    return np.asarray(_from_raw(raw), np.float64)
-
-
-def _from_raw(raw: list[LongDoubleArray]) -> list[LongDoubleArray]:
-    """Return cumulants of raw moments: κ_m = μ'_m − Σ C(m − 1, i − 1) κ_i μ'_(m−i), i = 1 … m − 1."""
-    kappa: list[LongDoubleArray] = []
+    # Of raw moments: κ_m = μ'_m − Σ C(m − 1, i − 1) κ_i μ'_(m−i), i = 1 … m − 1.
+    kappa: list[npt.NDArray[np.longdouble]] = []
     for order in range(1, ORDER + 1):
         lower = sum(comb(order - 1, i - 1) * kappa[i - 1] * raw[order - i] for i in range(1, order))
         kappa.append(raw[order] - lower)
-    return kappa
+    return np.asarray(kappa, np.float64)
 
 
 def log_mean_power(low: IntArray, high: IntArray, power: Float64Array) -> Float64Array:
@@ -118,11 +112,9 @@ class Mean:
         return np.where(sizes < 1, np.nan, self.function.mean(np.ones_like(some), some, k))[rows]
 
     def value(self, ranks: Ranks, k: int) -> float:
-        """Compute the mean; with expected ties, its exact expectation."""
         return ranks.mean(self.values(ranks, k))
 
     def expectation(self, ranks: Ranks, k: int) -> float:
-        """Compute E under random ranking among as many candidates."""
         return ranks.mean(self.expected_under_random(ranks, k))
 
     def variances(self, ranks: Ranks, k: int) -> Float64Array:
@@ -131,12 +123,7 @@ class Mean:
         return self.function.variance(sizes, k)[rows]
 
     def variance(self, ranks: Ranks, k: int) -> float:
-        """Compute V under random ranking among as many candidates."""
         return float(ranks.normalized_weights**2 @ self.variances(ranks, k))
-
-
-Term = Callable[[IntArray, IntArray, Float64Array], Float64Array]
-"""(low, high, power) -> a value of each interval of ranks"""
 
 
 @dataclass(frozen=True)
@@ -147,17 +134,12 @@ class GeometricMean:
     """−1 for the inverse"""
 
     def value(self, ranks: Ranks, k: int) -> float:
-        """Compute it; with expected ties, its exact expectation."""
-        if ranks.policy is EXPECTED:
-            return float(np.exp(self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)))
-        return float(np.exp(self.power * ranks.mean(np.log(ranks.values))))
+        return float(np.exp(self._log_value(ranks)))
 
     def expectation(self, ranks: Ranks, k: int) -> float:
-        """Its expectation under random ranking among as many candidates."""
         return float(np.exp(self.log_expectation(ranks)))
 
     def variance(self, ranks: Ranks, k: int) -> float:
-        """Its variance under random ranking among as many candidates."""
         return float(self.expectation(ranks, k) ** 2 * np.expm1(self.log_relative_square(ranks)))
 
     def log_relative_square(self, ranks: Ranks) -> float:
@@ -165,23 +147,24 @@ class GeometricMean:
         return self._total(ranks, np.ones_like(ranks.candidates), ranks.candidates, log_relative_square)
 
     def log_relative(self, ranks: Ranks) -> float:
-        """Compute ln(M / E[M]) of the mean M."""
+        return self._log_value(ranks) - self.log_expectation(ranks)
+
+    def _log_value(self, ranks: Ranks) -> float:
         if ranks.policy is EXPECTED:
-            value = self._log_mean(ranks, ranks.optimistic, ranks.pessimistic)
-        else:
-            value = self.power * ranks.mean(np.log(ranks.values))
-        return value - self.log_expectation(ranks)
+            return self._total(ranks, ranks.optimistic, ranks.pessimistic, log_mean_power)
+        return self.power * ranks.mean(np.log(ranks.values))
 
     def log_expectation(self, ranks: Ranks) -> float:
-        """Compute ln E[M] under random ranking."""
-        return self._log_mean(ranks, np.ones_like(ranks.candidates), ranks.candidates)
+        return self._total(ranks, np.ones_like(ranks.candidates), ranks.candidates, log_mean_power)
 
-    def _log_mean(self, ranks: Ranks, low: IntArray, high: IntArray) -> float:
-        """Compute ln E[M] of ranks that are uniform on intervals."""
-        return self._total(ranks, low, high, log_mean_power)
-
-    def _total(self, ranks: Ranks, low: IntArray, high: IntArray, term: Term) -> float:
-        """Sum a function of each interval and of the power that its rank is taken to."""
+    def _total(
+        self,
+        ranks: Ranks,
+        low: IntArray,
+        high: IntArray,
+        term: Callable[[IntArray, IntArray, Float64Array], Float64Array],
+    ) -> float:
+        """Sum a function of each interval (low, high) and of the power that its rank is taken to."""
         powers = self.power * ranks.normalized_weights
         if ranks.weights is not None:
             return float(np.sum(term(low, high, powers)))
@@ -210,16 +193,16 @@ RECIPROCAL = RankFunction(
 )
 
 
-def _hit_probability(low: IntArray, high: IntArray, k: int) -> Float64Array:
-    return np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0)
-
-
 def _hit_variance(count: IntArray, k: int) -> Float64Array:
     probability = np.minimum(k / count, 1.0)
     return np.asarray(probability * (1 - probability), np.float64)
 
 
-HIT = RankFunction(of=lambda rank, k: (rank <= k).astype(np.float64), mean=_hit_probability, variance=_hit_variance)
+HIT = RankFunction(
+    of=lambda rank, k: (rank <= k).astype(np.float64),
+    mean=lambda low, high, k: np.clip((k - low + 1) / (high - low + 1), 0.0, 1.0),
+    variance=_hit_variance,
+)
 
 MEAN_RANK, MEAN_RECIPROCAL_RANK, HITS_AT_K = Mean(RANK), Mean(RECIPROCAL), Mean(HIT)
 GEOMETRIC_MEAN, INVERSE_GEOMETRIC_MEAN = GeometricMean(), GeometricMean(power=-1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.numerics.row_groups import means_of_groups, numbered
+from kgeval.metrics.numerics.sums import means_of_groups, numbered
 from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy
 
 UInt64Array = npt.NDArray[np.uint64]
@@ -41,8 +41,6 @@ def _mix(z: UInt64Array) -> UInt64Array:
 class Ranks:
     """Intervals of ranks: an answer that ties with others may have any rank from ``optimistic`` to ``pessimistic``.
 
-    Examples
-    --------
     >>> ranks = Ranks(greater=np.array([0, 2]), tied=np.array([0, 3]), candidates=np.array([5, 9]))
     >>> ranks.optimistic, ranks.pessimistic, ranks.values
     (array([1, 3]), array([1, 6]), array([1. , 4.5]))
@@ -65,7 +63,6 @@ class Ranks:
         return len(self.greater)
 
     def under(self, ties: Ties) -> Ranks:
-        """Return the same ranks under another tie policy."""
         return replace(self, ties=ties)
 
     def at(self, rows: IntArray) -> Ranks:
@@ -109,7 +106,6 @@ class Ranks:
 
     @property
     def policy(self) -> TiePolicy:
-        """The tie policy."""
         return tie_policy(self.ties)
 
     @cached_property
@@ -123,7 +119,6 @@ class Ranks:
         return np.asarray(weights / weights.sum(), np.float64)
 
     def mean(self, values: Float64Array) -> float:
-        """The weighted mean of a value of the rows."""
         self.normalized_weights  # noqa: B018 - raises where there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 

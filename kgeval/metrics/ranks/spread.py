@@ -35,7 +35,6 @@ def variance(ranks: Ranks, k: int) -> float:  # noqa: ARG001
 
 
 def standard_deviation(ranks: Ranks, k: int) -> float:  # noqa: ARG001
-    """√ of the variance."""
     return float(np.sqrt(ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)))
 
 
@@ -56,30 +55,28 @@ def _median(values: Float64Array, ranks: Ranks) -> float:
     return float(np.mean(values[order[middle : middle + 1 + meets]]))
 
 
-MEDIAN = Metric(
+_median_metric = partial(Metric, source="Hoyt et al., 2022", undefined="no ranks; expected ties")
+
+MEDIAN = _median_metric(
     name="median",
     title="median rank",
     formula="the middle rank",
-    source="Hoyt et al., 2022",
     lowest=1,
     highest=np.inf,
     increasing=False,
     compute=median_rank,
     synonyms=("median_rank",),
-    undefined="no ranks; expected ties",
 )
 
-INVERSE_MEDIAN = Metric(
+INVERSE_MEDIAN = _median_metric(
     name="inverse-median",
     title="inverse median rank",
     formula="1 / the middle rank",
-    source="Hoyt et al., 2022",
     lowest=0,
     highest=1,
     increasing=True,
     compute=lambda ranks, k: 1 / median_rank(ranks, k),
     synonyms=("inverse_median_rank",),
-    undefined="no ranks; expected ties",
 )
 
 _spread = partial(Metric, source="—", lowest=0, highest=np.inf, increasing=None)

@@ -44,7 +44,6 @@ class TiePolicy:
     undefined: str = "never"
 
     def __post_init__(self) -> None:
-        """Refuse a name that no metric's name could begin with."""
         check_name("tie policy", self.name)
 
 
@@ -141,13 +140,11 @@ def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
 
 @cache
 def tie_policies() -> dict[str, TiePolicy]:
-    """Return all tie policies by name, those of installed packages too."""
     own = (OPTIMISTIC, REALISTIC, ROUNDED, PESSIMISTIC, EXPECTED, RANDOM)
     return by_name("tie policies", [*own, *brought("kgeval.tie_policies", TiePolicy)])
 
 
 def tie_policy(ties: Ties) -> TiePolicy:
-    """Find a tie policy by name; a policy is itself."""
     if isinstance(ties, TiePolicy):
         return ties
     if not isinstance(ties, str) or ties not in tie_policies():
