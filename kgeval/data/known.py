@@ -91,7 +91,6 @@ def _keys(anchors: IntArray, columns: Sequence[IntArray], sizes: Sequence[int]) 
 
 
 def _sorted_pairs(keys: IntArray, answers: IntArray) -> tuple[IntArray, IntArray]:
-    """Sort by key, then by answer."""
     bits = int(answers.max(initial=0)).bit_length()
     if int(keys.max(initial=0)).bit_length() + bits < 63:
         # One number for both sorts many times faster.

@@ -104,7 +104,6 @@ def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None, swa
 
 
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
-    """List the three most frequent of some relations, with their counts."""
     counts = np.bincount(relations, minlength=len(dataset.relations))
     most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
     listed = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)

@@ -102,7 +102,6 @@ def _vocabulary(folder: Path, labels: Any, kind: str) -> Vocabulary:
 
 
 def _splits(folder: Path) -> dict[str, Path]:
-    """Find the folder of each split."""
     inside = [place for place in sorted(folder.iterdir()) if place.is_dir() and _buckets(place)]
     found = {}
     for split, stems in STEMS.items():
