@@ -25,7 +25,8 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     def compiled(function: Function) -> Function:
         try:
             dispatcher: Function = numba.njit(cache=cache, **options)(function)
-            CACHED.extend([dispatcher] if cache else [])
+            if cache:
+                CACHED.append(dispatcher)
         except RuntimeError:  # "cannot cache function …: no locator available"
             dispatcher = numba.njit(**options)(function)
         return dispatcher

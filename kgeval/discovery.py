@@ -39,16 +39,7 @@ T = TypeVar("T")
 def on_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the ``__getattr__`` and ``__dir__`` of a package whose public names are imported on first use.
 
-    Parameters
-    ----------
-    package
-        the package's own name
-    homes
-        the module of kgeval that defines each name
-
-    >>> attribute, _ = on_first_use("kgeval.data", {"Triples": "data.triples"})
-    >>> attribute("Triples").__name__
-    'Triples'
+    ``homes`` has the module of kgeval that defines each name.
     """
 
     def attribute(name: str) -> Any:
@@ -68,12 +59,8 @@ def modules(package: str) -> list[ModuleType]:
 
 def instances(package: str, kind: type[T]) -> list[T]:
     """List the objects of one type that a package's modules define at their top level."""
-    found: dict[int, T] = {}
-    for module in modules(package):
-        for value in vars(module).values():
-            if isinstance(value, kind):
-                found.setdefault(id(value), value)
-    return list(found.values())
+    values = (value for module in modules(package) for value in vars(module).values() if isinstance(value, kind))
+    return list({id(value): value for value in values}.values())
 
 
 def subclasses(package: str, base: type[T]) -> list[type[T]]:
@@ -161,14 +148,11 @@ def by_name(what: str, members: Iterable[T]) -> dict[str, T]:
     for member in members:
         name = str(member.name)  # type: ignore[attr-defined]
         if name in found:
+            points = [point for group in GROUPS for point in entry_points(group=group)]
+            packages = ", ".join(sorted({point.dist.name for point in points if point.dist is not None}))
             raise InputError(
-                f"two {what} are called {name!r}. Rename or remove the one of an installed package: {_packages()}."
+                f"two {what} are called {name!r}. Rename or remove the one of an installed package: "
+                f"{packages or 'there is none'}."
             )
         found[name] = member
     return found
-
-
-def _packages() -> str:
-    """Name the packages that bring members of any registry."""
-    points = [point for group in GROUPS for point in entry_points(group=group) if point.dist is not None]
-    return ", ".join(sorted({point.dist.name for point in points if point.dist is not None})) or "there is none"

@@ -42,14 +42,7 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
 
     Of loops within loops only the outer one shows, unless it has a single step. The steps may be counted in any thread.
 
-    Parameters
-    ----------
-    what
-        the work
-    total
-        how many steps there are
-    unit
-        what a step is, in the plural
+    ``unit`` is the plural of a step.
     """
     if not _shown.get() or total <= 1:
         yield unreported
@@ -77,14 +70,7 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
     """Show the progress of some work.
 
-    Parameters
-    ----------
-    what
-        the work, such as ``"ranking"``
-    total
-        the number of ranks that it will compute; without it, only the elapsed time is shown
-    unit
-        what it computes instead of ranks
+    Without a ``total`` only the elapsed time is shown; ``unit`` is the plural of what is computed.
     """
     with loops_shown(wanted=False), _display(what, total, unit) as report:
         yield report

@@ -71,14 +71,8 @@ def number(
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives.
 
-    Parameters
-    ----------
-    tables
-        by split: string columns head, relation, tail, and perhaps one of confidences, or of times
-    sources
-        where each split is from, for messages
-    entities, relations
-        the labels in the order of their ids, if the ids are to be others
+    ``tables`` have, by split, string columns head, relation, tail, and perhaps one of confidences or times;
+    ``sources`` name each split in messages. Given vocabularies are used as they are.
     """
     ids: dict[str, IntArray] = {split: np.empty((table.num_rows, 3), np.int64) for split, table in tables.items()}
     if entities is None:
@@ -121,13 +115,8 @@ def _with_times(
 def as_table(rows: Any, source: str) -> pa.Table:
     """Lay labelled triples in memory out as the table that a file of them would be.
 
-    Parameters
-    ----------
-    rows
-        rows of head, relation, tail, and perhaps a confidence, or a time as text: a list, an array, or a data frame,
-        whose columns are told apart by their names, in any order, or else by their positions
-    source
-        what they are, for messages
+    Rows may have a confidence, or a time as text. The columns of a data frame are found by their names, in any order,
+    or else by their positions. ``source`` names them in messages.
 
     Examples
     --------
@@ -148,7 +137,6 @@ def as_table(rows: Any, source: str) -> pa.Table:
 
 
 def _rows(rows: Any, source: str) -> tuple[list[str], list[Any]]:
-    """List the rows, and name their columns."""
     names: list[str] = []
     if isinstance(rows, pa.Table):
         rows = rows.to_pandas()

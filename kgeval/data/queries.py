@@ -139,12 +139,7 @@ NAME = rf"^(?P<side>head|tail)-(?P<anchor>{ID})-(?P<relation>{ID})(?:-(?P<time>{
 def query_names(sides: Iterable[str], *ids: IntArray) -> npt.NDArray[np.object_]:
     """Name each query; object[query].
 
-    Parameters
-    ----------
-    sides
-        the side that each query seeks
-    ids
-        int64[query], the anchors and the relations, and of a temporal graph the times
+    ``ids`` are the anchors and the relations, and in a temporal graph the times; int64[query] each.
 
     Examples
     --------

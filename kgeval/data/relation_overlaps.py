@@ -116,15 +116,7 @@ class PairedFacts:
     def shared(self, *, least: float) -> Overlaps | None:
         """Count the pairs (h, t) that each two different relations share, both ways round.
 
-        Parameters
-        ----------
-        least
-            the share of the pairs of either relation from which on the two are kept
-
-        Returns
-        -------
-        Overlaps | None
-            None where there is too much to count
+        Kept are those with at least the share ``least`` of the pairs of either relation; None if too many to count.
         """
         ways, relations, starts, stops = self._runs()
         several = np.flatnonzero(stops - starts > 1)
@@ -136,7 +128,7 @@ class PairedFacts:
     def turned(self, *, least: float) -> Overlaps | None:
         """Count the pairs (h, t) of each relation that stand as (t, h) in each other one, and in itself.
 
-        Parameters and result are those of :meth:`shared`.
+        ``least`` and the result are as in :meth:`shared`.
         """
         ways, relations, starts, stops = self._runs()
         pairs, back = np.divmod(ways[starts], 2)
@@ -151,14 +143,7 @@ class PairedFacts:
     def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
         """Whether each triple is among the facts under a relation that overlaps its own; bool[triple].
 
-        Parameters
-        ----------
-        triples
-            the triples to look for
-        partners
-            the relations that overlap
-        turned
-            whether to look for them with head and tail swapped
+        ``partners`` are the relations that overlap; if ``turned``, triples are looked up with head and tail swapped.
         """
         lengths = np.bincount(partners.first, minlength=self.relations)[triples.relations]
         bounds = [*starts_of_runs(np.cumsum(lengths) // AT_ONCE).tolist(), len(triples)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -56,23 +55,17 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     lists = list(_lines(path, len(entities), len(relations)))
     types = {}
     for side in SIDES:
-        own = [line for line in lists if line.side == side]
-        owners = np.repeat([line.relation for line in own], [len(line.entities) for line in own]).astype(np.int64)
-        members = np.concatenate([np.empty(0, np.int64), *(line.entities for line in own)])
+        own = [(relation, listed) for of_side, relation, listed in lists if of_side == side]
+        owners = np.repeat([relation for relation, _ in own], [len(listed) for _, listed in own]).astype(np.int64)
+        members = np.concatenate([np.empty(0, np.int64), *(listed for _, listed in own)])
         owners, members = relations[owners], entities[members]
         known = (owners >= 0) & (members >= 0)
         types[side] = _by_relation(owners[known], members[known], dataset)
     return types
 
 
-class _Line(NamedTuple):
-    side: Side
-    relation: int
-    entities: IntArray
-
-
-def _lines(path: Path, num_entities: int, num_relations: int) -> Iterator[_Line]:
-    """Walk over the lists, of which each relation of the file must have one of each side."""
+def _lines(path: Path, num_entities: int, num_relations: int) -> Iterator[tuple[Side, int, IntArray]]:
+    """Yield the side, the relation and the entities of each list; each relation must have one list of each side."""
     listed = rows(path)
     count = next(listed, None)
     if count is None or count.cells != [str(num_relations)]:
@@ -95,7 +88,7 @@ def _lines(path: Path, num_entities: int, num_relations: int) -> Iterator[_Line]
             raise DatasetError(
                 f"{path}, line {line.line}: expected relation, count, then that many entity ids below {num_entities}."
             )
-        yield _Line(SIDES[seen[relation]], relation, np.array(members, np.int64))
+        yield SIDES[seen[relation]], relation, np.array(members, np.int64)
         seen[relation] += 1
     if min(seen, default=len(SIDES)) < len(SIDES):
         raise DatasetError(

@@ -174,7 +174,10 @@ def _as_strings(labels: Any, kind: str) -> pa.Array:
     if not isinstance(labels, pa.Array):
         labels = _listed(labels, kind)
     if labels.type != pa.string():
-        labels = _cast(labels, kind)
+        values = labels.type.value_type if pa.types.is_dictionary(labels.type) else labels.type
+        if not (pa.types.is_string(values) or pa.types.is_large_string(values)) and len(labels):
+            raise InputError(f"{kind} labels are text, not {labels.type}. Cast them to strings first.")
+        labels = labels.cast(pa.string())
     if labels.null_count:
         row = int(np.argmax(np.asarray(labels.is_null())))
         raise InputError(f"{kind} label {row} is missing. Every {kind} needs a label.")
@@ -197,10 +200,3 @@ def _listed(labels: Any, kind: str) -> pa.Array:
         return pa.array(listed, pa.string())
     except UnicodeEncodeError as error:
         raise InputError(f"{kind} label {error.object!r} is not Unicode text ({error.reason}).") from error
-
-
-def _cast(labels: pa.Array, kind: str) -> pa.Array:
-    values = labels.type.value_type if pa.types.is_dictionary(labels.type) else labels.type
-    if not (pa.types.is_string(values) or pa.types.is_large_string(values)) and len(labels):
-        raise InputError(f"{kind} labels are text, not {labels.type}. Cast them to strings first.")
-    return labels.cast(pa.string())

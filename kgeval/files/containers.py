@@ -67,14 +67,12 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def _decoded_size(column: pa.Array) -> int:
-    """Return the bytes of a column without its dictionary encoding."""
     if not pa.types.is_dictionary(column.type) or pa.types.is_primitive(column.type.value_type):
         return int(column.nbytes)
     return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
 
 
 def _longest(path: Path, fields: list[Any]) -> int:
-    """Return the length of the longest text in the dictionaries of dictionary-encoded columns."""
     texts = [field.name for field in fields if not pa.types.is_primitive(field.type)]
     longest = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:
@@ -125,12 +123,7 @@ class Arrays:
 def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
     """Open an HDF5 file.
 
-    Parameters
-    ----------
-    path
-        the file
-    times
-        the most bytes that may be read, as a multiple of the size of the file: more than one where it is compressed
+    At most ``times`` the size of the file may be read: more than 1 where it is compressed.
     """
     try:
         import h5py

@@ -35,14 +35,7 @@ def free_memory() -> int:
 class Budget:
     """The remaining bytes and steps for decoding a file.
 
-    Parameters
-    ----------
-    path
-        the file
-    times
-        the most bytes that may be decoded from each of its bytes
-    least
-        the bytes that may be decoded from any file; by default ``LEAST``
+    ``times`` bytes may be decoded for each byte of the file, and ``least`` (by default ``LEAST``) from any file.
 
     Examples
     --------
@@ -134,12 +127,7 @@ def refuse_special(path: Path) -> None:
 def checked(path: Path, *, times: int = 0) -> int:
     """Return the size of a file that may be opened, in bytes.
 
-    Parameters
-    ----------
-    path
-        the file
-    times
-        the bytes of memory that are needed for each of its bytes; 0 where it is memory-mapped
+    It takes ``times`` bytes of memory for each of its bytes to read; 0 where it is memory-mapped.
     """
     refuse_special(path)
     size = path.stat().st_size

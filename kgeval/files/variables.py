@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 from kgeval.errors import ConfigError
@@ -26,23 +27,23 @@ def escaped(content: Any) -> Any:
     >>> escaped({"path": "a/${b}", "count": 3})
     {'path': 'a/$${b}', 'count': 3}
     """
-    if isinstance(content, dict):
-        return {escaped(key): escaped(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [escaped(value) for value in content]
-    return VARIABLE.sub(lambda match: f"${match[0]}", content) if isinstance(content, str) else content
+    return _replaced(content, lambda match: f"${match[0]}")
 
 
 def expanded(content: Any) -> Any:
     """Expand the variables in the text of a stored configuration."""
+    return _replaced(content, _value)
+
+
+def _replaced(content: Any, by: Callable[[re.Match[str]], str]) -> Any:
     if isinstance(content, dict):
-        return {expanded(key): expanded(value) for key, value in content.items()}
+        return {_replaced(key, by): _replaced(value, by) for key, value in content.items()}
     if isinstance(content, list):
-        return [expanded(value) for value in content]
-    return VARIABLE.sub(_expand, content) if isinstance(content, str) else content
+        return [_replaced(value, by) for value in content]
+    return VARIABLE.sub(by, content) if isinstance(content, str) else content
 
 
-def _expand(match: re.Match[str]) -> str:
+def _value(match: re.Match[str]) -> str:
     value = look_up(f"{match[1]}{match[2]}{match[3] or ''}")
     if value is None:
         raise ConfigError(f"the environment has no variable {match[2]}, which a stored configuration names. Set it.")

@@ -119,14 +119,7 @@ class _Sizes:
 def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:
     """Refuse a value that consists of more than ``most`` values, each counted as often as it is used.
 
-    Parameters
-    ----------
-    value
-        the value of a pickle
-    most
-        the largest number of values
-    parts
-        returns the values that a value directly consists of; a cycle is followed once
+    ``parts`` returns the values that a value directly consists of; a cycle is followed once.
     """
     sizes: dict[int, int] = {}
     stack = [(value, False)]

@@ -85,7 +85,6 @@ def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
 
 
 def _strings_of(file: Any, budget: Budget) -> list[str]:
-    """Collect the texts and names of a pickle, or of the pickles of a stream."""
     strings = []
     pickles = 1
     while pickles:

@@ -224,7 +224,6 @@ def _array_from_buffer(budget: Budget, content: Any, kind: Any, shape: Any, orde
 
 
 def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
-    """Return bytes that older pickles store as text."""
     if not isinstance(text, str) or encoding != "latin1":
         raise PickleError("the pickle encodes something that stands for no bytes.")
     budget.take(len(text))
@@ -249,16 +248,8 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
 def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *, nested: NestedReader) -> Any:
     """Read one pickle: tensors as arrays, instances of classes as :class:`StubObject`.
 
-    Parameters
-    ----------
-    program
-        the pickle
-    numbers
-        returns the bytes of the storage with a key
-    budget
-        the remaining bytes and steps for decoding the file
-    nested
-        reads the bytes of a ``torch.save`` file of the older format, which a pickle may contain in place of a tensor
+    ``numbers`` returns the bytes of the storage with a key. ``nested`` reads the bytes of a ``torch.save`` file of the
+    older format, which a pickle may contain in place of a tensor.
     """
     refuse_instructions(program, budget)
     value = _Unpickler(program, numbers, budget, nested).load()

@@ -121,12 +121,15 @@ def _about_key(kind: str, location: Location, content: Any, root: Any) -> Proble
 
 
 def _unknown_kind(location: Location, value: Any, key: str, kinds: list[str]) -> Problem:
+    name: Any = ""
     if not isinstance(value, dict):
         what = f"expected a block with the key {key!r}, found {short_repr(value)}"
-        return Problem(location, what, _nearest("", kinds))
-    if value.get(key) is None:
-        return Problem(location, f"the key {key!r} is missing", _nearest("", kinds))
-    return Problem(location, f"unknown {key} {short_repr(value[key])}", _nearest(value[key], kinds))
+    elif value.get(key) is None:
+        what = f"the key {key!r} is missing"
+    else:
+        name = value[key]
+        what = f"unknown {key} {short_repr(name)}"
+    return Problem(location, what, _nearest(name, kinds))
 
 
 def as_texts(location: Location) -> tuple[str, ...]:
@@ -175,7 +178,6 @@ def _in_content(location: Location, content: Any) -> Location:
 
 
 def _item(value: Any, step: str | int) -> Any:
-    """Return the item of a block or list, None where it has none."""
     if isinstance(value, dict):
         return value.get(step)
     if isinstance(value, (list, tuple)) and isinstance(step, int) and step < len(value):
@@ -222,7 +224,6 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself."""
     origin = get_origin(annotation)
     if origin is Annotated:
         inner, *marks = get_args(annotation)

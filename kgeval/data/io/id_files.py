@@ -31,14 +31,7 @@ def read_mapping(path: Path) -> pa.Table:
 def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int) -> Vocabulary:
     """Order labels by their ids.
 
-    Parameters
-    ----------
-    path, skip
-        where the table was read from, and how many lines precede its first row: for messages
-    table
-        string columns ``label`` and ``id``
-    kind
-        what is labelled: ``"entity"`` or ``"relation"``
+    ``table`` has the string columns ``label`` and ``id``; ``skip`` lines precede its first row in the file.
     """
     ids = _ids(path, table, skip)
     order = np.argsort(ids, kind="stable")

@@ -51,21 +51,9 @@ def read_columns(
 ) -> pa.Table:
     """Read a delimited text file (``.gz`` too) in which every row has the named columns.
 
-    Parameters
-    ----------
-    path
-        the file
-    names
-        the columns, in their order in the file
-    skip
-        how many lines precede the first row
-    kind
-        the type of every column: int64, or (by default) strings, of which none is null
-    delimiter
-        what separates columns; by default commas in a ``.csv``, otherwise tabs, or spaces where the first row has no
-        tab
-    quoted
-        whether cells may be quoted; by default where commas separate them
+    ``kind`` is the type of every column: int64, or (by default) strings, of which none is null. ``skip`` lines precede
+    the first row. By default commas separate the columns of a ``.csv``, otherwise tabs, or spaces where the first row
+    has no tab; cells may be quoted where commas separate them.
     """
     _check(path)
     kind = kind or pa.string()
@@ -201,7 +189,6 @@ def _spans_lines(column: pa.ChunkedArray) -> bool:
 
 
 def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
-    """Raise with the first row that cannot be read."""
     expected = f"{len(names)} columns ({', '.join(names)})"
     for row in walk:
         if len(row.cells) != len(names):

@@ -190,17 +190,15 @@ def read_triples(path: Path) -> pa.Table:
 
 def _read_text(path: Path) -> pa.Table:
     first = next(rows(path), None)
-    if first is not None and (_is_n_triples(path) or re.fullmatch(N_TRIPLE, " ".join(first.cells))):
+    if first is not None and (
+        path.name.lower().endswith((".nt", ".nt.gz")) or re.fullmatch(N_TRIPLE, " ".join(first.cells))
+    ):
         return _read_n_triples(path)
     if first is not None and is_header(first.cells):
         return read_columns(path, columns(path, first.cells), skip=first.end)
     if first is not None and len(first.cells) == 5 and any(map(YEAR.search, first.cells[3:])):
         raise DatasetError(f"{path}, line {first.line}: 5 columns, the last of a time. {NO_INTERVALS}")
     return read_columns(path, [*TRIPLE, *_fourth(first.cells if first is not None else ())])
-
-
-def _is_n_triples(path: Path) -> bool:
-    return path.name.lower().endswith((".nt", ".nt.gz"))
 
 
 def _read_n_triples(path: Path) -> pa.Table:

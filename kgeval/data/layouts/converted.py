@@ -90,7 +90,8 @@ def _write(dataset: Dataset, folder: Path) -> None:
     for name in LABELS:
         if (labels := getattr(dataset, name)) is not None:
             pq.write_table(
-                pa.table({"label": labels.labels}).replace_schema_metadata(_about(about)), _file(folder, name)
+                pa.table({"label": labels.labels}).replace_schema_metadata({KEY: json.dumps(about)}),
+                _file(folder, name),
             )
     for split in SPLITS:
         triples: Triples = getattr(dataset, split)
@@ -120,7 +121,8 @@ def read(folder: Path) -> Dataset:
 
 
 def _read_graph(folder: Path) -> Dataset:
-    tables = {name: _table(_file(folder, name)) for name in (*LABELS, *SPLITS, "names") if _is_there(folder, name)}
+    paths = {name: _file(folder, name) for name in (*LABELS, *SPLITS, "names")}
+    tables = {name: _table(path) for name, path in paths.items() if name not in ("times", "names") or path.exists()}
     about = _read_about(_file(folder, "entities"), tables["entities"])
     vocabularies = {
         name: _vocabulary(_file(folder, name), tables[name], kind) for name, kind in LABELS.items() if name in tables
@@ -162,11 +164,6 @@ def _multiplicity(folder: Path, tables: Mapping[str, pa.Table], dataset: Dataset
     return found
 
 
-def _is_there(folder: Path, name: str) -> bool:
-    """Whether an optional file is there; all others are read, and named if they are missing."""
-    return name not in ("times", "names") or _file(folder, name).exists()
-
-
 def _table(path: Path) -> pa.Table:
     try:
         table = read_parquet(path)
@@ -198,10 +195,6 @@ def _read_about(path: Path, table: pa.Table) -> Mapping[str, Any]:
     except (ValueError, KeyError, TypeError):
         pass
     raise _damaged(path, f"its metadata {KEY.decode()} are not those of this version")
-
-
-def _about(about: Mapping[str, Any]) -> dict[bytes, str]:
-    return {KEY: json.dumps(about)}
 
 
 def _vocabulary(path: Path, table: pa.Table, kind: str) -> Vocabulary:
@@ -245,7 +238,6 @@ def _damaged(path: Path, why: str) -> DatasetError:
 
 
 def _compact(ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Store small ids in half the bytes."""
     return ids.astype(np.int32) if int(ids.max(initial=0)) < 2**31 else ids
 
 

@@ -124,7 +124,6 @@ def read_rotate(folder: Path) -> Dataset:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Find the file of each split that has one."""
     files = {}
     for split, paths in candidates(folder).items():
         text = [path for path in paths if path.suffix in ENDINGS]

@@ -177,7 +177,10 @@ def read_kbc(folder: Path) -> Dataset:
     """
     files = {split: folder / f"{split}.pickle" for split in ("train", "valid", "test")}
     files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
-    splits = {split: _kbc_triples(path) for split, path in files.items()}
+    splits = {
+        split: stored_triples(path, read_pickled(path, read_pickle), may_have_times=True)
+        for split, path in files.items()
+    }
     entities, relations = (_kbc_vocabulary(folder, kind, splits) for kind in KBC_LABELS)
     times = _times(folder, splits)
     for split, path in files.items():
@@ -186,10 +189,6 @@ def read_kbc(folder: Path) -> Dataset:
     read_files = (*(folder / name for name in names if (folder / name).is_file()), *files.values())
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=read_files, times=times)
-
-
-def _kbc_triples(path: Path) -> Triples:
-    return stored_triples(path, read_pickled(path, read_pickle), may_have_times=True)
 
 
 def _times(folder: Path, splits: dict[str, Triples]) -> Vocabulary | None:

@@ -26,16 +26,8 @@ def with_training_graph(
 ) -> Dataset:
     """Put the graph that models learn from beside the graph that they are evaluated on, and note what they share.
 
-    Parameters
-    ----------
-    dataset
-        the graph that is evaluated; its train triples are the inference graph
-    training
-        the graph that models learn from
-    same_ids
-        whether entities have ids in place of labels, which say nothing of what the graphs share
-    new_relations
-        whether the benchmark is about relations that the training graph lacks, so that all of them may be new
+    The train triples of ``dataset`` are the inference graph. With ``same_ids`` entities have ids in place of labels, so
+    that shared ones cannot be found; with ``new_relations`` all relations may be new to the training graph.
     """
     relations = training.relations.ids(dataset.relations.labels)
     relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing

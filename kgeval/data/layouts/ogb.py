@@ -46,7 +46,8 @@ def read(folder: Path) -> Dataset:
     files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
     contents = {split: read_content(path) for split, path in files.items()}
     entities = _entities(folder, contents)
-    relations = _relations(folder, contents)
+    size = 1 + max(int(content["relation"].max(initial=-1)) for content in contents.values())
+    relations = Vocabulary(_labels(folder, "relation", _all_mapped(folder, "relation", size)), "relation")
     splits = {split: triples_of(files[split], content, entities, relations) for split, content in contents.items()}
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
@@ -120,11 +121,6 @@ def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
         if size > counted.get(kind, 0):
             raise DatasetError(f"{folder / COUNTS}: says {counted.get(kind, 0)} {kind}, but a triple names {size - 1}.")
     return Vocabulary(pa.chunked_array([_typed(kind, size) for kind, size in counted.items()]))
-
-
-def _relations(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
-    size = 1 + max(int(content["relation"].max(initial=-1)) for content in contents.values())
-    return Vocabulary(_labels(folder, "relation", _all_mapped(folder, "relation", size)), "relation")
 
 
 def _root(path: Path) -> Path:
