@@ -44,16 +44,9 @@ TOLERANCE = 1e-9
 
 
 def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
-    """Make the scorer of a live model by dot products, where its interaction is affine in heads or in tails.
+    """Make the scorer of a live model by dot products, where its interaction is affine in the entities of a side.
 
-    The caller compares its scores with the model's.
-
-    Parameters
-    ----------
-    model
-        a ``pykeen.models.ERModel`` in evaluation mode
-    free
-        the side in whose entities the score is affine
+    The model is a ``pykeen.models.ERModel`` in evaluation mode. The caller compares the scores with the model's.
     """
     if free not in AFFINE.get(type(model.interaction).__name__.removesuffix("Interaction"), ()):
         return None
@@ -76,7 +69,6 @@ class UnitVectorLayout(NamedTuple):
 
     @property
     def width(self) -> int:
-        """The width of the row."""
         return sum(int(np.prod(shape)) for shape in self.shapes)
 
     def unpack(self, rows: Any) -> Any:
@@ -114,7 +106,6 @@ class LiveProducts(RelationalFamily):
 
     @classmethod
     def of(cls, model: Any, free: Side) -> LiveProducts:
-        """Make it of a model's representations and a copy of its interaction."""
         import copy
 
         parts, interaction = live_parts(model), copy.deepcopy(model.interaction).double().eval()

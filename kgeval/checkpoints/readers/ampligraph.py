@@ -43,8 +43,6 @@ VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 @dataclass(frozen=True)
 class AmpliGraphModel:
-    """What a model family is made of."""
-
     entity: FloatArray
     relation: FloatArray
     settings: dict[str, Any]
@@ -78,16 +76,8 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     found = find_labels(folder, options)
     if found.entities is None and pickles:
         found = _pickled_labels(pickles[0])
-    return Checkpoint(
-        family,
-        "ampligraph",
-        (folder / KERAS, *sorted((folder / "variables").iterdir()), *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        name=name,
-        numbering="files",
-    )
+    files = (folder / KERAS, *sorted((folder / "variables").iterdir()))
+    return found.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
 
 
 def _rotate(parts: AmpliGraphModel) -> Family:
@@ -110,7 +100,6 @@ MODELS: dict[str, Callable[[AmpliGraphModel], Family]] = {
 
 
 def _pickled_labels(file: Path) -> CheckpointLabels:
-    """Read the labels that are in the pickle itself."""
     content = read_pickle(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")

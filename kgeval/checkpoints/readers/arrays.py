@@ -62,7 +62,6 @@ class EncodedTriples:
     """where the triples come from"""
 
     def refuse_other_rows(self, file: Path, rows: int) -> None:
-        """Refuse an array that does not have one row for each triple."""
         if rows != len(self.triples):
             raise CheckpointError(
                 f"{file}: {rows} rows, and {self.source} has {len(self.triples)} triples. Name the split with the "
@@ -119,7 +118,6 @@ def _columns_of_split(dataset: Dataset, name: str) -> tuple[IntArray, IntArray, 
 
 
 def _columns_of_file(file: Path, dataset: Dataset) -> tuple[IntArray, IntArray, IntArray]:
-    """Take the triples of a file in the ids of the dataset."""
     table = read_triples(file)
     heads, tails = (_known_ids(file, dataset.entities, table[name]) for name in ("head", "tail"))
     return heads, _known_ids(file, dataset.relations, table["relation"]), tails

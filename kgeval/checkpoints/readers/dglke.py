@@ -34,8 +34,6 @@ RANGE = 2.0
 
 @dataclass(frozen=True)
 class DGLKEFiles:
-    """What a model family is made of."""
-
     folder: Path
     prefix: str
     """``<dataset>_<model>``"""
@@ -43,16 +41,13 @@ class DGLKEFiles:
 
     @property
     def entity(self) -> FloatArray:
-        """The entities' table."""
         return mapped_array(self.folder / f"{self.prefix}_entity.npy")
 
     @property
     def relation(self) -> FloatArray:
-        """The relations' table."""
         return mapped_array(self.folder / f"{self.prefix}_relation.npy")
 
     def number(self, name: str) -> float:
-        """Return a number of the configuration."""
         value = self.config.get(name)
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not value:
             raise CheckpointError(f"{self.folder / 'config.json'}: {name} is {value!r}; expected a number.")
@@ -60,7 +55,6 @@ class DGLKEFiles:
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name and hyper-parameters from ``config.json``."""
     folder = folder_of(path)
     config = _config(folder)
     if config is None:
@@ -71,10 +65,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
         options.resolve(key, config[key], "config.json")
     options.record_origins(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
-    found = find_labels(folder, options)
-    files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
-    labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files", layouts=("rotate", "ogb"))
+    files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")))
+    layouts = ("rotate", "ogb")
+    return find_labels(folder, options).checkpoint(
+        family, "dgl-ke", files, options, name=name, numbering="files", layouts=layouts
+    )
 
 
 def _rotate(parts: DGLKEFiles) -> Family:
@@ -101,7 +96,6 @@ MODELS: dict[str, Callable[[DGLKEFiles], Family]] = {
 
 
 def _config(folder: Path) -> dict[str, Any] | None:
-    """Read a configuration if it is one of DGL-KE."""
     try:
         config = read_json(folder / "config.json")
     except (OSError, ValueError, RecursionError, FileError):

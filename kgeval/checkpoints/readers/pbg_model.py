@@ -31,8 +31,6 @@ PARAMETERS: dict[str, dict[str, Shape]] = {
 
 @dataclass(frozen=True)
 class PBGModel:
-    """A checkpoint folder, its configuration and its version."""
-
     folder: Path
     config: dict[str, Any]
     version: int
@@ -48,7 +46,6 @@ class PBGModel:
         return self.truth_value("bias")
 
     def truth_value(self, name: str) -> bool:
-        """Take a setting that is true or false."""
         return truth_value(self.folder / CONFIG, name, self.config.get(name))
 
     @property
@@ -70,24 +67,19 @@ class PBGModel:
 
     @property
     def types(self) -> list[str]:
-        """The types of entities that relations take."""
         return list(dict.fromkeys(str(relation[side]) for side in ("lhs", "rhs") for relation in self.relations))
 
     def parts(self, kind: str) -> int:
-        """How many files the entities of a type are partitioned into."""
         return int(self.config["entities"][kind].get("num_partitions", 1))
 
     def file(self, stem: str) -> Path:
-        """Name an HDF5 file of this version."""
         return self.folder / f"{stem}.v{self.version}.h5"
 
     def embeddings(self, kind: str) -> list[Path]:
-        """The files of the embeddings of a type's entities."""
         return [self.file(f"embeddings_{kind}_{part}") for part in range(self.parts(kind))]
 
 
 def read_model(folder: Path) -> PBGModel:
-    """Read and check the configuration."""
     where = folder / CONFIG
     try:
         config = read_json(where)
@@ -132,7 +124,6 @@ def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
 
 
 def read_names(file: Path) -> list[str]:
-    """Read a JSON list of texts."""
     try:
         names = read_json(file)
     except (OSError, ValueError, RecursionError) as error:

@@ -63,13 +63,10 @@ class _Column(NamedTuple):
             raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.{hint}")
 
     def refuse_unlike(self, pattern: str, why: str) -> None:
-        """Refuse cells that a pattern does not match."""
         self.refuse(~np.asarray(pc.match_substring_regex(self.cells, pattern)), why)
 
 
 class _Queries(NamedTuple):
-    """The distinct queries of a run."""
-
     sides: npt.NDArray[np.object_]
     """object[query]"""
     ids: list[IntArray]
@@ -109,7 +106,6 @@ class _Run(NamedTuple):
 
     @classmethod
     def read(cls, path: Path, dataset: Dataset) -> _Run:
-        """Read the rows, and refuse what no ranking has."""
         table = read_columns(path, COLUMNS)
         query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
         query.refuse_unlike(NAME, "is not named as tail-12-3")
@@ -130,7 +126,6 @@ class _Run(NamedTuple):
         return cls(queries, owners[order], entities[order], scores[order])
 
     def lists(self, side: Side) -> SideLists:
-        """Take the lists of one side."""
         chosen = self.queries.sides == side
         rows = chosen[self.owners]
         anchors, relations, *times = (ids[chosen].tolist() for ids in self.queries.ids)

@@ -23,7 +23,6 @@ from kgeval.scorers.numerics.ordered import from_interleaved
 
 
 def family_of(parts: PyKEENModel, name: str) -> Family:
-    """Make the family of a model whose interaction has a name."""
     if name not in FAMILIES:
         model = parts.model.class_name
         described = model if model == name else f"{model} ({name})"

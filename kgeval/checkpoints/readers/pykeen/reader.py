@@ -150,14 +150,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
 def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
     """Make the tree of modules of a state dictionary, with the attributes that its interaction needs.
 
-    Parameters
-    ----------
-    tensors
-        under the names that PyKEEN gives them
-    name
-        the interaction, one of ``REQUIRED_OPTIONS``
-    options, stored, where
-        what the user says of the attributes, what files say of them, and which
+    These come from the user's options, or from what the files (``where``) have ``stored``.
     """
     try:
         model = Module.from_state_dict(tensors)
