@@ -23,7 +23,6 @@ NAMES = {
     "ComplEx": {"embeddings.0.weight", "embeddings.1.weight"},
 }
 
-
 TEMPORAL = "embeddings.2.weight"
 """what makes it a model of tkbc: the vectors of times"""
 

@@ -88,16 +88,7 @@ def read_model(folder: Path) -> PBGModel:
         known = known and (len(model.relations) == 1 if model.dynamic else bool(relation_names(model, None)))
         parts = [model.parts(kind) for kind in model.types]
         featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CheckpointError(f"{where}: cannot be read ({type(error).__name__}: {error}).") from error
     if not known:
         raise CheckpointError(

@@ -76,8 +76,6 @@ NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn
 IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
 """the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
 
-FoundLabels = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
-
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model, and its labels from ``training_triples`` beside it if they are there."""
@@ -204,7 +202,7 @@ def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
 
 
-def _labels(file: Path, options: Options) -> FoundLabels:
+def _labels(file: Path, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:
     """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
     named = options.resolve("labels", None, "")
     folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]
