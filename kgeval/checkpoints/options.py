@@ -18,17 +18,8 @@ MODEL = ("model", "model_name", "scoring_type")
 
 
 class Options:
-    """The options of a checkpoint, each of which its reader must use.
+    """The options that the user gives, each of which the reader must use.
 
-    Parameters
-    ----------
-    values
-        what the user says
-    dataset
-        the graph that the model will be evaluated on, if it is known
-
-    Examples
-    --------
     >>> options = Options({"norm": 2})
     >>> options.resolve("norm", None, "model.pt"), options.resolve("model", "TransE", "model.pt")
     (2, 'TransE')
@@ -49,10 +40,7 @@ class Options:
         """of each required option that nobody gives: where it could have been, and how to give it"""
 
     def resolve(self, name: str, stored: Any, where: str) -> Any:
-        """Take an option from the user or from the file, which must not contradict each other.
-
-        Returns ``None`` where neither says anything.
-        """
+        """Take an option from the user or from the file, which must not contradict each other; None without either."""
         self._known.append(name)
         if name not in self._values:
             if stored is not None:
@@ -89,8 +77,6 @@ class Options:
     def refuse_missing(self) -> None:
         """Refuse to go on without the required options that neither the user nor the files give.
 
-        Examples
-        --------
         >>> options = Options({})
         >>> _ = options.require("p_norm", None, "m.ckpt", [1, 2]), options.require("bias", None, "m.ckpt", [True])
         >>> options.refuse_missing()
@@ -111,17 +97,13 @@ class Options:
         )
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
-        """Record where a family's options came from: a setting of the framework's, or else its code.
-
-        ``sources`` names the setting behind each of them; it has been resolved.
-        """
+        """Record where a family's options came from: the framework's setting in ``sources``, or else its code."""
         for name in family.options:
             source = sources.get(name, "")
             origin = f"{source} ({self.origins[source]})" if source in self.origins else f"the code of {framework}"
             self.origins.setdefault(name, origin)
 
     def refuse_unused(self, path: Path) -> None:
-        """Refuse options that the reader has not used."""
         for name in self._values:
             raise UsageError(
                 f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._known)}".strip()
@@ -138,19 +120,8 @@ def _and(names: Sequence[str]) -> str:
 
 
 def truth_value(where: object, name: str, value: Any) -> bool:
-    """Take a setting that is true or false, and false where it is not said.
+    """Take a setting that is true or false, and false where the file does not say it.
 
-    Parameters
-    ----------
-    where
-        the file that says it, for the message
-    name
-        what it is called there
-    value
-        what it is there, ``None`` where it is not said
-
-    Examples
-    --------
     >>> truth_value("config.json", "bias", "no")
     Traceback (most recent call last):
     kgeval.errors.CheckpointError: config.json: its bias is 'no', which is neither true nor false.

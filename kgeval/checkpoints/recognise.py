@@ -46,7 +46,6 @@ SCORES = (
 
 
 def describe_unknown(path: Path, options: Iterable[str]) -> str:
-    """Describe what a path in no known format holds and how that can be used."""
     if inside := _checkpoints_in(path):
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
@@ -64,7 +63,6 @@ def describe_unknown(path: Path, options: Iterable[str]) -> str:
 
 
 def files_of(path: Path) -> list[Path]:
-    """List the entries of a folder, or the file itself."""
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
@@ -83,13 +81,14 @@ def holds_models(path: Path) -> bool:
 
 
 def _what(path: Path, files: Sequence[Path], pickled: Path | None, content: Any, arrays: Mapping[str, str]) -> str:
-    """Say what a path is, with the shapes or keys of what it holds."""
     if path.is_dir():
         if not files:
             return "an empty folder"
         inside = [f"{name} {kind}" for name, kind in arrays.items()]
         inside = [f"{pickled.name}, {_kind(content)}", *inside] if pickled else inside
-        listed = f"a folder with {_some(map(_named, files))}"
+        empty = {file for file in files if file.is_file() and not file.stat().st_size}
+        names = _some(f"{file.name} (empty)" if file in empty else file.name for file in files)
+        listed = f"a folder with {names}"
         return f"{listed} ({'; '.join(inside[:SHOWN])})" if inside else listed
     if not path.stat().st_size:
         return "an empty file"
@@ -101,7 +100,6 @@ def _what(path: Path, files: Sequence[Path], pickled: Path | None, content: Any,
 
 
 def _advice(path: Path, files: Sequence[Path], tensors: Mapping[str, Any], arrays: Mapping[str, str]) -> str:
-    """Say what to do with a path, or nothing."""
     if tensors:
         return " ".join([*_nearest(tensors), NAME_TENSORS] if len(tensors) > 1 else _nearest(tensors))
     if path.is_dir():
@@ -156,10 +154,6 @@ def _first(path: Path) -> str:
         return ""
 
 
-def _named(file: Path) -> str:
-    return f"{file.name} (empty)" if file.is_file() and not file.stat().st_size else file.name
-
-
 def _saved_arrays(files: Iterable[Path]) -> dict[str, str]:
     """Describe the arrays in files of numpy's by type and shape; what cannot be read is left aside."""
     found = {}
@@ -179,7 +173,6 @@ def _checkpoints_in(path: Path) -> list[str]:
 
 
 def _tensors(content: Any) -> dict[str, tuple[int, ...]]:
-    """Find the shapes of the arrays in what was unpickled."""
     parts = content.items() if isinstance(content, Mapping) else ()
     return {str(name): part.shape for name, part in parts if isinstance(part, np.ndarray)}
 
@@ -214,7 +207,6 @@ def _nearest(found: Iterable[str]) -> list[str]:
 
 
 def _some(names: Iterable[str]) -> str:
-    """List some names, and tell how many there are besides."""
     listed = list(names)
     rest = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
     return ", ".join(listed[:SHOWN]) + rest
@@ -223,12 +215,7 @@ def _some(names: Iterable[str]) -> str:
 def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
     """Find the reader of a checkpoint from its files.
 
-    Parameters
-    ----------
-    path
-        a file or a folder
-    options
-        the names of the user's options: those that name tensors make a format of a state dictionary of one's own
+    If the user's options name tensors, a state dictionary in no framework's format is read by these names.
     """
     fitting = [reader for reader in formats().values() if reader.recognises(path)]
     if len(fitting) == 1:

@@ -44,16 +44,9 @@ TOLERANCE = 1e-9
 
 
 def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
-    """Make the scorer of a live model by dot products, where its interaction is affine in heads or in tails.
+    """Make the scorer of a live model by dot products, where its interaction is affine in the entities of a side.
 
-    The caller compares its scores with the model's.
-
-    Parameters
-    ----------
-    model
-        a ``pykeen.models.ERModel`` in evaluation mode
-    free
-        the side in whose entities the score is affine
+    The model is a ``pykeen.models.ERModel`` in evaluation mode. The caller compares the scores with the model's.
     """
     if free not in AFFINE.get(type(model.interaction).__name__.removesuffix("Interaction"), ()):
         return None

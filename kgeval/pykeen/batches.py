@@ -28,22 +28,10 @@ class Batches:
     def add(  # PyKEEN's batch
         self, triples: Any, target: str, scores: Any, true_scores: Any, mask: Any, *, filtered: bool
     ) -> None:
-        """Count one batch.
+        """Count one batch of triples (long[triple, 3]) and scores (float[triple, entity], NaN where filtered).
 
-        Parameters
-        ----------
-        triples
-            long[triple, 3]
-        target
-            ``"head"`` or ``"tail"``
-        scores
-            float[triple, entity], NaN where a candidate is filtered
-        true_scores
-            float[triple, 1], the scores of the answers; None if they are among the scores
-        mask
-            [triple, entity], true where a candidate is filtered; None if not known
-        filtered
-            whether NaN may mark a filtered candidate
+        ``true_scores`` (float[triple, 1]) are None if they are among the scores; ``mask`` ([triple, entity]) is true
+        where a candidate is filtered, or None. Only with ``filtered`` may NaN mark a candidate without a mask.
         """
         import torch
 

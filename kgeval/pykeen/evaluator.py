@@ -210,12 +210,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         return results
 
     def process_scores_(
-        self,
-        hrt_batch: Any,
-        target: str,
-        scores: Any,
-        true_scores: Any = None,
-        dense_positive_mask: Any = None,
+        self, hrt_batch: Any, target: str, scores: Any, true_scores: Any = None, dense_positive_mask: Any = None
     ) -> None:
         """Count a batch of scores of PyKEEN, in which NaN marks the filtered candidates.
 

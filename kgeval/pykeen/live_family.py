@@ -44,8 +44,6 @@ class Squared(PartitionedScorer):
 
 @dataclass(frozen=True, eq=False)
 class SquaredVectors(VectorScorer):
-    """The negative square of the distance between two vectors."""
-
     similarity: ClassVar[Similarity] = "squared_l2"
 
     distance: VectorScorer
@@ -66,17 +64,10 @@ class SquaredVectors(VectorScorer):
 
 
 def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | None:
-    """Make the scorer of a live model by the formula of its interaction, where kgeval's is the faster one.
+    """Make the scorer of a live ``ERModel`` by the formula of its interaction, where kgeval's is the faster one.
 
-    The representations are those that the model computes, after normalisers, message passing and the like. The caller
-    compares its scores with the model's.
-
-    Parameters
-    ----------
-    model
-        a ``pykeen.models.ERModel`` in evaluation mode
-    mode
-        of an inductive model, the graph whose entities are scored
+    The representations are those that the model computes in evaluation mode, after normalisers, message passing and
+    the like; ``mode`` is the graph of an inductive model. The caller compares the scores with the model's.
     """
     interaction = getattr(model, "interaction", None)
     if interaction is None:
@@ -146,8 +137,6 @@ def _module_tree(module: Any) -> Module:
 
 
 class _State(NamedTuple):
-    """The attributes of an object, in the form of an unpickled stub."""
-
     state: dict[str, Any]
 
 

@@ -79,7 +79,6 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
 
 
 def _computed(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
-    """Compute metrics by PyKEEN's own classes."""
     return {
         RankBasedMetricKey(pack.target, pack.rank_type, metric.key): float(
             metric(ranks=pack.ranks, num_candidates=pack.num_candidates)

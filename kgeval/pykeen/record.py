@@ -32,18 +32,9 @@ class Recording:
         model: Any,
         dataset: Dataset | None,
     ) -> None:
-        """Write an evaluation as a run directory.
+        """Write an evaluation as a run directory, with the split and the filter of the table.
 
-        Parameters
-        ----------
-        table, results
-            the ranks and PyKEEN's metrics
-        evaluation
-            how they were ranked; the split and the filter are the table's
-        model
-            the live model; None where PyKEEN passed scores alone
-        dataset
-            None where it is not known
+        The model is None where PyKEEN passed scores alone, the dataset where it is not known.
         """
         about = {} if model is None else {"model": _describe(model)}
         seed = getattr(model, "_random_seed", None)

@@ -58,18 +58,8 @@ class Request:
     ) -> Request:
         """Make a request of the arguments of PyKEEN's ``Evaluator.evaluate``.
 
-        Parameters
-        ----------
-        triples
-            long[triple, 3], a tensor
-        known
-            one such tensor, a list of them, or none; the first of several are the train triples
-        targets
-            ``"head"``, ``"tail"`` or both
-        entities, relations
-            ids; the triples may have no others
-        cut
-            whether triples with others are left out instead of refused
+        ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples. Triples with other
+        ids than ``entities`` and ``relations`` are left out with ``cut``, and else refused.
         """
         test = Triples.of(_to_cpu(triples))
         competing = None if entities is None else np.unique(_ids(entities))
@@ -117,7 +107,6 @@ class Request:
 
 
 def progress_bar(total: int | None, options: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """Show progress as PyKEEN does."""
     from tqdm.auto import tqdm
 
     return cast(
@@ -174,19 +163,7 @@ class KnownGraph:
 
     @classmethod
     def of(cls, request: Request, given: Dataset | None, ranked: Dataset, *, filtered: bool) -> KnownGraph:
-        """Name the triples of an evaluation.
-
-        Parameters
-        ----------
-        request
-            the triples, and those of the filter, the train triples first
-        given
-            the dataset that they are said to be of; None to look among PyKEEN's own
-        ranked
-            the triples as a dataset of the model's ids
-        filtered
-            whether known answers are filtered
-        """
+        """Name the triples as those of the ``given`` dataset, or else of one of PyKEEN's own."""
         parts, sizes = (*request.known, request.triples), (len(ranked.entities), len(ranked.relations))
         fitting = [given] if given is not None else _candidates(*sizes, len(parts[0]), trains=bool(request.known))
         dataset = next((graph for graph in fitting if _split_of(parts[0], graph, sizes)), None)

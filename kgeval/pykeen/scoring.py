@@ -56,8 +56,6 @@ def _overrides(names: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PerSideScorer(PartitionedScorer):
-    """Two scorers of one model, one for each side."""
-
     tail: Scorer | VectorScorer
     head: Scorer | VectorScorer
 

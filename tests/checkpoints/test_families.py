@@ -410,19 +410,13 @@ def all_scores(model, side, relations=3):
     return {(a, r): row for a, r, row in zip(queries.anchors, queries.relations, scores, strict=True)}
 
 
+@pytest.mark.parametrize("side", ["head", "tail"])
 @pytest.mark.parametrize("name", CASES)
-def test_tail_scores_are_those_of_the_definition(name):
+def test_scores_are_those_of_the_definition(name, side):
     model = case(name)
-    for (anchor, relation), scores in all_scores(model, "tail").items():
-        expected = [by_definition(model, anchor, relation, tail) for tail in EVERYONE]
-        assert scores == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_head_scores_are_those_of_the_definition(name):
-    model = case(name)
-    for (anchor, relation), scores in all_scores(model, "head").items():
-        expected = [by_definition(model, head, relation, anchor) for head in EVERYONE]
+    for (anchor, relation), scores in all_scores(model, side).items():
+        ends = [(anchor, other) if side == "tail" else (other, anchor) for other in EVERYONE]
+        expected = [by_definition(model, head, relation, tail) for head, tail in ends]
         assert scores == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 

@@ -12,22 +12,8 @@ from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from tests.checkpoints.memory import at_most
-from tests.checkpoints.pickles import (
-    archive,
-    made,
-    named,
-    program,
-    refuse,
-    row,
-    storage,
-    tensor,
-    value,
-)
-
-TEN = {"0": np.arange(10, dtype=np.float32).tobytes()}
-
-ORDERED = named("collections", "OrderedDict")
-REBUILD = named("torch._utils", "_rebuild_tensor_v2")
+from tests.checkpoints.pickles import archive, made, named, program, refuse, row, storage, tensor, value
+from tests.checkpoints.test_unpickle_attacks import ORDERED, REBUILD, TEN
 
 
 @pytest.fixture

@@ -43,8 +43,6 @@ VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 @dataclass(frozen=True)
 class AmpliGraphModel:
-    """What a model family is made of."""
-
     entity: FloatArray
     relation: FloatArray
     settings: dict[str, Any]
@@ -78,16 +76,8 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     found = find_labels(folder, options)
     if found.entities is None and pickles:
         found = _pickled_labels(pickles[0])
-    return Checkpoint(
-        family,
-        "ampligraph",
-        (folder / KERAS, *sorted((folder / "variables").iterdir()), *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        name=name,
-        numbering="files",
-    )
+    files = (folder / KERAS, *sorted((folder / "variables").iterdir()))
+    return found.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
 
 
 def _rotate(parts: AmpliGraphModel) -> Family:

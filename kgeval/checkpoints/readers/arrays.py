@@ -62,7 +62,6 @@ class EncodedTriples:
     """where the triples come from"""
 
     def refuse_other_rows(self, file: Path, rows: int) -> None:
-        """Refuse an array that does not have one row for each triple."""
         if rows != len(self.triples):
             raise CheckpointError(
                 f"{file}: {rows} rows, and {self.source} has {len(self.triples)} triples. Name the split with the "

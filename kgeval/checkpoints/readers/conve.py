@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
@@ -26,6 +25,7 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 
 REVERSE = "_reverse"
+KINDS = ("e", "rel")
 KERNELS = (32, 1, 3, 3)
 """the code's convolution: channels, input channels, height and width"""
 
@@ -83,12 +83,8 @@ Sizes = tuple[int, int]
 """how many entities and relations the vocabularies have"""
 
 
-def _table(tensors: Tensors, name: str, rows: int) -> Any:
-    return tensors.take(name, rows, None)
-
-
 def _conve(tensors: Tensors, sizes: Sizes, rows: list[int], options: Options) -> Family:
-    entity, relation = _table(tensors, "emb_e.weight", sizes[0]), _table(tensors, "emb_rel.weight", sizes[1])
+    entity, relation = (tensors.take(f"emb_{kind}.weight", size, None) for kind, size in zip(KINDS, sizes, strict=True))
     width, channels = entity.shape[1], KERNELS[0]
     dense = tensors.take("fc.weight", width, None)
     network = Network(
@@ -120,14 +116,15 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
 
 def _complex(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
     entity, relation = (
-        side_by_side(tensors.path, *(_table(tensors, f"emb_{kind}_{part}.weight", size) for part in ("real", "img")))
-        for kind, size in zip(("e", "rel"), sizes, strict=True)
+        side_by_side(tensors.path, *(tensors.take(f"emb_{kind}_{part}.weight", size, None) for part in ("real", "img")))
+        for kind, size in zip(KINDS, sizes, strict=True)
     )
     return ComplEx(entity, relation[rows])
 
 
 def _distmult(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
-    return DistMult(_table(tensors, "emb_e.weight", sizes[0]), _table(tensors, "emb_rel.weight", sizes[1])[rows])
+    entity, relation = (tensors.take(f"emb_{kind}.weight", size, None) for kind, size in zip(KINDS, sizes, strict=True))
+    return DistMult(entity, relation[rows])
 
 
 MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {

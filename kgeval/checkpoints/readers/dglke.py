@@ -34,8 +34,6 @@ RANGE = 2.0
 
 @dataclass(frozen=True)
 class DGLKEFiles:
-    """What a model family is made of."""
-
     folder: Path
     prefix: str
     """``<dataset>_<model>``"""
@@ -43,7 +41,6 @@ class DGLKEFiles:
 
     @property
     def entity(self) -> FloatArray:
-        """The entities' table."""
         return mapped_array(self.folder / f"{self.prefix}_entity.npy")
 
     @property
@@ -58,7 +55,6 @@ class DGLKEFiles:
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name and hyper-parameters from ``config.json``."""
     folder = folder_of(path)
     config = _config(folder)
     if config is None:
@@ -69,10 +65,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
         options.resolve(key, config[key], "config.json")
     options.record_origins(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
-    found = find_labels(folder, options)
-    files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")), *found.files)
-    labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "dgl-ke", files, *labelled, name=name, numbering="files", layouts=("rotate", "ogb"))
+    files = (folder / "config.json", *sorted(folder.glob(f"{parts.prefix}*.npy")))
+    layouts = ("rotate", "ogb")
+    return find_labels(folder, options).checkpoint(
+        family, "dgl-ke", files, options, name=name, numbering="files", layouts=layouts
+    )
 
 
 def _rotate(parts: DGLKEFiles) -> Family:
@@ -99,7 +96,6 @@ MODELS: dict[str, Callable[[DGLKEFiles], Family]] = {
 
 
 def _config(folder: Path) -> dict[str, Any] | None:
-    """Read a configuration if it is one of DGL-KE."""
     try:
         config = read_json(folder / "config.json")
     except (OSError, ValueError, RecursionError, FileError):

@@ -56,7 +56,6 @@ Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its name and its algebra from ``configuration.json``."""
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
     tensors = Tensors.read(file)
@@ -140,7 +139,6 @@ def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
 
 
 def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
-    """Read the labels in the order of their ids."""
     for ending in (".p", ".csv"):
         file = folder / f"{kind}_to_idx{ending}"
         if file.is_file():

@@ -1,11 +1,8 @@
 """Models of facebookresearch/kbc and tkbc: a ``state_dict``, trained with reciprocal relations.
 
-The scripts save nothing; a ``state_dict`` is what their users save. The labels are in ``ent_id`` and ``rel_id``;
-without them, ids are those of the sorted labels of all splits, as kbc gives them.
-
 The scripts save nothing; a ``state_dict`` is what their users save. The labels are in ``ent_id``, ``rel_id`` and
-``ts_id``; without them, ids are those of the sorted labels of all splits, as tkbc gives them. Its static ComplEx has
-the tensors of kbc's, and is read as such.
+``ts_id``; without them, ids are those of the sorted labels of all splits, as the code gives them. The static ComplEx
+of tkbc has the tensors of kbc's, and is read as such.
 """
 
 from __future__ import annotations
@@ -26,7 +23,6 @@ NAMES = {
     "ComplEx": {"embeddings.0.weight", "embeddings.1.weight"},
 }
 
-
 TEMPORAL = "embeddings.2.weight"
 """what makes it a model of tkbc: the vectors of times"""
 
@@ -42,16 +38,7 @@ def read_kbc(path: Path, options: Options) -> Checkpoint:
     else:
         model = Reciprocal(ComplEx(tensors.matrix("embeddings.0.weight"), tensors.matrix("embeddings.1.weight")))
     tensors.refuse_unused(name)
-    found = find_labels(folder_of(path), options)
-    return Checkpoint(
-        model,
-        "kbc",
-        (file, *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        numbering="sorted",
-    )
+    return find_labels(folder_of(path), options).checkpoint(model, "kbc", [file], options, numbering="sorted")
 
 
 def _fits(file: Path) -> bool:
@@ -68,17 +55,13 @@ KBC = Reader(
 )
 
 
-TIMES = "embeddings.2.weight"
-"""what kbc's models have not: the vectors of times"""
-
 TIMELESS = "embeddings.3.weight"
 """what TComplEx has not: the parts of relations that no time changes"""
 
-TKBC_NAMES = ("embeddings.0.weight", "embeddings.1.weight", TIMES)
+TKBC_NAMES = ("embeddings.0.weight", "embeddings.1.weight", TEMPORAL)
 
 
 def read_tkbc(path: Path, options: Options) -> Checkpoint:
-    """Read a model."""
     file = find_checkpoint_file(path, [_fits_tkbc], "state_dict of a tkbc model")
     tensors = Tensors.read(file)
     entity, relation, time = (tensors.matrix(name) for name in TKBC_NAMES)
@@ -87,16 +70,7 @@ def read_tkbc(path: Path, options: Options) -> Checkpoint:
     options.resolve("model", family.name, file.name)
     tensors.refuse_unused(family.name)
     found = find_labels(folder_of(path), options)
-    return Checkpoint(
-        Reciprocal(family),
-        "tkbc",
-        (file, *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        numbering="sorted",
-        times=found.times,
-    )
+    return found.checkpoint(Reciprocal(family), "tkbc", [file], options, numbering="sorted", times=found.times)
 
 
 def _fits_tkbc(file: Path) -> bool:

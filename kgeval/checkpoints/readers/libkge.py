@@ -46,8 +46,6 @@ COPIES = ("_entity_embedder.*", "_relation_embedder.*", "_scorer.*")
 
 @dataclass(frozen=True)
 class LibKGEModel:
-    """What a model family is made of."""
-
     tensors: Tensors
     settings: Mapping[str, Any]
     """the configuration of the model, its type's defaults below it"""
@@ -67,13 +65,11 @@ class LibKGEModel:
         return self.tensors.matrix(old if old in self.tensors else f"{embedder}._embeddings.weight")
 
     def norm(self) -> Literal[1, 2]:
-        """Return the p of the distance."""
         stored, where = self.settings.get("l_norm"), f"the config in {self.tensors.path.name}"
         return 1 if self.options.require("l_norm", stored, where, [1, 2]) == 1 else 2
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model, its formula and options from the configuration that is saved with it."""
     file = find_checkpoint_file(
         path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
     )
@@ -90,36 +86,20 @@ def read(path: Path, options: Options) -> Checkpoint:
     where = f"the config in {file.name}"
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
-    family = _family(name, LibKGEModel(tensors.under("_base_model.") if reciprocal else tensors, merged, options))
+    if name not in MODELS:
+        raise CheckpointError(f"{file}: kgeval has no formula for LibKGE's {name}; it has {', '.join(MODELS)}.")
+    parts = LibKGEModel(tensors.under("_base_model.") if reciprocal else tensors, merged, options)
+    family = MODELS[name](parts)
     options.record_origins(family, "LibKGE", norm="l_norm", height="2D_aspect_ratio")
     tensors.refuse_unused(name, COUNTERS, *(COPIES if reciprocal else ()))
     found = find_labels(folder_of(path), options)
     if found.entities is None:
         found = _packaged(content, file) or found
     model = Reciprocal(family) if reciprocal else family
-    return Checkpoint(
-        model,
-        "libkge",
-        (file, *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        name=name,
-        numbering="files",
-        layouts=("libkge",),
-    )
-
-
-def _family(name: str, parts: LibKGEModel) -> Family:
-    if name not in MODELS:
-        raise CheckpointError(
-            f"{parts.tensors.path}: kgeval has no formula for LibKGE's {name}; it has {', '.join(MODELS)}."
-        )
-    return MODELS[name](parts)
+    return found.checkpoint(model, "libkge", [file], options, name=name, numbering="files", layouts=("libkge",))
 
 
 def _packaged(content: Any, file: Path) -> CheckpointLabels | None:
-    """Take the labels that a package holds."""
     meta = (content.get("dataset") or {}).get("meta") or {}
     if "entity_ids" not in meta or "relation_ids" not in meta:
         return None

@@ -39,7 +39,6 @@ DECODERS: dict[str, Callable[[Any, Any], Family]] = {
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model directory; the decoder is in its configuration."""
     folder = folder_of(path)
     config = folder / CONFIG
     try:
@@ -56,21 +55,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     options.record_origins(family, "Marius")
     found = find_labels(folder, options)
-    return Checkpoint(
-        Reciprocal(family) if inverse else family,
-        "marius",
-        (config, folder / NODES, folder / MODEL, *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        name=name,
-        numbering="files",
-        layouts=("marius",),
-    )
+    model, files = Reciprocal(family) if inverse else family, (config, folder / NODES, folder / MODEL)
+    return found.checkpoint(model, "marius", files, options, name=name, numbering="files", layouts=("marius",))
 
 
 def _relations(file: Path, *, inverse: bool) -> FloatArray:
-    """Read the relations, then their inverses."""
     archive = read_torch(file)
     if not isinstance(archive, StubObject):
         raise CheckpointError(f"{file}: holds no model of Marius.")

@@ -36,8 +36,6 @@ UNPACKED = 100
 
 @dataclass(frozen=True)
 class NativeFile:
-    """What a file of arrays holds."""
-
     arrays: dict[str, FloatArray]
     labels: dict[str, Vocabulary]
     model: str | None

@@ -53,7 +53,6 @@ LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its name (TransE, DistMult), p_norm and norm_flag must be said where its formula has them."""
     file = find_checkpoint_file(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
     whole = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
     trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
@@ -68,32 +67,20 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
     options.record_origins(family, "OpenKE", norm="p_norm", normalization="" if name == "TransD" else "norm_flag")
     whole.refuse_unused(name, *IGNORED_TENSORS, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
-    return Checkpoint(
-        family,
-        "openke",
-        (file, *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        name=name,
-        numbering="files",
-        layouts=("openke",),
-        lower_is_better=options.resolved.get("loss") in {loss for loss, sign in LOSSES.items() if sign > 0},
-    )
+    lower = LOSSES.get(str(options.resolved.get("loss")), -1.0) > 0
+    details = {"name": name, "numbering": "files", "layouts": ("openke",), "lower_is_better": lower}
+    return found.checkpoint(family, "openke", [file], options, **details)
 
 
 def _read_json(file: Path) -> Tensors:
     try:
         content = read_json(file)
         arrays = {name: np.asarray(values) for name, values in content.items()}
-        return Tensors(file, {name: _single(array) for name, array in arrays.items()})
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{file}: not the parameters of a model of OpenKE ({error}).") from error
-
-
-def _single(array: Any) -> Any:
-    """Take numbers as OpenKE has them; what is none stays as it is, and is refused where it is used."""
-    return array.astype(np.float32) if array.dtype == np.float64 else array
+    # OpenKE's numbers are float32; what is no number is refused where it is used.
+    singles = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == np.float64}
+    return Tensors(file, arrays | singles)
 
 
 def _tables(tensors: Tensors) -> tuple[Any, Any]:

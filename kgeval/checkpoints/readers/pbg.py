@@ -48,8 +48,6 @@ from kgeval.scorers.reciprocal import Reciprocal
 
 @dataclass(frozen=True)
 class PBGLabels:
-    """The labels of entities and relations, where there are any."""
-
     types: tuple[Vocabulary, ...]
     """those of each type; none where the files of names are elsewhere"""
     relations: Vocabulary | None
@@ -57,7 +55,6 @@ class PBGLabels:
 
     @property
     def entities(self) -> Vocabulary | None:
-        """The labels of all types, each once."""
         if len(self.types) < 2:
             return self.types[0] if self.types else None
         return Vocabulary(dict.fromkeys(label for labels in self.types for label in labels))
@@ -159,7 +156,6 @@ def _parameters(file: Arrays, place: str, shapes: dict[str, tuple[int, ...]], *r
 
 
 def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
-    """Read an array of floating-point numbers, of that shape."""
     array = file.read(name)
     if array.dtype.kind != "f":
         raise CheckpointError(f"{file.path}: {name!r} is {array.dtype} {array.shape}; expected floating-point numbers.")
@@ -174,7 +170,7 @@ BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "line
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; its labels are in ``entity_path`` of its configuration, or in the folder of option ``labels``."""
+    """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder ``labels``."""
     folder = _folder(path)
     if folder is None:
         raise CheckpointError(f"{str(path)!r}: holds no checkpoint of PyTorch-BigGraph.")
@@ -207,7 +203,6 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
-    """Lay the tables of all types below each other."""
     widths = [table.shape[1] for table in tables]
     if len(set(widths)) > 1:
         found = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))

@@ -31,8 +31,6 @@ PARAMETERS: dict[str, dict[str, Shape]] = {
 
 @dataclass(frozen=True)
 class PBGModel:
-    """A checkpoint folder, its configuration and its version."""
-
     folder: Path
     config: dict[str, Any]
     version: int
@@ -48,7 +46,6 @@ class PBGModel:
         return self.truth_value("bias")
 
     def truth_value(self, name: str) -> bool:
-        """Take a setting that is true or false."""
         return truth_value(self.folder / CONFIG, name, self.config.get(name))
 
     @property
@@ -72,20 +69,16 @@ class PBGModel:
         return list(dict.fromkeys(str(relation[side]) for side in ("lhs", "rhs") for relation in self.relations))
 
     def parts(self, kind: str) -> int:
-        """How many files the entities of a type are partitioned into."""
         return int(self.config["entities"][kind].get("num_partitions", 1))
 
     def file(self, stem: str) -> Path:
-        """Name an HDF5 file of this version."""
         return self.folder / f"{stem}.v{self.version}.h5"
 
     def embeddings(self, kind: str) -> list[Path]:
-        """The files of the embeddings of a type's entities."""
         return [self.file(f"embeddings_{kind}_{part}") for part in range(self.parts(kind))]
 
 
 def read_model(folder: Path) -> PBGModel:
-    """Read and check the configuration."""
     where = folder / CONFIG
     try:
         config = read_json(where)
@@ -94,16 +87,7 @@ def read_model(folder: Path) -> PBGModel:
         known = known and (len(model.relations) == 1 if model.dynamic else bool(relation_names(model, None)))
         parts = [model.parts(kind) for kind in model.types]
         featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CheckpointError(f"{where}: cannot be read ({type(error).__name__}: {error}).") from error
     if not known:
         raise CheckpointError(

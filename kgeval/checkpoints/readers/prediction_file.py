@@ -17,15 +17,12 @@ from kgeval.scorers.scorer import Numbering
 
 
 class ListedOnce(NamedTuple):
-    """One list of a file."""
-
     side: Side
     key: Key
     listed: OneList
 
 
 def needed_dataset(path: Path, options: Options, why: str = "predictions do not name every entity") -> Dataset:
-    """Take the dataset that lists or arrays are about."""
     if options.dataset is None:
         raise CheckpointError(f"{path}: {why}. Give the dataset that they are about.")
     return options.dataset
@@ -43,7 +40,6 @@ def predictions_of(
 
 
 def note_on_repeats(count: int) -> list[str]:
-    """Say that lists name an entity again."""
     what = "1 prediction repeats" if count == 1 else f"{count:,} predictions repeat"
     return [f"{what} an earlier one of the same list: the first counts, and later ones move up."] if count else []
 

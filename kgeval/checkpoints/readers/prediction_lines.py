@@ -72,8 +72,6 @@ def read(path: Path, options: Options) -> Predictions:
 
 
 class _Lines:
-    """The lines of a file."""
-
     def __init__(self, path: Path, dataset: Dataset, unknown: str) -> None:
         self._path, self._unknown = path, unknown
         self._invented = self._repeated = 0
@@ -82,7 +80,6 @@ class _Lines:
         self._times = {label: index for index, label in enumerate(dataset.times or ())}
 
     def lists(self) -> Iterator[tuple[str, ListedOnce]]:
-        """Yield each list, and where it stands."""
         checked(self._path, times=JSON)
         with open_text(self._path) as text:
             number = 0

@@ -49,8 +49,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = FORMULAS[name](entity, relation, norm)
     options.record_origins(family, "PyTorch Geometric", norm="p_norm")
     tensors.refuse_unused(name)
-    labelled = (labels.entities, labels.relations, options.origins)
-    return Checkpoint(family, "pyg", (file, *labels.files), *labelled, name=name)
+    return labels.checkpoint(family, "pyg", [file], options, name=name)
 
 
 def _module_in(content: Any) -> StubObject | None:
@@ -77,7 +76,6 @@ def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]
 
 
 def _models_with(tensors: Tensors) -> list[str]:
-    """List the models that have these tables."""
     imaginary = ("node_emb_im.weight" in tensors, "rel_emb_im.weight" in tensors)
     return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
 

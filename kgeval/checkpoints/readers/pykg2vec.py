@@ -35,9 +35,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     family = _family(name, tensors, options)
     options.record_origins(family, "pykg2vec", norm="l1_flag")
     tensors.refuse_unused(name)
-    found = find_labels(folder_of(path), options)
-    labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "pykg2vec", (file, *found.files), *labelled, numbering="sorted")
+    return find_labels(folder_of(path), options).checkpoint(family, "pykg2vec", [file], options, numbering="sorted")
 
 
 def _family(name: str, tensors: Tensors, options: Options) -> Family:

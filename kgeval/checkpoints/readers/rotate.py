@@ -49,9 +49,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.record_origins(family, "RotatE")
     tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
     found = find_labels(folder_of(file), options)
-    files = (file, *([config] if config.is_file() else []), *found.files)
-    labelled = (found.entities, found.relations, options.origins)
-    return Checkpoint(family, "rotate", files, *labelled, numbering="files", layouts=("rotate", "ogb"))
+    files = [file, config] if config.is_file() else [file]
+    return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _model_name(config: Path) -> str | None:
@@ -65,7 +64,6 @@ def _model_name(config: Path) -> str | None:
 
 
 def phases(array: FloatArray, tensors: Tensors, pi: float = PI) -> Float64Array:
-    """Bring stored phases to radians."""
     extent = tensors.number("embedding_range")
     if not extent:
         raise CheckpointError(f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit.")

@@ -39,9 +39,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored.split(","))
     except CheckpointError as error:
         raise CheckpointError(f"{error} If no score depends on it, name it: the option ignored=NAME,NAME.") from error
-    labels = find_labels(folder_of(path), options)
-    labelled = (labels.entities, labels.relations, options.origins)
-    return Checkpoint(model, NAMED_BY_USER, (file, *labels.files), *labelled)
+    return find_labels(folder_of(path), options).checkpoint(model, NAMED_BY_USER, [file], options)
 
 
 def _flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:

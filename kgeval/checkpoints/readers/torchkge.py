@@ -51,16 +51,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     options.record_origins(family, "TorchKGE", norm="dissimilarity_type")
     tensors.refuse_unused(name, "projected_entities")
     found = find_labels(folder_of(path), options)
-    return Checkpoint(
-        family,
-        "torchkge",
-        (file, *found.files),
-        found.entities,
-        found.relations,
-        options.origins,
-        name=name,
-        numbering="sorted",
-    )
+    return found.checkpoint(family, "torchkge", [file], options, name=name, numbering="sorted")
 
 
 def _tables(tensors: Tensors) -> tuple[Any, Any]:

@@ -71,9 +71,9 @@ SUFFIXES = {".bern", ".unif", ".vec", ".txt"}
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a TransE; the option L1_flag says whether its distance is L1, as in the programs."""
-    found = find_checkpoint_file(path, [lambda file: _fits(file) and file.name.startswith(ENTITY)], f"file {ENTITY}.…")
-    files = [_sibling(found, name) for name in (ENTITY, RELATION)]
-    if (matrices := _sibling(found, MATRICES)).is_file():
+    table = find_checkpoint_file(path, [lambda file: _fits(file) and file.name.startswith(ENTITY)], f"file {ENTITY}.…")
+    files = [_sibling(table, name) for name in (ENTITY, RELATION)]
+    if (matrices := _sibling(table, MATRICES)).is_file():
         raise CheckpointError(
             f"{matrices}: it holds the matrices of a TransH, TransR or TransD, which kgeval does not read as text. In "
             "Python, kgeval.evaluate(function, dataset) takes any function of ids."
@@ -82,9 +82,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     norm = 1 if options.require("L1_flag", None, files[0].name, [True, False]) else 2
     family = TransE(read_vectors(files[0]), read_vectors(files[1]), norm)  # type: ignore[arg-type]
     options.record_origins(family, "KB2E", norm="L1_flag")
-    labels = find_labels(folder_of(path), options)
-    labelled = (labels.entities, labels.relations, options.origins)
-    return Checkpoint(family, "transx", (*files, *labels.files), *labelled, numbering="files", layouts=("openke",))
+    found = find_labels(folder_of(path), options)
+    return found.checkpoint(family, "transx", files, options, numbering="files", layouts=("openke",))
 
 
 def _sibling(file: Path, name: str) -> Path:

@@ -67,8 +67,6 @@ class _Column(NamedTuple):
 
 
 class _Queries(NamedTuple):
-    """The distinct queries of a run."""
-
     sides: npt.NDArray[np.object_]
     """object[query]"""
     ids: list[IntArray]
@@ -108,7 +106,6 @@ class _Run(NamedTuple):
 
     @classmethod
     def read(cls, path: Path, dataset: Dataset) -> _Run:
-        """Read the rows, and refuse what no ranking has."""
         table = read_columns(path, COLUMNS)
         query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
         query.refuse_unlike(NAME, "is not named as tail-12-3")

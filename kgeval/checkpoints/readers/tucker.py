@@ -38,24 +38,15 @@ def read(path: Path, options: Options) -> Checkpoint:
     names = None if options.dataset is None else _relations(options.dataset)
     if names is not None:
         relation = relation[_rows(names, len(relation), file)]
-    head_scale, head_shift = fold_batch_norm(tensors.under("bn0."), width)
-    product_scale, product_shift = fold_batch_norm(tensors.under("bn1."), width)
-    family = TuckER(
-        entity,
-        relation,
-        core=core.transpose(1, 0, 2),
-        head_scale=head_scale,
-        head_shift=head_shift,
-        product_scale=product_scale,
-        product_shift=product_shift,
-    )
+    before, after = (fold_batch_norm(tensors.under(name), width) for name in ("bn0.", "bn1."))
+    family = TuckER(entity, relation, core.transpose(1, 0, 2), *before, *after)
     tensors.refuse_unused("TuckER", COUNTERS)
     return Checkpoint(
         family if names is None else Reciprocal(family),
         "tucker",
         (file,),
         None,
-        None if names is None else Vocabulary([name for name in names if _is_pair(name, names)], "relation"),
+        None if names is None else Vocabulary([name for name in names if name + REVERSE in names], "relation"),
         options.origins,
         numbering="sorted",
         missing_without_dataset="which of its rows are relations, and which their reverses" if names is None else "",
@@ -71,13 +62,9 @@ def _relations(dataset: Dataset) -> list[str]:
     return list(known)
 
 
-def _is_pair(name: str, names: list[str]) -> bool:
-    return name + REVERSE in names
-
-
 def _rows(names: list[str], count: int, file: Path) -> list[int]:
     """Order the rows as relations, then their inverses."""
-    forward = [name for name in names if _is_pair(name, names)]
+    forward = [name for name in names if name + REVERSE in names]
     if count != len(names) or len(names) != 2 * len(forward):
         raise CheckpointError(
             f"{file}: it has {count} rows for relations and their reverses; the dataset has {len(forward)} relations."

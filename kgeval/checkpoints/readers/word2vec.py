@@ -46,7 +46,6 @@ NO_TEXT = re.compile(r"[\0-\x1f]|^$")
 
 
 def has_binary_sizes(file: Path) -> bool:
-    """Whether a file begins with a line of two sizes."""
     with file.open("rb") as opened:
         return SIZES.match(opened.read(LONGEST)) is not None
 
@@ -167,7 +166,6 @@ LONGEST_LINE = 2**20
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read the table, as entities and as relations."""
     file = find_checkpoint_file(path, [_fits], "vectors of word2vec or gensim")
     if is_of_gensim(file):
         labels, table, files = read_gensim_vectors(file)
@@ -196,7 +194,6 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
 
 
 def _beginning(file: Path) -> list[str]:
-    """Read the first two lines, as far as there are any."""
     with open_text(file) as text:
         return [line.rstrip("\r\n") for line in islice(iter(lambda: text.readline(LONGEST_LINE), ""), 2)] or [""]
 

@@ -21,21 +21,10 @@ class Layer(Protocol):
 
 
 def check_shape(name: str, array: Any, *shape: int | None, least: float | None = None) -> FloatArray:
-    """Return an array if it has floating-point numbers and the expected shape.
+    """Return an array if it has floating-point numbers and the expected shape, in which ``None`` is any length.
 
-    Parameters
-    ----------
-    name
-        for the message
-    array
-        an array of any type
-    shape
-        the length of each axis; ``None`` is any
-    least
-        the least number; with it, numbers must be finite too: here because scores need not show a wrong one
+    With ``least``, the smallest number, all must be finite too: here, because scores need not show a wrong one.
 
-    Examples
-    --------
     >>> check_shape("bias", np.zeros(31), 32)
     Traceback (most recent call last):
     kgeval.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point numbers of shape [32].
@@ -63,16 +52,7 @@ Affine = tuple[Float64Array, Float64Array]
 def fold_batch_norm(layer: Layer, width: int, *, affine: bool = True, epsilon: float = 1e-5) -> Affine:
     """Fold a trained batch normalisation of some width into a scale and a shift, in float64.
 
-    Parameters
-    ----------
-    layer
-        holds ``running_mean`` and ``running_var``, and what they are followed by: ``weight`` and ``bias``
-    width
-        how many features it normalises
-    affine
-        whether it has a weight and a bias
-    epsilon
-        what is added to the variance
+    The layer holds ``running_mean`` and ``running_var``; if it is affine, ``weight`` and ``bias`` too.
     """
     finite = -np.inf
     mean = np.asarray(layer.take("running_mean", width, least=finite), np.float64)

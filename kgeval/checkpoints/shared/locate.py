@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
+from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.data.io.id_files import read_mapping, vocabulary_by_id
 from kgeval.data.io.text import first_line, read_columns
@@ -24,14 +26,7 @@ from kgeval.paths import exists_safely
 def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
     """Read a vocabulary; a header ``id<TAB>label`` is skipped.
 
-    Parameters
-    ----------
-    path
-        the file
-    kind
-        what is labelled: ``"entity"`` or ``"relation"``
-    quoted
-        whether a label that has a double quote, a tab or a line end in it stands in quotes, as pandas writes it
+    With ``quoted``, a label with a double quote, a tab or a line end in it stands in quotes, as pandas writes it.
     """
     try:
         header = int(first_line(path).lower().split("\t") == ["id", "label"])
@@ -96,12 +91,17 @@ LABEL_FILES = (
 
 @dataclass(frozen=True)
 class CheckpointLabels:
-    """The labels that were found, and the files they were read from."""
-
     entities: Vocabulary | None = None
     relations: Vocabulary | None = None
     files: tuple[Path, ...] = ()
     times: Vocabulary | None = None
+
+    def checkpoint(
+        self, model: Any, format: str, files: Sequence[Path], options: Options, **details: Any
+    ) -> Checkpoint:
+        """Make the checkpoint of a model that was read from some files, with these labels."""
+        labelled = ((*files, *self.files), self.entities, self.relations, options.origins)
+        return Checkpoint(model, format, *labelled, **details)
 
 
 def find_labels(folder: Path, options: Options) -> CheckpointLabels:
@@ -120,7 +120,6 @@ def place_of_labels(folder: Path, options: Options) -> tuple[Path, bool]:
 
 
 def labels_in(place: Path, *, named: bool) -> CheckpointLabels:
-    """Read the labels in a folder; errors are those of :func:`find_labels`."""
     found: dict[str, tuple[Path, LabelFiles]] = {}
     for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.in_folder(place))):
         found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
@@ -169,7 +168,6 @@ def _numbers(column: pa.ChunkedArray) -> IntArray | None:
 
 
 def folder_of(path: Path) -> Path:
-    """Return the folder that a checkpoint is, or lies in."""
     return path if path.is_dir() else path.parent
 
 

@@ -28,8 +28,6 @@ OTHERS = {"BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)
 
 
 class SafeTensors(NamedTuple):
-    """What a file holds."""
-
     arrays: dict[str, FloatArray]
     metadata: dict[str, str]
 
@@ -85,7 +83,6 @@ OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
 
 
 def table_file(folder: Path, name: str) -> Path | None:
-    """Find the file of a table in a folder; None where there is none."""
     files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
     if len(files) > 1:
         raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Leave one of them.")
@@ -93,7 +90,6 @@ def table_file(folder: Path, name: str) -> Path | None:
 
 
 def has_table(folder: Path, *names: str) -> bool:
-    """Whether a folder has one of some tables."""
     return any((folder / f"{name}{suffix}").is_file() for name in names for suffix in (NUMPY, SAFE))
 
 

@@ -35,12 +35,7 @@ WRAPPINGS = ("state_dict", "model_state_dict", "model")
 class Tensors:
     """The tensors of one file (a ``state_dict``), by name; every one must be used by the reader.
 
-    Parameters
-    ----------
-    path
-        the file, for messages
-    content
-        what was read; anything but a mapping of names is refused, and what is no tensor in it is left aside
+    Whatever else the content holds is left aside.
     """
 
     def __init__(self, path: Path, content: Any) -> None:
@@ -65,7 +60,6 @@ class Tensors:
         return iter(self._arrays)
 
     def matrix(self, name: str) -> FloatArray:
-        """Return a table with one row per entity or relation."""
         return self.take(name, None, None)
 
     def get(self, name: str) -> Any:
@@ -85,7 +79,6 @@ class Tensors:
             raise CheckpointError(f"{self.path}: {error}") from error
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
-        """Return a tensor that may be missing."""
         return self.take(name, *shape) if name in self else None
 
     def number(self, name: str) -> float | None:
@@ -114,15 +107,8 @@ class Tensors:
     def refuse_unused(self, model: str, *ignored: str) -> None:
         """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.
 
-        Parameters
-        ----------
-        model
-            what it was read as
-        ignored
-            patterns of names of which no score depends
+        No score depends on the ``ignored``, which are patterns of names.
 
-        Examples
-        --------
         >>> tensors = Tensors(Path("m.pt"), {"E": np.ones((2, 1)), "gate": np.ones(1), "margin": np.ones(1)})
         >>> _ = tensors.matrix("E")
         >>> tensors.refuse_unused("DistMult", "margin")
@@ -159,7 +145,6 @@ def normalize_rows(array: FloatArray) -> Float64Array:
 
 
 def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
-    """Refuse tables that are put side by side and have different numbers of rows."""
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
         raise CheckpointError(f"{where}: tables of the same rows have the shapes {', '.join(map(str, shapes))}.")
@@ -181,18 +166,9 @@ def model_of_arrays(
     stored: Mapping[str, Any] = MappingProxyType({}),
     reciprocal: bool | None = None,
 ) -> Family | Reciprocal:
-    """Make the model that the option ``model`` names, or the file.
+    """Make the model that the option ``model`` or the file names.
 
-    Parameters
-    ----------
-    file
-        where the arrays come from, for messages
-    arrays
-        the arrays, by the family's names
-    options
-        what the user says: ``model``, the family's options, ``reciprocal``
-    model, stored, reciprocal
-        what the file says of these
+    ``arrays`` have the family's names; ``model``, ``stored`` (its options) and ``reciprocal`` are what the file says.
     """
     name = options.resolve("model", model, file.name)
     if name is None:

@@ -46,7 +46,6 @@ class MarginalDistributionScorer:
     """the predicted side -> P(answer | relation); sparse float[relation, entity]"""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Return the scores of candidates, each query's scaled by those of all entities."""
         rows = self._rows(queries)
         chosen = rows[:, candidates] if candidates.ndim == 1 else np.take_along_axis(rows, candidates, axis=1)
         return np.asarray(chosen)
@@ -66,8 +65,6 @@ class MarginalDistributionScorer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PyKEENBaseline(ModelWithoutFormula):
-    """A baseline that was read from a file."""
-
     model: MarginalDistributionScorer  # type: ignore[assignment]
 
     def describe(self) -> dict[str, Any]:

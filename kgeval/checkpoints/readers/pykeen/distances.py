@@ -100,7 +100,6 @@ def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
 
 
 def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
-    """Lay the first representations side by side."""
     tables = [table(index) for index in range(count)]
     if len({array.shape for array in tables}) > 1:
         found = ", ".join(str(array.shape) for array in tables)

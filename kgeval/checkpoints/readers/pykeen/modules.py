@@ -70,14 +70,12 @@ class Module:
         return any(name in arrays and arrays.get(name) is None for arrays in self._arrays)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
-        """Return a parameter or buffer of a shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does."""
         found = self.array(name)
         if found is None:
             raise CheckpointError(f"the tensor {self.place + name!r} is missing.")
         return check_shape(self.place + name, found, *shape, least=least)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
-        """Return a parameter that the module may be made without."""
         return None if self.is_without(name) else self.take(name, *shape)
 
     @property
@@ -97,7 +95,6 @@ class Parameters:
         return name in self.names
 
     def get(self, name: str) -> Any:
-        """Return a tensor that may be missing."""
         return self.tensors.get(self.names[name]) if name in self.names else None
 
 
@@ -108,8 +105,6 @@ def _bare(tensors: Tensors) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PyKEENModel:
-    """What a model family is made of."""
-
     model: Module
     interaction: Module
     """the model itself in layouts that had no interaction module"""

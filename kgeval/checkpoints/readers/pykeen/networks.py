@@ -50,7 +50,6 @@ def _layers(module: Module, name: str) -> list[Module]:
 
 
 def affine(module: Module, width: int) -> Affine:
-    """Fold a trained batch normalisation into a scale and a shift, in float64."""
     if module.is_without("running_mean"):
         raise NoFormula("its batch normalisation keeps no running statistics, so its scores depend on the batch.")
     return fold_batch_norm(module, width, affine=not module.is_without("weight"), epsilon=module.state["eps"])

@@ -76,8 +76,6 @@ NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn
 IGNORED_TENSORS = (COUNTERS, "*regularizer*", "loss.*", "interaction.table")
 """the tensors of a state dictionary that no score depends on; the table is that of the products of quaternions"""
 
-FoundLabels = tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]
-
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model, and its labels from ``training_triples`` beside it if they are there."""
@@ -150,14 +148,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
 def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
     """Make the tree of modules of a state dictionary, with the attributes that its interaction needs.
 
-    Parameters
-    ----------
-    tensors
-        under the names that PyKEEN gives them
-    name
-        the interaction, one of ``REQUIRED_OPTIONS``
-    options, stored, where
-        what the user says of the attributes, what files say of them, and which
+    These come from the user's options, or from what the files (``where``) have ``stored``.
     """
     try:
         model = Module.from_state_dict(tensors)
@@ -211,7 +202,7 @@ def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
     return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
 
 
-def _labels(file: Path, options: Options) -> FoundLabels:
+def _labels(file: Path, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:
     """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
     named = options.resolve("labels", None, "")
     folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]
