@@ -222,7 +222,6 @@ class ResolvedEvaluation:
 
     @property
     def rules(self) -> Rules:
-        """The rules that apply while ranking."""
         return self.protocol.rules
 
     def rank(
@@ -237,17 +236,7 @@ class ResolvedEvaluation:
         rank_parts: RankParts | None = None,
         earlier: RankTable | None = None,
     ) -> RankTable:
-        """Rank a model; the parameters that are not named here are those of :func:`kgeval.evaluate`.
-
-        Parameters
-        ----------
-        title
-            its name in the result
-        rank_parts
-            how the ranking is divided; by default each side is ranked at once
-        earlier
-            an earlier sample of the same, where this is an estimate: its ranks are not computed again
-        """
+        """Rank a model with the arguments of :func:`kgeval.evaluate`; ``earlier`` is a sample whose ranks are kept."""
         evaluation = self.evaluation.for_model(model)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:

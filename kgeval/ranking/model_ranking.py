@@ -60,21 +60,7 @@ def ranking_of(
     restrict_entities_to: IntArray | None = None,
     progress: Progress | None = None,
 ) -> ModelRanking:
-    """Prepare the ranking of a split.
-
-    Parameters
-    ----------
-    model, dataset, entities, relations
-        as :func:`kgeval.evaluate` takes them
-    evaluation
-        the settings, with the filter and the corruption that are meant
-    rules
-        what a protocol does differently
-    restrict_entities_to
-        ids of the entities that may compete; by default all
-    progress
-        called with the number of answers that were just ranked
-    """
+    """Prepare the ranking of a split; ``restrict_entities_to`` are the ids of those that may compete."""
     dataset = as_dataset(dataset)
     evaluation = evaluation.model_copy(update={"corruption": evaluation.corruption.prepare(dataset)})
     scorer = align(model, dataset, entities=entities, relations=relations)
@@ -157,7 +143,6 @@ class ModelRanking:
         return self.table(parts, title or self.scorer.title, notes=notes)
 
     def whole_sides(self) -> list[RankedPart]:
-        """Rank each side at once."""
         parts = []
         for side in self.sides:
             parts.append(self.part(side, np.arange(len(self.known))))

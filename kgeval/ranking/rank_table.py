@@ -22,28 +22,18 @@ from kgeval.storage.parquet_tables import LABELS, Columns
 if TYPE_CHECKING:
     import pandas as pd
 
+COUNTS = ("greater", "tied", "candidates")
+
 SCHEMA = pa.schema(
     [
-        ("triple", pa.int64()),
-        ("head", pa.int64()),
-        ("relation", pa.int64()),
-        ("tail", pa.int64()),
+        *((name, pa.int64()) for name in ("triple", "head", "relation", "tail")),
         ("side", LABELS),
         ("score", pa.float64()),
-        ("greater", pa.int64()),
-        ("tied", pa.int64()),
-        ("candidates", pa.int64()),
-        ("raw_greater", pa.int64()),
-        ("raw_tied", pa.int64()),
-        ("raw_candidates", pa.int64()),
-        ("head_label", LABELS),
-        ("relation_label", LABELS),
-        ("tail_label", LABELS),
+        *((prefix + name, pa.int64()) for prefix in ("", "raw_") for name in COUNTS),
+        *((f"{name}_label", LABELS) for name in ("head", "relation", "tail")),
     ]
 )
 """Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
-
-COUNTS = ("greater", "tied", "candidates")
 
 RANK = "rank"
 """the column of ranks, which is computed from the counts and not stored"""
@@ -191,7 +181,8 @@ class RankTable(Columns):
             with the column or row
         """
         for name in SCHEMA.names:
-            if name != "score" and not name.endswith("_label") and self._holes(name):
+            unknown = name.startswith("raw_") and self.knows_no_raw  # where ranks were made elsewhere
+            if name != "score" and not name.endswith("_label") and not unknown and self.data.column(name).null_count:
                 raise TableError(f"the column {name} has empty cells.")
         for prefix in ("", "raw_"):
             if prefix and self.knows_no_raw:
@@ -228,12 +219,6 @@ class RankTable(Columns):
             counts = pc.value_counts(distinct.column("triple"))
             twice = next(count["values"].as_py() for count in counts if count["counts"].as_py() > 1)
             raise TableError(f"the triple {twice} of the split is two different triples in it.")
-
-    def _holes(self, name: str) -> bool:
-        """Whether cells are empty; the raw counts may all be unknown, where ranks were made elsewhere."""
-        if name.startswith("raw_") and self.knows_no_raw:
-            return False
-        return bool(self.data.column(name).null_count)
 
     def raw(self) -> RankTable:
         """Return the ranks among all candidates, known answers too.

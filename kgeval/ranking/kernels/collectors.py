@@ -31,7 +31,6 @@ class CountAccumulator:
 
     @classmethod
     def zero(cls, task: RankingTask, thresholds: Float64Array) -> CountAccumulator:
-        """Begin to count."""
         counts = np.zeros((task.queries.num_answers, 4), np.int64)
         return cls(task, thresholds, counts, np.zeros(len(task.queries), np.bool_))
 

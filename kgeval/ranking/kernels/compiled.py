@@ -31,7 +31,6 @@ class CompiledKernel:
     name = "compiled"
 
     def stats(self) -> dict[str, Any]:
-        """Say how the counts were made."""
         return {"kernel": self.name}
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
@@ -41,7 +40,6 @@ class CompiledKernel:
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        """Count a chunk of shared candidates into the accumulator."""
         arrays, answers = _arrays(queries, entities), answer_arrays(accumulator)
         counted = (accumulator.counts, accumulator.undefined)
         parallel_for(
@@ -53,11 +51,9 @@ class CompiledKernel:
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        """Count each query's own candidates into the accumulator."""
         self.count_scores(self._scores(queries, entities, own), own.offsets[:-1], accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        """Count finished scores into the accumulator."""
         widths, answers = accumulator.task.num_candidates, answer_arrays(accumulator)
         counted = (accumulator.counts, accumulator.undefined)
         parallel_for(
@@ -74,14 +70,12 @@ class CompiledKernel:
         return found
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Merge a chunk of shared candidates into the best answers."""
         arrays, found = _arrays(queries, entities), best_arrays(best)
         parallel_for(
             lambda part: _select_tiles(part.start, part.stop, *arrays, first, found), len(queries.vectors), GROUP
         )
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        """Merge finished scores into the best answers."""
         found = best_arrays(best)
         parallel_for(lambda part: select_rows(part.start, part.stop, scores, 0, found), len(scores), GROUP)
 
@@ -109,7 +103,6 @@ class AnswerArrays(NamedTuple):
 
 
 def answer_arrays(accumulator: CountAccumulator) -> AnswerArrays:
-    """Take the answers of an accumulator."""
     task = accumulator.task
     return AnswerArrays(task.queries.offsets, accumulator.thresholds, task.answers, task.known.offsets, task.known.ids)
 

@@ -28,11 +28,9 @@ class ReferenceKernel:
     name = "reference"
 
     def stats(self) -> dict[str, Any]:
-        """Say how the counts were made."""
         return {"kernel": self.name}
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
-        """Score pairs canonically; float64[entity]."""
         owners = np.repeat(np.arange(len(queries.vectors)), np.diff(offsets))
         vectors = np.asarray(entities.vectors, np.float64)
         similarities = canonical(queries.similarity, queries.vectors[owners], vectors)
@@ -41,7 +39,6 @@ class ReferenceKernel:
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        """Count a chunk of shared candidates into the accumulator."""
         vectors = np.asarray(entities.vectors, np.float64)
         for query, vector in enumerate(queries.vectors):
             row = canonical(queries.similarity, vector[None, :], vectors) + entities.biases + queries.offsets[query]
@@ -50,26 +47,22 @@ class ReferenceKernel:
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        """Count each query's own candidates into the accumulator."""
         for query, vector in enumerate(queries.vectors):
             ids = own.row(query)
             similarities = canonical(queries.similarity, vector[None, :], np.asarray(entities.vectors[ids], np.float64))
             _count_row(query, similarities + entities.biases[ids] + queries.offsets[query], 0, accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        """Count finished scores into the accumulator."""
         for query, width in enumerate(accumulator.task.num_candidates):
             _count_row(query, scores[starts[query] : starts[query] + width], 0, accumulator)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Merge a chunk of shared candidates into the best answers."""
         vectors = np.asarray(entities.vectors, np.float64)
         for query, vector in enumerate(queries.vectors):
             row = canonical(queries.similarity, vector[None, :], vectors) + entities.biases + queries.offsets[query]
             _select_row(query, row, first, best)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        """Merge finished scores into the best answers."""
         for query, row in enumerate(scores):
             _select_row(query, row, 0, best)
 

@@ -44,7 +44,6 @@ class DeviceGroup:
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        """Count a chunk of shared candidates into the accumulator."""
         self._divide(
             len(queries.vectors),
             lambda kernel, part: kernel.count_shared(queries[part], entities, first, accumulator[part]),
@@ -53,14 +52,12 @@ class DeviceGroup:
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        """Count each query's own candidates into the accumulator."""
         self._divide(
             len(queries.vectors),
             lambda kernel, part: kernel.count_per_query(queries[part], entities, own[part], accumulator[part]),
         )
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Merge a chunk of shared candidates into the best answers."""
         self._divide(
             len(queries.vectors), lambda kernel, part: kernel.select_shared(queries[part], entities, first, best[part])
         )
