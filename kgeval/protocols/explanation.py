@@ -54,7 +54,11 @@ class Explanation:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns and the cells of the rows; a change below the last digit is a dot."""
-        exact = [_differs_only_in_last_digit(self.standard, row.value) for row in self.rows]
+        exact = [
+            # The values are printed differently, but their difference would be printed as zero.
+            f"{self.standard:.6f}" != f"{row.value:.6f}" and _change(difference(self.standard, row.value)) == NOTHING
+            for row in self.rows
+        ]
         changes = {
             cause: [_change(row.causes.get(cause, 0.0), exact=exact[index]) for index, row in enumerate(self.rows)]
             for cause in self.causes
@@ -106,11 +110,6 @@ class Explanation:
 def difference(before: float, after: float) -> float:
     """Subtract values of a metric; the difference of equal ones is 0, also of infinite ones."""
     return 0.0 if before == after else after - before
-
-
-def _differs_only_in_last_digit(standard: float, value: float) -> bool:
-    """Whether two values are printed differently, but their difference would be printed as zero."""
-    return f"{standard:.6f}" != f"{value:.6f}" and _change(difference(standard, value)) == NOTHING
 
 
 def _change(change: float, *, exact: bool = False) -> str:

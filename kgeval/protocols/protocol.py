@@ -222,7 +222,6 @@ class ResolvedEvaluation:
 
     @property
     def rules(self) -> Rules:
-        """The rules that apply while ranking."""
         return self.protocol.rules
 
     def rank(
@@ -237,10 +236,7 @@ class ResolvedEvaluation:
         rank_parts: RankParts | None = None,
         earlier: RankTable | None = None,
     ) -> RankTable:
-        """Rank a model, each side at once or as ``rank_parts`` divides it.
-
-        An estimate takes over the ranks of an earlier sample, ``earlier``.
-        """
+        """Rank a model with the arguments of :func:`kgeval.evaluate`; ``earlier`` is a sample whose ranks are kept."""
         evaluation = self.evaluation.for_model(model)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:

@@ -55,18 +55,7 @@ def rank_sample(
 ) -> RankTable:
     """Rank triples until the estimate is as good as the settings want; all of them where it takes all.
 
-    Parameters
-    ----------
-    ranking
-        of a model on a dataset
-    settings
-        what is wanted
-    title
-        what the result calls the model
-    options
-        what the metric depends on beside the ranks
-    earlier
-        an earlier sample of the same, whose ranks among all entities are not computed again
+    Ranks among all entities in ``earlier``, a smaller sample of the same, are not computed again.
     """
     if ranking.quirks:
         what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"

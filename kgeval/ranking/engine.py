@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -161,11 +161,8 @@ class Engine:
                 return self._rank_tensor(self.kernel, task, tensor, columns)
         scores = self.finished_scores(scorer, task.queries, ids)
         thresholds = scores[task.queries.owners, columns]
-        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
-        for accumulator in ends:
-            self.kernel.count_scores(scores.ravel(), np.arange(len(scores)) * scores.shape[1], accumulator)
-        self._report(task.queries, 0, 1, 1)
-        return CountAccumulator.from_interval(thresholds, ends)
+        starts = np.arange(len(scores)) * scores.shape[1]
+        return self._count(task, thresholds, partial(self.kernel.count_scores, scores.ravel(), starts))
 
     def tensor_scores(self, kernel: TensorKernel, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
         """Score candidates on the kernel's device, and treat NaN as the policy says; None where the scorer cannot."""
@@ -175,11 +172,7 @@ class Engine:
     def _rank_tensor(self, kernel: TensorKernel, task: RankingTask, scores: Any, columns: IntArray) -> CountAccumulator:
         """Rank on finished scores that stay on their device: float[query, column]."""
         thresholds = as_float64(scores[task.queries.owners, columns], "the scorer")
-        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
-        for accumulator in ends:
-            kernel.count_tensor(scores, accumulator)
-        self._report(task.queries, 0, 1, 1)
-        return CountAccumulator.from_interval(thresholds, ends)
+        return self._count(task, thresholds, partial(kernel.count_tensor, scores))
 
     def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
         """Score candidates (int64[candidate] or int64[query, candidate]), and treat NaN as the policy says."""
@@ -199,9 +192,15 @@ class Engine:
         """Rank on the scores of the few entities that are listed."""
         sparse = scorer.sparse_scores(task.queries)
         thresholds = sparse.at(task.queries.owners, task.queries.answers)
+        return self._count(task, thresholds, partial(count_sparse, sparse))
+
+    def _count(
+        self, task: RankingTask, thresholds: Float64Array, count: Callable[[CountAccumulator], None]
+    ) -> CountAccumulator:
+        """Count all candidates at the ends of each answer's tie interval."""
         ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
         for accumulator in ends:
-            count_sparse(sparse, accumulator)
+            count(accumulator)
         self._report(task.queries, 0, 1, 1)
         return CountAccumulator.from_interval(thresholds, ends)
 

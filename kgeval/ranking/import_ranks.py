@@ -114,7 +114,7 @@ def load_ranks(  # noqa: PLR0913
         *dataset.notes,
         *notes_on_leaks(dataset, split),
         f"the ranks were read from {path}.",
-        _TIES,
+        "a file of ranks does not tell how many candidates tied: no tie policy but theirs is known.",
         *file.notes,
         *check.notes,
     ]
@@ -138,9 +138,6 @@ def load_ranks(  # noqa: PLR0913
         times=None if dataset.times is None else times,
         missing=all_ranks - len(table),
     )
-
-
-_TIES = "a file of ranks does not tell how many candidates tied: no tie policy but theirs is known."
 
 
 def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:

@@ -60,10 +60,7 @@ def ranking_of(
     restrict_entities_to: IntArray | None = None,
     progress: Progress | None = None,
 ) -> ModelRanking:
-    """Prepare the ranking of a split, by complete settings and the rules of a protocol.
-
-    ``restrict_entities_to`` has the ids of the entities that may compete; by default all may.
-    """
+    """Prepare the ranking of a split; ``restrict_entities_to`` are the ids of those that may compete."""
     dataset = as_dataset(dataset)
     corruption = evaluation.corruption.prepare(dataset)
     scorer = align(model, dataset, entities=entities, relations=relations)
@@ -146,7 +143,6 @@ class ModelRanking:
         return self.table(parts, title or self.scorer.title, notes=notes)
 
     def whole_sides(self) -> list[RankedPart]:
-        """Rank each side at once."""
         parts = []
         for side in self.sides:
             parts.append(self.part(side, np.arange(len(self.known))))

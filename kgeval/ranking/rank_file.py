@@ -137,7 +137,6 @@ def _semicolon(path: Path, skip: int) -> str | None:
 
 
 def _header(path: Path, cells: list[str]) -> list[str]:
-    """Name the columns by the first row."""
     semicolons = any(";" in cell for cell in cells)
     row = " ".join(cells).split(";") if semicolons else cells
     if not is_header(row) and any(re.fullmatch(r"\s*[0-9]+(\.[05])?\s*", cell) for cell in row):
@@ -161,7 +160,11 @@ def _columns_like(cells: Sequence[str]) -> str:
     if any(cell.strip().lower() in PLACES for cell in cells[3:]):
         ranks = ["side", *(["raw_rank", "filtered_rank"] if len(cells) > 5 else ["rank"])]
     else:
-        names = _WITH_RECIPROCALS if any(map(_is_reciprocal, cells[3:])) else _RANKS_ALONE
+        names = (
+            _WITH_RECIPROCALS
+            if any(re.fullmatch(r"0?\.[0-9]+(e-?[0-9]+)?", cell.strip()) for cell in cells[3:])
+            else _RANKS_ALONE
+        )
         ranks = names.get(len(cells), ["head_rank", "tail_rank"])
     further = [f"column{number}" for number in range(4 + len(ranks), len(cells) + 1)]
     return ",".join(["head", "relation", "tail", *ranks, *further])
@@ -176,10 +179,6 @@ _WITH_RECIPROCALS = {
     11: [f"{kind}_{side}" for side in ("left", "right") for kind in ("frank", "rank", "frr", "rr")],
 }
 """the columns of some known files, by their number; those of Akrami et al. (2020) have the ranks' reciprocals too"""
-
-
-def _is_reciprocal(cell: str) -> bool:
-    return re.fullmatch(r"0?\.[0-9]+(e-?[0-9]+)?", cell.strip()) is not None
 
 
 def _rank_columns(
@@ -228,12 +227,7 @@ def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
 
     The filter takes known answers away and nothing else: raw rank − filtered rank is at most the number of other known
     answers, which head and tail queries have not in common. There is a note where at least twice as many ranks
-    contradict that as would if the sides were exchanged.
-
-    Parameters
-    ----------
-    head, tail
-        the ranks of each side, in ascending order of their triples
+    contradict that as would if the sides were exchanged. The rows of each table are in ascending order of triples.
     """
     if head.knows_no_raw or tail.knows_no_raw:
         return []

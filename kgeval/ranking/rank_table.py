@@ -22,28 +22,18 @@ from kgeval.storage.parquet_tables import LABELS, Columns
 if TYPE_CHECKING:
     import pandas as pd
 
+COUNTS = ("greater", "tied", "candidates")
+
 SCHEMA = pa.schema(
     [
-        ("triple", pa.int64()),
-        ("head", pa.int64()),
-        ("relation", pa.int64()),
-        ("tail", pa.int64()),
+        *((name, pa.int64()) for name in ("triple", "head", "relation", "tail")),
         ("side", LABELS),
         ("score", pa.float64()),
-        ("greater", pa.int64()),
-        ("tied", pa.int64()),
-        ("candidates", pa.int64()),
-        ("raw_greater", pa.int64()),
-        ("raw_tied", pa.int64()),
-        ("raw_candidates", pa.int64()),
-        ("head_label", LABELS),
-        ("relation_label", LABELS),
-        ("tail_label", LABELS),
+        *((prefix + name, pa.int64()) for prefix in ("", "raw_") for name in COUNTS),
+        *((f"{name}_label", LABELS) for name in ("head", "relation", "tail")),
     ]
 )
 """Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
-
-COUNTS = ("greater", "tied", "candidates")
 
 RANK = "rank"
 """the column of ranks, which is computed from the counts and not stored"""
@@ -185,8 +175,8 @@ class RankTable(Columns):
     def _refuse_nonsense(self) -> None:
         """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice."""
         for name in SCHEMA.names:
-            may_be_empty = name == "score" or name.endswith("_label") or (name.startswith("raw_") and self.knows_no_raw)
-            if not may_be_empty and self.data.column(name).null_count:
+            unknown = name.startswith("raw_") and self.knows_no_raw  # where ranks were made elsewhere
+            if name != "score" and not name.endswith("_label") and not unknown and self.data.column(name).null_count:
                 raise TableError(f"the column {name} has empty cells.")
         for prefix in ("", "raw_"):
             if prefix and self.knows_no_raw:

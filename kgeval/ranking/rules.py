@@ -29,7 +29,6 @@ class FrameworkQuirk:
     """whether it compares queries with each other, so that all must be ranked together"""
 
     def applies_to(self, scorer: Aligned) -> bool:
-        """Whether it concerns this model."""
         raise NotImplementedError
 
     def predicts_side(self, side: Side) -> bool:
@@ -78,7 +77,6 @@ class Rules:
         return np.ones(len(dataset.entities), np.bool_) if self.competes is None else self.competes(dataset)
 
     def applicable_to(self, scorer: Aligned) -> tuple[FrameworkQuirk, ...]:
-        """Return the quirks that apply to a model."""
         return tuple(quirk for quirk in self.quirks if quirk.applies_to(scorer))
 
 

@@ -31,7 +31,6 @@ class CompiledKernel:
     name = "compiled"
 
     def stats(self) -> dict[str, Any]:
-        """Say how the counts were made."""
         return {"kernel": self.name}
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:

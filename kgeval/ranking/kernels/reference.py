@@ -28,11 +28,9 @@ class ReferenceKernel:
     name = "reference"
 
     def stats(self) -> dict[str, Any]:
-        """Say how the counts were made."""
         return {"kernel": self.name}
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
-        """Score pairs canonically; float64[entity]."""
         owners = np.repeat(np.arange(len(queries.vectors)), np.diff(offsets))
         vectors = np.asarray(entities.vectors, np.float64)
         similarities = canonical(queries.similarity, queries.vectors[owners], vectors)

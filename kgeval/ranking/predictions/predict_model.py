@@ -187,19 +187,7 @@ def predict_model(
     progress: Progress | bool | None = None,
     title: str | None = None,
 ) -> PredictionTable:
-    """Find the best answers of queries among all entities that the model knows.
-
-    Parameters
-    ----------
-    model, dataset, progress
-        as :func:`kgeval.predict` takes them
-    evaluation
-        the settings; their corruption is left aside
-    request
-        what is to be predicted
-    title
-        what the result calls the model; by default what the model calls itself
-    """
+    """Find the best answers of queries among all entities that the model knows; the corruption is unused."""
     evaluation.require_entities("predictions")
     dataset = as_dataset(dataset)
     scorer = align(model, dataset)

@@ -31,21 +31,8 @@ def write_top10(table: PredictionTable, dataset: Dataset, path: str | Path) -> P
     """Write the ten best tails of every triple, in the order of the split or of the queries that were given.
 
     The file holds one array, ``t_pred_top10``: int32[triple, 10], the best first. Entities are written by their labels
-    where all of these are whole numbers, as OGB's are, or else by their ids.
-
-    Parameters
-    ----------
-    table
-        at least ten predictions for the tail of each query
-    dataset
-        the graph that they are of
-    path
-        a file ``*.npz``, or the folder to write into under the name that OGB-LSC gives the file of so many triples
-
-    Returns
-    -------
-    Path
-        the file
+    where all of these are whole numbers, as OGB's are, or else by their ids. ``path`` is a file ``*.npz``, or the
+    folder to write into under the name that OGB-LSC gives the file of so many triples.
     """
     tails = _tails(table)
     if table.split is not None:
@@ -99,22 +86,11 @@ COLUMNS = ("head", "relation", "tail", "time")
 
 
 def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
-    """Read queries from a file.
+    """Read queries as ids; int64[query, 3], −1 for the missing entity, or int64[query, 4] with times.
 
-    Parameters
-    ----------
-    path
-        text of rows head, relation and tail, by label, with ``?`` in the place of the entity that is sought, and in a
-        temporal graph perhaps a time; or a
-        ``.npy`` of int[query, 2], the head and the relation of queries about tails, by the numbers that the labels of
-        the dataset are, or else by its ids
-    dataset
-        the graph
-
-    Returns
-    -------
-    IntArray
-        int64[query, 3], ids, −1 for what is sought; int64[query, 4] with times
+    The file is text of rows head, relation and tail, by label, with ``?`` for the missing entity, and in a temporal
+    graph perhaps a time; or a ``.npy`` of int[query, 2], the head and the relation of queries about tails, by the
+    numbers that the labels of the dataset are, or else by its ids.
     """
     path = Path(path)
     if not exists_safely(path):
@@ -161,26 +137,12 @@ QRELS = ".qrels"
 
 
 def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Path:
-    """Write predictions as a run, and the answers of their queries beside it as qrels.
+    """Write predictions as a run, and the answers of their queries beside it as qrels (``.qrels``).
 
     A query is called by its side and the ids of its anchor and relation, ``tail-12-3``, and in a temporal graph of its
     time; an entity by its id. The score in the run falls by 1 from place to place, since ``trec_eval`` rounds scores
-    and breaks ties by name.
-
-    Parameters
-    ----------
-    table
-        predictions for the queries of a split. To be filtered as ranks are, without known answers of other splits:
-        ``kgeval.predict(…, known="drop", filter=("train", "valid"))``
-    dataset
-        the graph that they are of
-    path
-        the run; the qrels have the same name with the ending ``.qrels``
-
-    Returns
-    -------
-    Path
-        the run
+    and breaks ties by name. To filter as ranks are filtered, without known answers of other splits:
+    ``kgeval.predict(…, known="drop", filter=("train", "valid"))``.
     """
     path = Path(path)
     if table.split is None:

@@ -29,18 +29,11 @@ SCHEMA = pa.schema(
         ("place", pa.int64()),
         ("entity", pa.int64()),
         ("score", pa.float64()),
-        ("greater", pa.int64()),
-        ("tied", pa.int64()),
-        ("candidates", pa.int64()),
-        ("raw_greater", pa.int64()),
-        ("raw_tied", pa.int64()),
-        ("raw_candidates", pa.int64()),
+        *((prefix + name, pa.int64()) for prefix in ("", "raw_") for name in ("greater", "tied", "candidates")),
         ("known", LABELS),
         ("is_of_type", pa.bool_()),
         ("is_answer", pa.bool_()),
-        ("anchor_label", LABELS),
-        ("relation_label", LABELS),
-        ("entity_label", LABELS),
+        *((f"{name}_label", LABELS) for name in ("anchor", "relation", "entity")),
     ]
 )
 """Ids are those of the dataset. ``known`` is the first split that has the triple, or ``new``; ``is_of_type`` says

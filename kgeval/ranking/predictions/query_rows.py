@@ -80,21 +80,11 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
 
 
 def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
-    """Take queries by the labels or the ids of a dataset.
+    """Read queries as ids; int64[query, 3], −1 for the missing entity, or int64[query, 4] with times.
 
-    Parameters
-    ----------
-    queries
-        rows of head, relation and tail: labels, with ``"?"`` or None in the place of the entity that is sought, or
-        ids, with −1 or None there; and in a temporal graph perhaps a time, the same number of parts in each row
+    Their rows are head, relation and tail: labels, with ``"?"`` or None for the missing entity, or ids, with −1 or None
+    there; and in a temporal graph perhaps a time, the same number of parts in each row.
 
-    Returns
-    -------
-    IntArray
-        int64[query, 3], −1 for what is sought; int64[query, 4] with times
-
-    Examples
-    --------
     >>> data = Dataset.from_labels(train=[("Rome", "capital_of", "Italy")])
     >>> read_queries([("Rome", "capital_of", "?"), (None, 0, 1)], data)
     array([[ 1,  0, -1],
