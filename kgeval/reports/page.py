@@ -24,14 +24,7 @@ from kgeval.reports.sections.trust import trust
 from kgeval.reports.study import Study, study_of
 from kgeval.storage.atomic import write_text
 
-SECTIONS: tuple[Callable[[Study], Section], ...] = (
-    standings,
-    trust,
-    origins,
-    cumulative,
-    triple_table,
-    making,
-)
+SECTIONS: tuple[Callable[[Study], Section], ...] = (standings, trust, origins, cumulative, triple_table, making)
 """in the order of the page"""
 
 SCRIPTS = ("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "relations.js")

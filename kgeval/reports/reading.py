@@ -23,16 +23,7 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import (
-    CONFIG,
-    MANIFEST,
-    METRICS,
-    PREDICTIONS,
-    altered,
-    is_run,
-    read_json,
-    read_ranks,
-)
+from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, PREDICTIONS, altered, is_run, read_json, read_ranks
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, words_of
 
 

@@ -241,9 +241,7 @@ def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
     kept = {key: table.where(same.mask(key)) for key, table in tables.items()}
     return [
         replace(
-            model,
-            table=kept[key],
-            seeds=tuple(replace(seed, table=kept[f"{key} {seed.name}"]) for seed in model.seeds),
+            model, table=kept[key], seeds=tuple(replace(seed, table=kept[f"{key} {seed.name}"]) for seed in model.seeds)
         )
         for key, model in zip(kept, models, strict=False)
     ]

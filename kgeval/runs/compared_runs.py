@@ -15,13 +15,7 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import (
-    RANKS,
-    TEXT,
-    is_several,
-    read_common_table,
-    read_ranks,
-)
+from kgeval.run_directory.contents import RANKS, TEXT, is_several, read_common_table, read_ranks
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, unfinished_in, words_of
 from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.runs.stored_result import IMPORT_OPTIONS, notes_on_changes, option_name, read_request
@@ -80,13 +74,7 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
     if not across and len(set(names)) < len(names):
         raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
     return [
-        ComparedRun(
-            name,
-            path,
-            grouped,
-            _policies(table, path),
-            (*notes_on_changes(path), *changes),
-        )
+        ComparedRun(name, path, grouped, _policies(table, path), (*notes_on_changes(path), *changes))
         for name, (_, path), table in zip(names, places, tables, strict=True)
         for grouped, changes in [group_stored(table, by, path, options.get("dataset"))]
     ]

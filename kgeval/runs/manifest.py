@@ -81,11 +81,7 @@ def _values(config: RunConfig) -> dict[str, Any]:
 
 
 def fingerprint(
-    job: Job,
-    dataset: Dataset,
-    model: Scorer | VectorScorer | None,
-    evaluation: ModelEvaluation,
-    hashes: FileHashes,
+    job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
 ) -> Fingerprint:
     """Collect what the numbers of a model's run depend on."""
     config, files = job.config, _files(job, dataset, model, evaluation, hashes)
@@ -117,10 +113,7 @@ def manifest(
     return {
         "schema": 1,
         **describe_machine(),
-        "dataset": {
-            **graph_facts(dataset),
-            **({} if learned is None else {"training_graph": graph_facts(learned)}),
-        },
+        "dataset": {**graph_facts(dataset), **({} if learned is None else {"training_graph": graph_facts(learned)})},
         "model": _describe(model, job.config.document.variables),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
         "sha256": _files(job, dataset, model, evaluation, hashes),

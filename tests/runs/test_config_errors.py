@@ -386,8 +386,7 @@ def test_a_key_that_is_said_twice_is_refused_with_both_lines(config):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
-    [("x" * 10**6, "x…"), ("0x" + "F" * 90, "234854258"), ("[" + "1, " * 10**4 + "]", "…")],
+    ("value", "shown"), [("x" * 10**6, "x…"), ("0x" + "F" * 90, "234854258"), ("[" + "1, " * 10**4 + "]", "…")]
 )
 def test_a_value_however_long_is_a_short_message(config, value, shown):
     (told,) = problems(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\nties: {value}\n"))

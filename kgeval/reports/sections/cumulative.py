@@ -37,11 +37,7 @@ def cumulative(study: Study) -> Section:
         "ranks",
         "Ranks",
         ranks_title(study),
-        {
-            "models": PAGE.looks(study.names, study.baselines),
-            "changes": changes,
-            "largest": int(points["k"].max()),
-        },
+        {"models": PAGE.looks(study.names, study.baselines), "changes": changes, "largest": int(points["k"].max())},
         {"distribution": chart},
         data,
     )
