@@ -54,7 +54,6 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
 
 def _rows(study: Study, table: RankTable, name: str, model: str) -> list[dict[str, Any]]:
-    """Compute the metric of a model in each category of a slice."""
     summary = summarize(table, [METRIC, "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
     rows = []
     for group in summary.groups:

@@ -26,11 +26,6 @@ PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "Ji
 
 
 def library(module: str) -> ModuleType:
-    """Import a library of the extra.
-
-    >>> library("jinja2").__name__
-    'jinja2'
-    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -42,7 +37,6 @@ def library(module: str) -> ModuleType:
 
 
 def has_libraries() -> bool:
-    """Whether all libraries of the extra are installed."""
     return all(find_spec(module) is not None for module in PACKAGES)
 
 
@@ -50,18 +44,9 @@ NO_DATA: Mapping[str, Any] = {}
 
 
 def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] = NO_DATA, **content: Any) -> str:
-    """Fill a template; returns the text of the HTML file.
+    """Fill a template with content, and return the text of the HTML file.
 
-    Parameters
-    ----------
-    template
-        the name of its file
-    scripts
-        the names of the files of its scripts; charts need those of Vega too, which come by themselves
-    data
-        plain data for the scripts, by name
-    content
-        what the template shows
+    ``scripts`` names the files of its scripts, without Vega's, which charts need; ``data`` is plain data for them.
     """
     texts = ["\n".join(_text(f"scripts/{name}") for name in scripts)]
     if "charts" in data:
@@ -108,7 +93,6 @@ def _policy(scripts: Sequence[str]) -> str:
 
 @cache
 def _vega() -> str:
-    """Return the JavaScript that draws charts."""
     version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     return str(library("vl_convert").javascript_bundle(vl_version=version))
 
@@ -143,14 +127,6 @@ def isolated(label: str) -> str:
 
 
 def comparison_document(comparison: Comparison) -> str:
-    """Write a comparison as an HTML file.
-
-    >>> from kgeval import compare, evaluate
-    >>> tables = {str(n): evaluate(lambda h, r, t, n=n: (h * n + t * 7) % 5, "nations") for n in (2, 3)}
-    >>> text = comparison_document(compare(tables, ["mrr"]))
-    >>> text.startswith("<!doctype html>"), text.count("<table>")
-    (True, 2)
-    """
     columns, rows = comparison.table()
     provenances = [summary.provenance for summary in comparison.summaries.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)

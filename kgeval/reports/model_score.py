@@ -35,7 +35,6 @@ class ModelScore:
     """the value of each seed, where there are several"""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
         return asdict(self)
 
 

@@ -31,7 +31,6 @@ SCRIPTS = ("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "
 
 
 def render(study: Study) -> str:
-    """Make the page of a study."""
     sections = []
     with long_loop("building the page", len(SECTIONS), unit="sections") as report:
         for make in SECTIONS:

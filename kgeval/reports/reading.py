@@ -66,7 +66,6 @@ class EvaluatedModel:
 
     @property
     def fingerprint(self) -> str | None:
-        """The SHA-256 of the dataset."""
         dataset = self.manifest.get("dataset")
         return dataset.get("sha256") if isinstance(dataset, Mapping) else None
 
@@ -84,10 +83,7 @@ SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
 def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
     """Join the runs that are seeds of one model, in the place of the first; runs that were named stay apart.
 
-    Parameters
-    ----------
-    models
-        runs, each after the name that was chosen for it, or that of its folder; empty where there is none
+    Each run stands after the name that was chosen for it, or that of its folder; empty where there is none.
     """
     groups: dict[Hashable, list[tuple[str, EvaluatedModel]]] = {}
     for place, (name, model) in enumerate(models):
@@ -134,7 +130,6 @@ def _training(model: EvaluatedModel) -> str | None:
 
 
 def _seed(model: EvaluatedModel) -> int | None:
-    """The seed of a model's training, as its configuration has it; ``None`` without one."""
     trained = model.config.get("model")
     seed = trained.get(SEED) if isinstance(trained, Mapping) else None
     return seed if isinstance(seed, int) else None

@@ -81,12 +81,10 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """The models' names, the best first."""
         return [model.name for model in self.models]
 
     @property
     def baselines(self) -> list[str]:
-        """The names of those that learn nothing."""
         return [model.name for model in self.models if model.baseline]
 
     @property
@@ -96,12 +94,10 @@ class Study:
 
     @property
     def has_seeds(self) -> bool:
-        """Whether a model was trained with several seeds."""
         return any(model.seeds for model in self.models)
 
     @cached_property
     def summaries(self) -> dict[str, Summary]:
-        """The headline metrics of each model."""
         return {
             model.name: summarize(model.table, HEADLINES, ties=self.ties, intervals=self.unit_of(model.table))
             for model in self.models
@@ -170,7 +166,6 @@ class Study:
         return with_slices(self.aligned, self.dataset, SHOWN)
 
     def score(self, model: EvaluatedModel, metric: MetricName) -> ModelScore:
-        """Compute a headline metric of a model."""
         if model.seeds:
             return score_over_seeds(model, metric, ties=self.ties, unit=self.unit)
         return score_of_run(self.summaries[model.name].groups[0], metric)

@@ -29,11 +29,7 @@ LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FI
 
 
 def ranks_of(baseline: str) -> str:
-    """The name of the file with the ranks of a baseline.
-
-    >>> ranks_of("same or reversed")
-    'ranks-same-or-reversed.parquet'
-    """
+    """The name of the file with the ranks of a baseline: ``ranks-same-or-reversed.parquet``."""
     return f"ranks-{baseline.replace(' ', '-')}.parquet"
 
 
@@ -62,13 +58,11 @@ def is_run(folder: Path) -> bool:
 
 
 def is_baseline(folder: Path) -> bool:
-    """Whether a run directory is that of a baseline."""
     model: Any = read_json(folder / MANIFEST).get("model") if (folder / MANIFEST).is_file() else None
     return isinstance(model, dict) and "baseline" in model
 
 
 def num_shards(folder: Path) -> int:
-    """Count the shards that are done in a folder of them."""
     return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
 
 
@@ -86,7 +80,6 @@ def progress_of(folder: Path) -> str:
 
 
 def is_several(folder: Path) -> bool:
-    """Whether a folder contains the runs of several models and their common table."""
     if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
         return False
     return isinstance(read_json(folder / METRICS).get("models"), dict)
@@ -120,7 +113,6 @@ def is_stored(path: Path) -> bool:
 
 
 def read_labels(path: Path) -> LabelTable:
-    """Read the labelled triples of a run directory."""
     return LabelTable.from_parquet(path / LABELS)
 
 
@@ -135,7 +127,6 @@ def holds_confidences(path: Path) -> bool:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return the time, the machine and the versions of the libraries."""
     versions = {}
     for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -205,7 +196,6 @@ def read_common_table(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file of a run."""
     try:
         content = opening.read_json(path, strict=True)
     except (OSError, ValueError, RecursionError) as error:

@@ -61,17 +61,10 @@ def belongs_to_runs(path: Path) -> bool:
 
 
 def distinct_names(paths: Sequence[Sequence[str]], groups: Sequence[Hashable] | None = None) -> list[str]:
-    """Name each path by as many of its last words as tell it from the others; a number alone, as of a seed, is no name.
+    """Name each path, given in words, by as many of its last words as tell it from the others of its group.
 
-    Parameters
-    ----------
-    paths
-        the words of each; see :func:`words_of`
-    groups
-        of each path, that of the others that it is told from, such as its dataset; by default all
+    A group is, for example, a dataset; by default there is one. A number alone, as of a seed, is no name.
 
-    Examples
-    --------
     >>> distinct_names([["runs", "TransE", "0"], ["runs", "RotatE", "0"], ["runs", "popularity"]])
     ['TransE/0', 'RotatE/0', 'popularity']
     """

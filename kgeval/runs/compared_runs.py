@@ -35,18 +35,11 @@ class ComparedRun:
 
 
 def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
-    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``.
+    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``; ``across`` datasets, a model has the same name on each.
 
-    Parameters
-    ----------
-    runs
-        run directories, folders of runs, ``.parquet`` files of ranks, or text files of ranks that were made elsewhere;
-        other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over
-    options
-        ``by``, columns or slices; of text files, and for slices of files that do not tell it, the ``dataset``; of text
-        files the other options of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones
-    across
-        whether they are of several datasets, on each of which a model has the same name
+    Other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over. Options are
+    ``by``, columns or slices; ``dataset``, of text files and for slices of files that do not name it; of text files
+    those of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones.
     """
     places = [place for text in runs for place in _places(text)]
     if not places:
@@ -150,7 +143,7 @@ def _places(text: str) -> Iterator[tuple[str, Path]]:
 
 
 def _policies(table: RankTable, run: Path) -> dict[str, Any]:
-    """The policies of a run; a comparison has intervals of its own."""
+    """A comparison has intervals of its own."""
     policies = {"ties": protocol_of(table).ties} | read_request(run).policies
     return {name: value for name, value in policies.items() if name != "intervals"}
 

@@ -64,7 +64,6 @@ class Job(ABC):
         """Return the model, read or trained now unless it was read before."""
 
     def watched(self, progress: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
-        """Show the progress of loading."""
         return progress
 
 
@@ -140,8 +139,6 @@ class BaselineJob(Job):
 
 
 def jobs_of(config: RunConfig, stages: Mapping[str, Path | None], dataset: Dataset) -> list[Job]:
-    """Return the models of a configuration, each with the stage that its run is written on."""
-
     def job(name: str, model: CheckpointConfig | TrainingConfig | Baseline) -> Job:
         if isinstance(model, Baseline):
             return BaselineJob(config, name, stages[name], dataset, model)

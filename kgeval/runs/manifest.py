@@ -37,7 +37,6 @@ class Clock:
 
     @contextmanager
     def time(self, step: str) -> Iterator[None]:
-        """Measure a step."""
         start = time.perf_counter()
         yield
         self.seconds[step] = round(time.perf_counter() - start, 3)
@@ -83,7 +82,7 @@ def _values(config: RunConfig) -> dict[str, Any]:
 def fingerprint(
     job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
 ) -> Fingerprint:
-    """Collect what the numbers of a model's run depend on."""
+    """What the numbers of a model's run depend on."""
     config, files = job.config, _files(job, dataset, model, evaluation, hashes)
     return Fingerprint(
         leaves(config_content(config)), dataset.sha256(), files, version("kgeval"), variable_digests(config)
@@ -107,7 +106,6 @@ def manifest(
     hashes: FileHashes,
     seconds: Mapping[str, float],
 ) -> dict[str, Any]:
-    """Return the content of ``manifest.json``."""
     seeds = {"corruption": evaluation.seed, **job.seeds}
     learned = dataset.training_graph
     return {

@@ -58,8 +58,7 @@ class ModelEvaluation(ABC):
         """How many ranks it computes of a model, if that is known."""
 
     @abstractmethod
-    def evaluate(self, model: Any, request: EvaluationRequest) -> Result:
-        """Evaluate a model."""
+    def evaluate(self, model: Any, request: EvaluationRequest) -> Result: ...
 
     @property
     @abstractmethod
@@ -92,12 +91,10 @@ class Ranking(ModelEvaluation):
         check_unseen(model, self._dataset, self._settings)
 
     def _refuse_other_sides(self, model: Any) -> None:
-        """Refuse metrics of sides that will not be ranked."""
         sides = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model).sides
         refuse_absent_sides(parse_all(self._config.metrics), sides, by=self._config.by or ())
 
     def prepare(self, model: Any, progress: Progress) -> ModelRanking:
-        """Find out what will be ranked."""
         resolved = self._config.resolved_evaluation(self._dataset)
         return ranking_of(model, self._dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
 
@@ -125,7 +122,6 @@ class Ranking(ModelEvaluation):
         )
 
     def _predict(self, model: Any, title: str) -> PredictionTable | None:
-        """Find the predictions that are to be kept, if any."""
         if self._keep.predictions is None:
             return None
         settings = self._config.resolved_evaluation(self._dataset).evaluation
@@ -160,5 +156,4 @@ class TaskEvaluation(ModelEvaluation):
 
 
 def evaluation_of(config: RunConfig, dataset: Dataset) -> ModelEvaluation:
-    """Return the evaluation that a resolved configuration asks for."""
     return Ranking(config, dataset) if config.task is None else TaskEvaluation(config, dataset, config.task)

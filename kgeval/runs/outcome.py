@@ -33,7 +33,6 @@ class Outcome:
 
     @property
     def summary(self) -> Summary:
-        """The requested metrics."""
         return self.result.summary
 
     def to_dict(self) -> dict[str, Any]:

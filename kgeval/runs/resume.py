@@ -58,7 +58,6 @@ def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
 
 
 def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a block of a manifest, empty where it is missing or no block."""
     block = manifest.get(name)
     return block if isinstance(block, dict) else {}
 

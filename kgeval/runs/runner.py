@@ -37,12 +37,10 @@ Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 
 
 def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
-    """Report nothing."""
     return nullcontext(unreported)
 
 
-def no_warning(_: str) -> None:
-    """Report nothing."""
+def no_warning(_: str) -> None: ...
 
 
 def run(
@@ -53,24 +51,11 @@ def run(
     watch: Watch = no_progress,
     warn: Callable[[str], None] = no_warning,
 ) -> list[Outcome]:
-    """Run a configuration.
+    """Run a configuration into the run directory ``out``; without it, nothing is written.
 
-    Several models are all read before the first is evaluated. A model with an unchanged earlier run in its folder is
-    not evaluated again. If a model cannot be read or fails, the others are evaluated nevertheless.
-
-    Parameters
-    ----------
-    config
-        the models, the dataset and the evaluation
-    out
-        the run directory; several models get a folder each inside it, and their common table in it. None: nothing is
-        written
-    force
-        whether an earlier run there may be replaced
-    watch
-        how to show progress
-    warn
-        called with messages that should be shown before the results
+    Several models, with a folder each inside it, are all read before the first is evaluated. A model with an unchanged
+    earlier run in its folder is not evaluated again. If a model cannot be read or fails, the others are evaluated
+    nevertheless. ``warn`` is called with messages that should be shown before the results.
     """
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
@@ -163,10 +148,7 @@ class _Work:
     def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
         """Read all models before the first is evaluated.
 
-        Returns
-        -------
-        tuple[dict[str, Outcome], dict[str, KgevalError]]
-            by model: the stored runs, unless they are replaced; the errors of files that cannot be read
+        Returned are, by model, the stored runs, unless they are replaced, and the errors of files that cannot be read.
         """
         stored, unreadable, problems = {}, {}, []
         for job in jobs:
@@ -220,7 +202,6 @@ class _Work:
                 raise store.refusal(changes)
 
     def run(self, job: Job) -> Outcome:
-        """Evaluate a model, and report it to the tracker when everything is written."""
         if self.config.tracker is None:
             return self._evaluate(job)
         with tracking(self.config.tracker, job.name, self.dataset.name) as tracker:
@@ -230,7 +211,6 @@ class _Work:
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:
-        """Load a model, evaluate it, and write its run."""
         clock = Clock(dict(self.clock.seconds))
         with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
             model = job.load(self.dataset)

@@ -32,30 +32,15 @@ def with_slices(table: RankTable, by: Sequence[str], dataset: Dataset) -> RankTa
 
 
 def names_slices(by: Sequence[str]) -> bool:
-    """Whether any of some names is that of a slice."""
     return any(name in slices() for name in by)
 
 
 def group_stored(
     table: RankTable, by: Sequence[str], run: Path, source: str | None
 ) -> tuple[RankTable, tuple[str, ...]]:
-    """Add those slices of some names that are no columns of a stored table.
+    """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
 
-    Parameters
-    ----------
-    table
-        the ranks
-    by
-        columns of the table, and slices
-    run
-        where they are stored: a run directory, or a file
-    source
-        the folder or PyKEEN name of the dataset; by default the one that the run's configuration names
-
-    Returns
-    -------
-    tuple[RankTable, tuple[str, ...]]
-        the table, and what to know of the dataset
+    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
     """
     for name in by:
         if name not in (known := [*table.columns, *slices()]):
@@ -70,7 +55,6 @@ def group_stored(
 
 
 def _configured_dataset(run: Path) -> Dataset:
-    """Read the dataset that the configuration of a run names."""
     if not exists_safely(run / CONFIG):
         raise InputError(f"{str(run)!r} does not tell where its dataset is, on which slices rest. Add --dataset.")
     try:
@@ -99,14 +83,7 @@ COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:
-    """Put human names before the labels in the keys of groups.
-
-    >>> from kgeval import evaluate, load_dataset, summarize
-    >>> table = evaluate(lambda h, r, t: (h + r + t) % 10, load_dataset("nations"))
-    >>> summary = summarize(table, ["mrr"], by="relation")
-    >>> named(summary, {"accusation": "accuses"}).groups[0].key
-    {'relation': 'accuses (accusation)'}
-    """
+    """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
 
     def with_names(key: dict[str, Any]) -> dict[str, Any]:
         return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}

@@ -31,7 +31,6 @@ class StoredModel(NamedTuple):
 
 
 def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
-    """Read the model of a configuration."""
     source = config.model
     if source is None or isinstance(source, TrainingConfig):
         raise ConfigError("model.kind: a checkpoint is needed; train it with kgeval run first.")
@@ -41,7 +40,6 @@ def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseli
 
 
 def read_stored_model(run: Path) -> StoredModel:
-    """Read the model and the dataset of a stored run again."""
     if not exists_safely(run):
         raise InputError(f"no such run directory or checkpoint {str(run)[:200]!r}. {suggest_paths(run)}".strip())
     _refuse_other_folders(run)

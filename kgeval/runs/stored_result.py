@@ -40,18 +40,11 @@ IMPORT_OPTIONS = ("split", "filter", "setting", "unmatched", "columns", "separat
 
 
 def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Result:
-    """Read the tables of a stored run, or ranks alone, with the metrics to compute of them.
+    """Read the tables of a stored run, or a file of ranks, with the metrics to compute of them, by default the run's.
 
-    Parameters
-    ----------
-    run
-        the run directory, or a file of ranks
-    metrics
-        their names; without any, those of the run
-    options
-        what replaces the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
-        ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
-        With slices, ``dataset`` is where the run's dataset is now
+    Options replace the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
+    ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
+    With slices, ``dataset`` is where the run's dataset is now.
     """
     _refuse_interrupted(run)
     kind = _kind(run, metrics)
@@ -93,16 +86,10 @@ def ungrouped(run: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def option_name(name: str) -> str:
-    """Spell a keyword as the command line's option.
-
-    >>> option_name("high_confidence")
-    '--high-confidence'
-    """
     return f"--{name.replace('_', '-')}"
 
 
 def _refuse_interrupted(run: Path) -> None:
-    """Refuse what an interrupted run left."""
     if not exists_safely(run) or not run.is_dir() or is_run(run):
         return
     if there := [name for name in tables_in(run) if (run / name).is_file()]:

@@ -34,12 +34,8 @@ from kgeval.storage.atomic import replacing_folder, write_text
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:
     """Train with ``pykeen.pipeline.pipeline``, and save the result in the folder ``model`` of a run's stage.
 
-    A model that the same training of an interrupted run left there is loaded, not trained again.
-
-    Returns
-    -------
-    Scorer | VectorScorer
-        the saved checkpoint, or the live model where kgeval has no formula for its interaction
+    A model that the same training of an interrupted run left there is loaded, not trained again. Returned is the saved
+    checkpoint, or the live model where kgeval has no formula for its interaction.
     """
     training = as_json(
         {"training": config.model_dump(mode="json"), "dataset": dataset.sha256(), "pykeen": version("pykeen")}

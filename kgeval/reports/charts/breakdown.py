@@ -18,18 +18,8 @@ def relations_chart(
 ) -> alt.Chart:
     """Draw a dot for each relation; a click on one selects it as the parameter ``picked``.
 
-    Parameters
-    ----------
-    relations
-        columns relation, x, y, triples and cardinality (empty where unknown)
-    palette
-        the colours
-    axes
-        the titles of x and y
-    title
-        what the picture shows
-    width
-        in pixels, or ``"container"``
+    The frame has the columns relation, x, y, triples and cardinality (empty where unknown); ``axes`` has the titles of
+    x and y; the width is in pixels, or ``"container"``.
     """
     altair = library("altair")
     against_model = axes[0] != "test triples"
@@ -96,23 +86,11 @@ def slice_panel(
     width: Any = 260,
     legend: bool = True,
 ) -> alt.LayerChart:
-    """Draw one slice.
+    """Draw one slice, whose name is the title.
 
-    Parameters
-    ----------
-    groups
-        columns category (of several lines, in the order of the rows), group (its name), model, value, low, high (NaN
-        without an interval), count and axis (the metric's title)
-    palette
-        the colours
-    baselines
-        the models that are grey
-    title
-        the slice
-    width
-        in pixels, or ``"container"``
-    legend
-        whether to name the models
+    The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
+    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
+    ``"container"``.
     """
     altair = library("altair")
     models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))

@@ -24,20 +24,7 @@ def distribution(
 ) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
-    Parameters
-    ----------
-    points
-        columns model, k and share (of ranks ≤ k); every k for every model
-    palette
-        the colours
-    baselines
-        the models that are grey
-    title
-        what the picture shows
-    width
-        in pixels, or ``"container"``
-    legend
-        whether to name the models
+    The frame has the columns model, k and share (of ranks ≤ k); every k for every model.
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))

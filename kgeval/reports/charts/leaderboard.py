@@ -21,16 +21,9 @@ BELOW = 8
 def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
     """Draw one metric.
 
-    Parameters
-    ----------
-    scores
-        columns model, title (of the metric, with the direction that is better), value, low, high (NaN without an
-        interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a single
-        one; in the order of the rows of the picture
-    palette
-        the colours
-    width
-        in pixels, or ``"container"``
+    The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
+    without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
+    single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``.
     """
     altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))

@@ -38,8 +38,6 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [14, 4], [10, 2, 2, 2, 2, 2], [4
 
 @dataclass(frozen=True)
 class Look:
-    """What tells a model from the others in all charts."""
-
     color: str
     shape: str
     dash: list[int]
@@ -120,7 +118,6 @@ def in_page(spec: Any) -> Any:
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:
-    """Give a finished chart the look of all charts."""
     text = {"labelColor": palette.muted, "titleColor": palette.muted, "labelFontSize": 12, "titleFontSize": 12}
     styled: alt.Chart = (
         chart.configure(font=FONT, background=palette.paper or "transparent", padding=16 if palette.paper else ROOM)
@@ -142,12 +139,7 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
 
 
 def records(frame: pd.DataFrame) -> alt.Data:
-    """Give a chart its rows.
-
-    >>> import pandas as pd
-    >>> records(pd.DataFrame({"x": [0.5, None]})).to_dict()
-    {'values': [{'x': 0.5}, {'x': None}]}
-    """
+    """Give a chart its rows; NaN becomes null."""
     plain = frame.astype(object).where(frame.notna(), None)
     data: alt.Data = library("altair").Data(values=plain.to_dict("records"))
     return data

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def origins(study: Study) -> Section:
-    """Show slices, and a scatter of relations that filters the table of triples."""
     groups, relations = slice_scores(study), relation_scores(study)
     relations["relation"] = [_display(study, label) for label in relations["relation"]]
     panels, captions = {}, {}
@@ -62,13 +61,11 @@ def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
 
 
 def axes(study: Study, first: int, second: int) -> tuple[str, str]:
-    """Name the axes of a scatter."""
     up = f"MRR of {isolated(study.names[first])} ↑"
     return ("test triples" if first == second else f"MRR of {isolated(study.names[second])} ↑"), up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
-    """Say what the scatter shows."""
     if len(study.names) == 1:
         return f"{len(relations):,} relations: their MRR, and how many test triples they have"
     better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])

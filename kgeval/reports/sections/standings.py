@@ -32,7 +32,6 @@ EXCEPTIONS = 3
 
 
 def verdicts(study: Study) -> list[Verdict]:
-    """Say of each two models which is better."""
     if study.comparison is None:
         return []
     pairs = study.comparison.pairs
@@ -144,7 +143,6 @@ def standings(study: Study) -> Section:
 
 
 def _row(study: Study, name: str) -> dict[str, Any]:
-    """Lay out a model's row of the leaderboard."""
     own = study.scores[study.scores["model"] == name]
     best = study.scores.groupby("metric")["value"].max().to_dict() if len(study.names) > 1 else {}
     cells = [{**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in own.iterrows()]
@@ -152,7 +150,6 @@ def _row(study: Study, name: str) -> dict[str, Any]:
 
 
 def _note(study: Study) -> str:
-    """Say what the numbers, intervals and dots are."""
     several, seeds = len(study.names) > 1, study.has_seeds
     intervals = f"Below each number its 95 % interval (resampling {PLURAL[study.unit]})"
     if study.scores["low"].isna().all():

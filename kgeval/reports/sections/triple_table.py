@@ -29,18 +29,9 @@ KNOWN = ("new", "train", "valid", "test")
 def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, Any]:
     """Lay the predictions for some rows out, for the page's script.
 
-    Parameters
-    ----------
-    table
-        what a run kept
-    rows
-        columns head_label, relation_label, tail_label and side, and in a temporal graph time
-
-    Returns
-    -------
-    dict[str, Any]
-        ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin;
-        of each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1
+    The rows have the columns head_label, relation_label, tail_label and side, and in a temporal graph time. The result
+    has ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin; of
+    each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1.
     """
     times = [TIME] if TIME in rows.columns else []
     key = [*QUERY, *times]
@@ -84,18 +75,7 @@ def triple_table(study: Study) -> Section:
 
 
 def extreme_rows(ranks: Float64Array) -> BoolArray:
-    """Choose the rows that tell most; bool[row].
-
-    Parameters
-    ----------
-    ranks
-        float64[row, model]
-
-    Examples
-    --------
-    >>> bool(extreme_rows(np.ones((5, 2))).all())
-    True
-    """
+    """Choose the rows that tell most, of ranks, float64[row, model]; bool[row]."""
     kept = np.zeros(len(ranks), np.bool_)
     models = range(ranks.shape[1])
     measures = [ranks[:, model] for model in models]
@@ -115,7 +95,7 @@ def _rule_of_predictions(models: list[str], *, all_rows: bool) -> str:
 
 
 def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:
-    """Lay out what each model predicted for the chosen of some rows; None where its run did not keep that."""
+    """What each model predicted for the chosen of some rows; None where its run did not keep that."""
     found: list[dict[str, Any] | None] = []
     for model in study.models:
         content = None if model.predictions is None else kept_predictions(model.predictions, rows[chosen])

@@ -31,12 +31,10 @@ class Lamp:
 
     @property
     def state(self) -> str:
-        """``"good"``, ``"warning"`` or ``"unknown"``."""
         return "unknown" if self.unknown else "warning" if self.warning else "good"
 
 
 def trust(study: Study) -> Section:
-    """Light all lamps."""
     lamps = [light(study) for light in LAMPS]
     count = sum(lamp.state == "warning" for lamp in lamps)
     title = f"{count} of {len(lamps)} checks {'asks' if count == 1 else 'ask'} for caution"

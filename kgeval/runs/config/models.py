@@ -34,11 +34,7 @@ BASELINE = "baseline:"
 
 
 def model_block(value: Any) -> Any:
-    """Say the block that a bare string stands for: a checkpoint's path, or a baseline.
-
-    >>> model_block("baseline:inverse"), model_block("model.npz")
-    ({'baseline': 'inverse'}, {'path': 'model.npz'})
-    """
+    """The block that a bare string stands for: a checkpoint's path, or a baseline, as ``baseline:inverse``."""
     if not isinstance(value, str):
         return value
     return {"baseline": value.removeprefix(BASELINE)} if value.startswith(BASELINE) else {"path": value}

@@ -10,15 +10,7 @@ from kgeval.errors import ConfigError, did_you_mean
 
 
 def refuse_unknown(part: str, name: str) -> None:
-    """Refuse a name that PyKEEN does not know, before anything is trained.
-
-    Parameters
-    ----------
-    part
-        a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``, or ``"tracker"``
-    name
-        the name of the component
-    """
+    """Refuse a name that PyKEEN does not know; a part is a parameter of ``pykeen.pipeline.pipeline`` or a tracker."""
     resolver = _resolver(part)
     try:
         resolver.lookup(name)
@@ -30,21 +22,10 @@ def refuse_unknown(part: str, name: str) -> None:
 
 
 def component(part: str, model: str, name: str | None) -> Callable[..., Any] | None:
-    """Find the class or function that PyKEEN calls with the arguments of a part.
+    """The class or function that PyKEEN calls with the arguments of a part; None where nothing is called.
 
-    Parameters
-    ----------
-    part
-        a parameter of ``pykeen.pipeline.pipeline`` with arguments of its own, or ``"training"``
-    model
-        the name of the model, which has a default loss and regularizer
-    name
-        the name of the component, or None for the default
-
-    Returns
-    -------
-    Callable[..., Any] | None
-        a class, or the function that trains; None where nothing is called
+    The part is a parameter of ``pykeen.pipeline.pipeline`` with arguments of its own, or ``"training"``; without a name
+    it is the default one, which for loss and regularizer is the model's.
     """
     if part == "training":
         train: Callable[..., Any] = _resolver("training_loop").lookup(None).train
@@ -59,18 +40,13 @@ def component(part: str, model: str, name: str | None) -> Callable[..., Any] | N
 
 
 def scores_new_entities(model: str) -> bool:
-    """Whether a model of PyKEEN learns from one graph and is evaluated on another.
-
-    >>> scores_new_entities("InductiveNodePiece"), scores_new_entities("DistMult")
-    (True, False)
-    """
+    """Whether a model, such as InductiveNodePiece, learns from one graph and is evaluated on another."""
     from pykeen.models.inductive import InductiveERModel
 
     return issubclass(_resolver("model").lookup(model), InductiveERModel)
 
 
 def refuse_unknown_device(name: str) -> None:
-    """Refuse a name that is no device of torch."""
     import torch
 
     try:

@@ -112,7 +112,6 @@ class DatasetConfig(Settings):
         return self
 
     def load(self) -> Dataset:
-        """Read the graph."""
         if self.path is not None:
             return load_dataset(self.path, layout=self.layout, names=self.names)
         dataset = read_named(str(self.name), **self.options)
@@ -212,7 +211,6 @@ class RunConfig(MetricRequest, Evaluated):
 
     @property
     def folder(self) -> Path | None:
-        """The run directory, if the configuration names one."""
         return None if self.output is None else Path(self.output)
 
     @property
@@ -255,11 +253,7 @@ class RunConfig(MetricRequest, Evaluated):
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:
-    """Say the block that a bare string stands for, where it may stand for one.
-
-    >>> expand_shorthand(["model"], "checkpoints/complex"), expand_shorthand(["dataset"], "umls")
-    ({'path': 'checkpoints/complex'}, {'name': 'umls'})
-    """
+    """The block that a bare string stands for, where it may stand for one."""
     if place == ["dataset"]:
         return dataset_block(value)
     if place == ["model"] or (len(place) == 2 and place[0] == "models"):

@@ -107,7 +107,7 @@ def _functions(callee: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 
 
 def _plain_types(annotation: Any) -> tuple[type, ...]:
-    """Return the types that an argument takes, if all of them are types of YAML's values."""
+    """The types that an argument takes, if all of them are types of YAML's values."""
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kinds = tuple(kind for kind in kinds if getattr(kind, "__name__", "") != "Tensor")  # YAML has no tensors
     return kinds if kinds and all(kind in PLAIN for kind in kinds) else ()

@@ -74,7 +74,6 @@ class ExpandingLoader(CountingLoader):
         return root
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
-        """Expand the variables of a value or a key."""
         node: yaml.ScalarNode = super().compose_scalar_node(anchor)
         hidden, line = node.value, node.start_mark.line + 1
         node.value = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
@@ -89,7 +88,6 @@ class ExpandingLoader(CountingLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002  # PyYAML calls it so
-        """Make a value of a node, which knows what it was written with."""
         value = super().construct_object(node, deep)
         if node in self._expansions and type(value) in KINDS:
             plain, value = value, KINDS[type(value)](value)
@@ -141,7 +139,6 @@ class Variables:
 
     @classmethod
     def of(cls, content: Any) -> Variables:
-        """Find them in what was read from YAML."""
         return cls(dict(_expansions(content, ())))
 
     def of_model(self, name: str) -> Variables:
@@ -185,14 +182,7 @@ class Variables:
     def as_written(self, content: Any, place: Place = (), *, whole: bool = False) -> Any:
         """Write the variables of a configuration again, and escape what only looks like one.
 
-        Parameters
-        ----------
-        content
-            the configuration
-        place
-            where it stands in the whole
-        whole
-            whether numbers and known names are as they were written, too; otherwise they are what they were
+        Unless ``whole``, numbers and known names stay what they are; ``place`` is where the content stands.
         """
         if isinstance(content, dict):
             return {escaped(key): self.as_written(value, (*place, key), whole=whole) for key, value in content.items()}
@@ -212,7 +202,7 @@ class Variables:
 
 
 def plain(content: Any) -> Any:
-    """Forget what was written with variables: return the values."""
+    """The values alone, without what they were written with."""
     if isinstance(content, dict):
         return {plain(key): plain(value) for key, value in content.items()}
     if isinstance(content, list):

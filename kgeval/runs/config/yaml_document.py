@@ -47,7 +47,6 @@ class Document:
         return around[0] if around else ""
 
     def refusal(self, problems: list[Problem]) -> ConfigError:
-        """Return one error with all problems."""
         messages = [
             *self.problems,
             *(problem.format(self.line(problem), self._option(problem)) for problem in problems),
@@ -79,14 +78,9 @@ class Document:
         return ""
 
     def override(self, assignment: str, expand: Callable[[list[str], Any], Any]) -> None:
-        """Set a value by ``KEY=VALUE``: a key with dots, a value in YAML.
+        """Set a value by ``KEY=VALUE``, such as ``model.options.norm=1``: a key with dots, a value in YAML.
 
-        Parameters
-        ----------
-        assignment
-            such as ``model.options.norm=1``
-        expand
-            (place, value) -> the block that a value is short for, if it is short for one
+        ``expand`` gives the block that a value at a place is short for.
         """
         key, equals, value = assignment.partition("=")
         option = f"--set {short_repr(assignment)}"
@@ -107,7 +101,6 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a configuration file."""
     refuse_special(path)
     if exists_safely(path) and path.is_dir():
         raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_describe_folder(path)}")
@@ -129,7 +122,6 @@ def read_document(path: Path) -> Document:
 
 
 def _describe_folder(path: Path) -> str:
-    """Describe a folder where a configuration file was expected."""
     if is_run(path):
         again = "" if (path / RESULTS).is_file() else f"; 'kgeval run {path / CONFIG}' runs it again"
         return f"the folder of a run. 'kgeval summarize {path}' reads it{again}."

@@ -57,7 +57,6 @@ class Fingerprint:
             yield f"kgeval was {earlier.version}, is {self.version}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
         return asdict(self)
 
 

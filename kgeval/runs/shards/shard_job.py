@@ -48,7 +48,6 @@ def run_shard(
 def _run_shard(
     config: RunConfig, out: Path, number: int, count: int, *, force: bool, watch: Watch
 ) -> list[StoredShard]:
-    """Rank one shard of each model."""
     _refuse_indivisible(config, count)
     dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)

@@ -48,7 +48,6 @@ class ShardStore:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What the shards depend on."""
         try:
             return Fingerprint(**self.about["fingerprint"])
         except TypeError as error:  # another version's, perhaps
@@ -70,7 +69,6 @@ class ShardStore:
 
     @property
     def num_done(self) -> int:
-        """How many shards are there."""
         return num_shards(self.folder)
 
     def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
@@ -95,7 +93,6 @@ class ShardStore:
             yield f"{DIVISION} was {self.count}, is {count}"
 
     def refusal(self, changes: list[str]) -> InputError:
-        """Refuse a run that differs from the one that is there."""
         there = f"{self.num_done} of the {self.count} shards of a run that is not finished"
         what = f"{str(self.folder.parents[1])!r} holds {there}, and this would be another: {first_few(changes)}"
         divided = any(change.startswith(DIVISION) for change in changes)
@@ -121,7 +118,6 @@ class ShardStore:
             raise InputError(f"{what} and repeat the command, which ranks shard {shard.number} again.") from error
 
     def write(self, shard: Shard, ranked: RankedShard) -> None:
-        """Write a shard."""
         content = ranked.to_bytes(self._run, shard.number)
         digest = hashlib.sha256(content).hexdigest()
         with replacing(self.folder / f"{shard.number:05}-{digest}.parquet") as partial:
@@ -187,7 +183,6 @@ class ShardedRanking:
         ]
 
     def _read_kept(self, shards: Sequence[Shard], ranking: ModelRanking) -> dict[int, RankedShard]:
-        """Read the shards of an interrupted run, by number."""
         if self.store is None:
             return {}
         self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)

@@ -29,13 +29,11 @@ class Executor(Settings):
 
     @property
     def is_local(self) -> bool:
-        """Whether it ranks in this process."""
         return False
 
 
 @cache
 def executors() -> Mapping[str, type[Executor]]:
-    """All executors by kind."""
     found = [kind for kind in subclasses("kgeval.runs.shards.executors", Executor) if kind is not Executor]
     return {get_args(executor.model_fields["kind"].annotation)[0]: executor for executor in found}
 

@@ -44,7 +44,6 @@ class RayExecutor(Executor):
     def rank(
         self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
     ) -> Generator[tuple[Shard, RankedShard], None, None]:
-        """Rank shards in workers, as many at a time as there are workers."""
         if not shards:
             return
         threads = ranking.evaluation.threads or 1
@@ -114,7 +113,6 @@ def _result(ray: Any, done: Any) -> RankedShard:
 
 
 def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kgeval: str) -> RankedShard:
-    """Rank a shard in a worker."""
     if (own := version("kgeval")) != kgeval:
         raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
