@@ -118,7 +118,7 @@ def manifest(
         **({"variables": digests} if (digests := variable_digests(job.config)) else {}),
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),
-        "notes": list(result.notes),
+        "notes": list(result.table.notes),
     }
 
 

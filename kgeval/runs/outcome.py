@@ -15,8 +15,9 @@ from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.rendering import notes_with_models
 from kgeval.metrics.summary import Summary
+from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import REPORT
-from kgeval.runs.results import RankResult, Result
+from kgeval.runs.results import Result
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def with_common_ties(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Give the ranks of several models the one tie policy of the table that they stand in; each run keeps its own."""
     shown = common_ties(_policies(outcomes))
     return [
-        replace(outcome, result=replace(outcome.result, policies={**outcome.result.policies, "ties": shown}))
-        if isinstance(outcome.result, RankResult) and _policies([outcome]) != [shown]
-        else outcome
+        outcome
+        if _policies([outcome]) in ([], [shown])
+        else replace(outcome, result=replace(outcome.result, policies={**outcome.result.policies, "ties": shown}))
         for outcome in outcomes
     ]
 
@@ -124,7 +125,7 @@ def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
     if all(np.array_equal(other, triples[0]) for other in triples):
         return []
     counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))
-    advice = " Set unseen: worst." if outcomes[0].result.takes_worst else ""
+    advice = " Set unseen: worst." if isinstance(outcomes[0].result.table, RankTable) else ""
     return [f"these models were evaluated on different triples ({counts}): their metrics do not compare.{advice}"]
 
 

@@ -80,7 +80,7 @@ def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, 
     if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
         metrics = DEFAULT
     outcomes = [read_outcome(path, name, metrics, options) for name, path in runs.items()]
-    by_kind = {type(outcome.result): outcome.name for outcome in outcomes}
+    by_kind = {type(outcome.result.table): outcome.name for outcome in outcomes}
     if len(by_kind) > 1:
         raise InputError(
             f"{str(folder)!r} holds runs of different kinds, such as {' and '.join(sorted(by_kind.values()))}: "

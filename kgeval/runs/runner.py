@@ -20,7 +20,7 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
 from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
-from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
+from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, write_page
 from kgeval.runs.results import concealed
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
@@ -218,8 +218,15 @@ class _Work:
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
             earlier = self._earlier(job, model)
-            request = EvaluationRequest(job.title_of(model), job.config.policies, progress, sharded.rank_parts, earlier)
-            result = concealed(self.evaluation.evaluate(model, request), job.config.document.variables)
+            result = self.evaluation.evaluate(
+                model,
+                title=job.title_of(model),
+                policies=job.config.policies,
+                progress=progress,
+                rank_parts=sharded.rank_parts,
+                earlier=earlier,
+            )
+            result = concealed(result, job.config.document.variables)
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()
@@ -231,7 +238,7 @@ class _Work:
                 | sharded.facts,
                 tables=result.tables,
                 metrics=metrics,
-                curves=result.curves,
+                curves=getattr(result.summary, "curves", None),
             )
         return outcome
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from kgeval.run_directory.contents import (
     tables_in,
 )
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, MetricRequest
-from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.runs.results import Result, task_policies
 from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
@@ -50,11 +50,7 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
     kind = _kind(run, metrics)
     _refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
-    readers: dict[str, Callable[..., RankResult | ClassificationResult | ConfidenceResult]] = {
-        "classification": _read_classification,
-        "confidences": _read_confidences,
-        "ranks": _read_ranking,
-    }
+    readers = {"classification": _read_classification, "confidences": _read_confidences, "ranks": _read_ranking}
     result = readers[kind](run, metrics, request, options)
     return replace(result, changes=(*notes_on_changes(run), *result.changes))
 
@@ -128,9 +124,7 @@ def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _read_ranking(
-    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> RankResult:
+def _read_ranking(run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]) -> Result:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
     as_stored = is_stored(run) or "dataset" not in options
     raw = imported.get("filter") == () and as_stored
@@ -150,7 +144,7 @@ def _read_ranking(
     grouped, changes = group_stored(table, by, run, source)
     usual = () if request.task else request.metrics
     policies = {"ties": protocol_of(table).ties} | request.policies
-    return RankResult(
+    return Result(
         table,
         metrics or usual or DEFAULT,
         policies,
@@ -163,16 +157,16 @@ def _read_ranking(
 
 def _read_classification(
     run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> ClassificationResult:
+) -> Result:
     task = request.task if isinstance(request.task, Classification) else Classification()
     task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
     names = metrics or request.metrics or CLASSIFICATION
-    return ClassificationResult(read_labels(run), names, task, by=options.get("by") or request.by or ())
+    return Result(read_labels(run), names, task_policies(task, {}), by=options.get("by") or request.by or ())
 
 
 def _read_confidences(
     run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> ConfidenceResult:
+) -> Result:
     if not isinstance(request.task, Confidences):
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
     if not 0 < options.get("high_confidence", 1) <= 1:
@@ -184,7 +178,6 @@ def _read_confidences(
     for baseline in labels.baselines:
         if exists_safely(run / ranks_of(baseline)):
             ranks[baseline] = read_ranks(run / ranks_of(baseline))
-    policies = {"ties": "realistic"} | request.policies
+    policies = task_policies(task, {"ties": "realistic"} | request.policies)
     names = metrics or request.metrics or CONFIDENCES
-    by = options.get("by") or request.by or ()
-    return ConfidenceResult(ConfidenceTables(labels, ranks), names, task, policies, by=by)
+    return Result(ConfidenceTables(labels, ranks), names, policies, by=options.get("by") or request.by or ())
