@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,12 +26,9 @@ def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
     tables = study.sliced if tuple(names) == SHOWN else with_slices(study.aligned, study.dataset, names)
     shared = [name for name in dict.fromkeys(names) if all(name in table.columns for table in tables.values())]
     rows = [row for name in shared for model, table in tables.items() for row in _rows(study, table, name, model)]
-    frame = pd.DataFrame(rows, columns=[*KEYS])
+    frame = pd.DataFrame(rows, columns=["slice", "category", "group", "model", "value", "low", "high", "count"])
     several = frame.groupby("slice")["group"].transform("nunique") > 1
-    return frame[several].reset_index(drop=True)
-
-
-KEYS = ("slice", "category", "group", "model", "value", "low", "high", "count", "axis")
+    return frame[several].reset_index(drop=True).assign(axis=title_of(parse(METRIC)))
 
 
 def relation_scores(study: Study) -> pd.DataFrame:
@@ -41,41 +38,29 @@ def relation_scores(study: Study) -> pd.DataFrame:
     frames = []
     for index, model in enumerate(study.models):
         summary = summarize(model.table, [METRIC, "count"], by="relation", ties=study.ties)
-        values = {group.key["relation"]: _value(group) for group in summary.groups}
+        values = {group.key["relation"]: _first(group) for group in summary.groups}
         frames.append(pd.Series(values, name=f"m{index}", dtype=np.float64))
     table = study.sliced[study.names[0]]
     own = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
     own["cardinality"] = table.column("cardinality") if "cardinality" in table.columns else ""
-    facts = own.groupby("relation", observed=True).agg(
-        triples=("triple", "nunique"), cardinality=("cardinality", "first")
-    )
+    counted = {"triples": ("triple", "nunique"), "cardinality": ("cardinality", "first")}
+    facts = own.groupby("relation", observed=True).agg(**counted)
     joined: pd.DataFrame = facts.join(pd.concat(frames, axis=1)).rename_axis("relation").reset_index()
     return joined
 
 
-def _rows(study: Study, table: RankTable, name: str, model: str) -> list[dict[str, Any]]:
+def _rows(study: Study, table: RankTable, name: str, model: str) -> Iterator[tuple[Any, ...]]:
+    """Yield of each category: slice, category, group, model, value, low, high, count."""
     summary = summarize(table, [METRIC, "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
-    rows = []
     for group in summary.groups:
-        (metric, value), *_ = group.values.items()
+        kind = str(group.key[name])
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
-        interval = group.intervals.get(metric)
-        rows.append(
-            {
-                "slice": name,
-                "category": f"{group.key[name]}\n{count:,}",
-                "group": str(group.key[name]),
-                "model": model,
-                "value": np.nan if value is None else value,
-                "low": interval.low if interval else np.nan,
-                "high": interval.high if interval else np.nan,
-                "count": count,
-                "axis": title_of(parse(METRIC)),
-            }
-        )
-    return rows
+        interval = group.intervals.get(next(iter(group.values)))
+        ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
+        yield name, f"{kind}\n{count:,}", kind, model, _first(group), *ends, count
 
 
-def _value(group: Group) -> float:
+def _first(group: Group) -> float:
+    """The first metric of a group; NaN where it is undefined."""
     value = next(iter(group.values.values()))
     return np.nan if value is None else value

@@ -9,6 +9,7 @@ import importlib
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -40,22 +41,16 @@ def has_libraries() -> bool:
     return all(find_spec(module) is not None for module in PACKAGES)
 
 
-NO_DATA: Mapping[str, Any] = {}
-
-
-def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] = NO_DATA, **content: Any) -> str:
+def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] | None = None, **content: Any) -> str:
     """Fill a template with content, and return the text of the HTML file.
 
     ``scripts`` names the files of its scripts, without Vega's, which charts need; ``data`` is plain data for them.
     """
     texts = ["\n".join(_text(f"scripts/{name}") for name in scripts)]
-    if "charts" in data:
+    if data and "charts" in data:
         texts.insert(0, _vega())
-    filled: str = (
-        _environment()
-        .get_template(template)
-        .render(css=_text("page.css"), scripts=texts, policy=_policy(texts), data=pack(data), **content)
-    )
+    page = {"css": _text("page.css"), "scripts": texts, "policy": _policy(texts), "data": pack(data or {})}
+    filled: str = _environment().get_template(template).render(**page, **content)
     return filled
 
 
@@ -85,9 +80,8 @@ def _policy(scripts: Sequence[str]) -> str:
 
     Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
     """
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
-    )
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -110,9 +104,6 @@ def _text(name: str) -> str:
     return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
-START, END = "\u2068", "\u2069"
-"""first strong isolate, and pop directional isolate (Unicode, UAX 9)"""
-
 TURNING = frozenset({"R", "AL", "AN", "LRE", "LRO", "RLE", "RLO", "LRI", "RLI", "FSI", "PDF", "PDI"})
 
 
@@ -123,11 +114,15 @@ def isolated(label: str) -> str:
     ('ComplEx', '\u2068\u202eevil\u2069')
     """
     turning = any(unicodedata.bidirectional(character) in TURNING for character in label)
-    return f"{START}{label}{END}" if turning else label
+    # Between first strong isolate and pop directional isolate (Unicode, UAX 9).
+    return f"\u2068{label}\u2069" if turning else label
 
 
 def comparison_document(comparison: Comparison) -> str:
     columns, rows = comparison.table()
+    (_, *differing), differences = comparison.differences_table()
+    metrics = dict.fromkeys(metric for metric, *_ in differences)
+    keys = differing.index("other") + 1
     provenances = [summary.provenance for summary in comparison.summaries.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
     return document(
@@ -138,14 +133,26 @@ def comparison_document(comparison: Comparison) -> str:
         columns=columns,
         rows=rows,
         keys=1 + columns.index("model"),
-        differences=_differences(comparison),
+        differences=[
+            (metric, differing, [row for name, *row in differences if name == metric], keys) for metric in metrics
+        ],
         notes=comparison.notes,
     )
 
 
-def _differences(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]], int]]:
-    """Divide the table of differences by metric: (name, columns, rows, how many columns name a row)."""
-    (_, *columns), rows = comparison.differences_table()
-    metrics = dict.fromkeys(metric for metric, *_ in rows)
-    keys = columns.index("other") + 1
-    return [(metric, columns, [row for name, *row in rows if name == metric], keys) for metric in metrics]
+@dataclass(frozen=True)
+class Section:
+    """One part of the page: a question, the finding that answers it, and what its template shows."""
+
+    anchor: str
+    """its id in the page; its template is the file of that name"""
+    name: str
+    """in the navigation"""
+    title: str
+    """the finding, in a sentence"""
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """what the template shows"""
+    charts: Mapping[str, Any] = field(default_factory=dict)
+    """Altair charts by the name under which the template shows them"""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """what the page's script reads, by name: plain data"""

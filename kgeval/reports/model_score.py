@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,6 @@ class ModelScore:
     """why there is no interval"""
     seeds: tuple[float, ...] = ()
     """the value of each seed, where there are several"""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def score_of_run(group: Group, metric: MetricName) -> ModelScore:

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
 
-SCALE = 2.0
-"""pixels of a PNG for each of the chart"""
-
 
 def plot_leaderboard(
     runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
@@ -159,7 +156,7 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
     if kind == "html":
         write_text(path, picture_document(chart, path.stem))
         return
-    options = {"scale_factor": SCALE} if kind == "png" else {}
+    options = {"scale_factor": 2.0} if kind == "png" else {}
     try:
         chart.save(str(path), format=kind, **options)
     except OSError as error:

@@ -101,7 +101,10 @@ def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, 
 
 def model_of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
     """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
-    values = [_mrr(run) for run in runs]
+    values = []
+    for run in runs:
+        summary = rank_summary(run.table, ["mrr"], by=(), options=MetricOptions(run.ties))
+        values.append(next((value for value in summary.groups[0].values.values() if value is not None), 0.0))
     middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
     named = [replace(run, name=run.name or f"seed {_seed(run)}") for run in runs]
     return replace(runs[middle], name=_common_name(runs), seeds=tuple(named))
@@ -135,11 +138,6 @@ def _seed(model: EvaluatedModel) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
-def _mrr(model: EvaluatedModel) -> float:
-    summary = rank_summary(model.table, ["mrr"], by=(), options=MetricOptions(model.ties))
-    return next((value for value in summary.groups[0].values.values() if value is not None), 0.0)
-
-
 Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 """a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
 
@@ -152,13 +150,9 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
 
     Runs of several seeds of one training, if they have no names, are one model.
     """
-    several = (
-        [runs]
-        if isinstance(runs, str | Path | RankTable | EvaluatedModel)
-        else runs.items()
-        if isinstance(runs, Mapping)
-        else runs
-    )
+    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
+        runs = [runs]
+    several = runs.items() if isinstance(runs, Mapping) else runs
     named = [run if isinstance(run, tuple) else ("", run) for run in several]
     models = join_seeds([(name, model) for name, run in named for model in _read(run, name)])
     if not models:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import lcm
@@ -117,7 +117,7 @@ class Study:
             for model in self.models:
                 about = {"metric": metric.base, "title": title_of(metric), "model": model.name}
                 of_model = {"baseline": model.baseline, "chance": self._chance(model, metric)}
-                rows.append({**about, **of_model, **self.score(model, metric).to_dict()})
+                rows.append({**about, **of_model, **asdict(self.score(model, metric))})
         frame = pd.DataFrame(rows)
         frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
         return frame

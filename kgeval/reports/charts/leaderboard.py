@@ -36,9 +36,7 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         y=y,
         tooltip=[
             altair.Tooltip("model:N"),
-            altair.Tooltip("value:Q", format=".6f"),
-            altair.Tooltip("low:Q", format=".6f"),
-            altair.Tooltip("high:Q", format=".6f"),
+            *(altair.Tooltip(f"{key}:Q", format=".6f") for key in ("value", "low", "high")),
         ],
     )
     x = altair.Scale(domain=domain, nice=False, zero=False)
@@ -59,9 +57,8 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=told))
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
-        layers.insert(
-            0, altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=altair.datum(chance.iloc[0]))
-        )
+        dashes = altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted)
+        layers.insert(0, dashes.encode(x=altair.datum(chance.iloc[0])))
     panel: alt.LayerChart = altair.layer(*layers).properties(
         width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,12 @@ class Palette:
             found[model] = Look(color, SHAPES[number % len(SHAPES)], DASHES[number % len(DASHES)])
         return found
 
+    def scale(self, part: str, models: Sequence[str], baselines: Collection[str] = ()) -> alt.Scale:
+        """The scale that gives each model one part of its look: ``"color"``, ``"shape"`` or ``"dash"``."""
+        looks = self.looks(models, baselines).values()
+        scale: alt.Scale = library("altair").Scale(domain=models, range=[getattr(look, part) for look in looks])
+        return scale
+
 
 LIGHT = Palette(
     "#1b1f24",
@@ -86,13 +92,9 @@ LIGHT = Palette(
     ),
 )
 
-PAGE = Palette(
-    "var(--ink)",
-    "var(--muted)",
-    "var(--line)",
-    None,
-    tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models))),
-)
+MODELS = tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models)))
+
+PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", None, MODELS)
 """the colours that the page's style sheet has, which change with light and dark and on paper"""
 
 
@@ -113,7 +115,7 @@ def in_page(spec: Any) -> Any:
     if isinstance(spec, dict):
         return {name: in_page(part) for name, part in spec.items()}
     if isinstance(spec, list):
-        return [in_page(part) for part in spec]
+        return list(map(in_page, spec))
     return IN_PAGE.get(spec, spec) if isinstance(spec, str) else spec
 
 

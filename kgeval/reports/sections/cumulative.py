@@ -12,8 +12,7 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.theme import PAGE
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 if TYPE_CHECKING:
@@ -33,14 +32,9 @@ def cumulative(study: Study) -> Section:
     changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
     shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
-    return Section(
-        "ranks",
-        "Ranks",
-        ranks_title(study),
-        {"models": PAGE.looks(study.names, study.baselines), "changes": changes, "largest": int(points["k"].max())},
-        {"distribution": chart},
-        data,
-    )
+    looks = PAGE.looks(study.names, study.baselines)
+    content = {"models": looks, "changes": changes, "largest": int(points["k"].max())}
+    return Section("ranks", "Ranks", ranks_title(study), content, {"distribution": chart}, data)
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
@@ -48,14 +42,10 @@ def cumulative_points(study: Study) -> pd.DataFrame:
     import pandas as pd
 
     tables = [model.table for model in study.models]
-    largest = max(
-        (int((table.column("greater") + table.column("tied")).max()) + 1 for table in tables if len(table)), default=1
-    )
-    at = cutoffs(largest)
-    frames = [
-        pd.DataFrame({"model": model.name, "k": at, "share": hits_at_every(at, study, model.table)})
-        for model in study.models
-    ]
+    worst = [(table.column("greater") + table.column("tied")).max() for table in tables if len(table)]
+    at = cutoffs(int(max(worst, default=0)) + 1)
+    shares = {model.name: hits_at_every(at, study, model.table) for model in study.models}
+    frames = [pd.DataFrame({"model": name, "k": at, "share": share}) for name, share in shares.items()]
     return pd.concat(frames, ignore_index=True)
 
 

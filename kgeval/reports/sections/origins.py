@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgeval.analysis.slices.slice import slices
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.reports.breakdown import relation_scores, slice_scores
 from kgeval.reports.charts.breakdown import relations_chart, slice_panel
 from kgeval.reports.charts.theme import PAGE, themed
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
 def origins(study: Study) -> Section:
     groups, relations = slice_scores(study), relation_scores(study)
-    relations["relation"] = [_display(study, label) for label in relations["relation"]]
+    display = study.dataset.display_label if study.dataset else str
+    relations["relation"] = list(map(display, relations["relation"]))
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
@@ -33,7 +33,10 @@ def origins(study: Study) -> Section:
         "relation": relations["relation"].tolist(),
         "triples": relations["triples"].tolist(),
         "cardinality": relations["cardinality"].astype(str).tolist(),
-        "values": [_plain(relations[f"m{index}"]) for index in range(len(study.names))],
+        "values": [
+            [None if isnan(value) else round(value, 6) for value in relations[f"m{index}"].tolist()]
+            for index in range(len(study.names))
+        ],
         "models": study.names,
     }
     content = {
@@ -44,14 +47,8 @@ def origins(study: Study) -> Section:
         "unit": PLURAL[study.unit],
         "intervals": bool(groups["low"].notna().any()),
     }
-    return Section(
-        "where",
-        "Where from",
-        slices_title(study, groups),
-        content,
-        {**panels, "relations": picture},
-        {"relations": data},
-    )
+    charts = {**panels, "relations": picture}
+    return Section("where", "Where from", slices_title(study, groups), content, charts, {"relations": data})
 
 
 def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
@@ -72,28 +69,16 @@ def relations_title(study: Study, relations: pd.DataFrame) -> str:
     return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations (counted, not tested)"
 
 
-def _display(study: Study, label: str) -> str:
-    return study.dataset.display_label(label) if study.dataset else label
-
-
 def slices_title(study: Study, groups: pd.DataFrame) -> str:
     """Name the weakest and the strongest category of the first slice whose intervals lie apart."""
     own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
-    for name in ("cardinality", "side"):
+    for name, kind in (("cardinality", "relations"), ("side", "answers")):
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
             run = ", the run of the middle seed," if study.models[0].seeds else ""
             return (
-                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {_kind(name)} "
+                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {kind} "
                 f"({low['value']:.3f}), its highest on {high['group']} ({high['value']:.3f}): their intervals are apart"
             )
     return "Where the result comes from"
-
-
-def _kind(name: str) -> str:
-    return "relations" if name == "cardinality" else "answers"
-
-
-def _plain(values: pd.Series[Any]) -> list[float | None]:
-    return [None if isnan(value) else round(value, 6) for value in values.tolist()]

@@ -14,8 +14,7 @@ from kgeval.metrics.names import short_title
 from kgeval.metrics.rendering import number
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, Study
 
 

@@ -11,8 +11,7 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.triples import TARGETS
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 if TYPE_CHECKING:
@@ -65,7 +64,13 @@ def triple_table(study: Study) -> Section:
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)
     kept = extreme if len(ranks) > MOST else np.ones(len(ranks), np.bool_)
-    rule = "All ranks are here." if kept.all() else _rule(study, int(kept.sum()), len(kept))
+    rule = "All ranks are here."
+    if not kept.all():
+        pairs = f" and the {EXTREME:,} whose ranks differ most, by their ratio, between each two models"
+        rule = (
+            f"Of {len(kept):,} ranks {int(kept.sum()):,} are here: the {EXTREME:,} worst of each model"
+            f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
+        )
     data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
     if predicting := [model.name for model in study.models if model.predictions is not None]:
         rule += " " + _rule_of_predictions(predicting, all_rows=bool(extreme.all()))
@@ -107,14 +112,6 @@ def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[di
     return found
 
 
-def _rule(study: Study, kept: int, count: int) -> str:
-    pairs = f" and the {EXTREME:,} whose ranks differ most, by their ratio, between each two models"
-    return (
-        f"Of {count:,} ranks {kept:,} are here: the {EXTREME:,} worst of each model"
-        f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
-    )
-
-
 def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] | None]) -> dict[str, Any]:
     """Lay the rows out column by column, and labels by number, those of predictions too."""
     heads, relations, tails = (rows[f"{name}_label"].astype(str).to_numpy() for name in ("head", "relation", "tail"))
@@ -122,7 +119,6 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
     entities, named = np.unique(np.concatenate([heads, tails, *predicted])), np.unique(relations)
     display = study.dataset.display_label if study.dataset else str
     models = range(len(study.names))
-    times = rows[TIME].astype(str).tolist() if TIME in rows.columns else None
     return {
         "entities": [display(str(label)) for label in entities],
         "relations": [display(str(label)) for label in named],
@@ -130,17 +126,13 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
         "relation": np.searchsorted(named, relations).tolist(),
         "tail": np.searchsorted(entities, tails).tolist(),
         "side": rows["side"].astype(str).map(TARGETS.index).tolist(),
-        "time": times,
+        "time": rows[TIME].astype(str).tolist() if TIME in rows.columns else None,
         "models": study.names,
-        "ranks": [_plain(rows[f"m{index}"].to_numpy()) for index in models],
+        # Whole ranks without a point keep the page small.
+        "ranks": [[int(rank) if rank == int(rank) else rank for rank in rows[f"m{index}"]] for index in models],
         "ties": [rows[f"ties{index}"].tolist() for index in models],
         "predictions": [
             content and {**content, "entity": np.searchsorted(entities, content["entity"]).tolist()}
             for content in predictions
         ],
     }
-
-
-def _plain(ranks: Float64Array) -> list[float | int]:
-    """Write whole ranks without a point, which keeps the page small."""
-    return [int(rank) if rank == int(rank) else rank for rank in ranks.tolist()]

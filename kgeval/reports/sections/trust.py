@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from kgeval.analysis.audits.audit import Audit, audit
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.analysis.audits.audit import audit
+from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import isolated
-from kgeval.reports.reading import EvaluatedModel
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 
@@ -35,7 +32,8 @@ class Lamp:
 
 
 def trust(study: Study) -> Section:
-    lamps = [light(study) for light in LAMPS]
+    lights = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
+    lamps = [light(study) for light in lights]
     count = sum(lamp.state == "warning" for lamp in lamps)
     title = f"{count} of {len(lamps)} checks {'asks' if count == 1 else 'ask'} for caution"
     title = title if count else "Nothing speaks against these numbers"
@@ -60,6 +58,9 @@ def ties(study: Study) -> Lamp:
     ]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
+
+
+cached_audit = cache(audit)
 
 
 def unseen(study: Study) -> Lamp:
@@ -98,7 +99,7 @@ def leaks(study: Study) -> Lamp:
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Lamp("Leaks", unknown=True)
-    found, total = _audit(study.dataset), len(study.dataset.split(split))
+    found, total = cached_audit(study.dataset), len(study.dataset.split(split))
     leaked = found.count("leaked", split)
     ways = ", ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
     warning = (
@@ -141,10 +142,14 @@ def relations(study: Study) -> Lamp:
 
 def versions(study: Study) -> Lamp:
     """Runs that were not made alike."""
+    found = {
+        "dataset fingerprints": {run.fingerprint for run in study.runs},
+        "kgeval versions": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
+    }
     warnings = []
-    for what, of in (("dataset fingerprints", _fingerprint), ("kgeval versions", _version)):
-        if len(found := {value for run in study.runs if (value := of(run))}) > 1:
-            warnings.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
+    for what, values in found.items():
+        if len(known := sorted(str(value)[:12] for value in values if value)) > 1:
+            warnings.append(f"The runs have different {what}: {', '.join(known)}.")
     unknown = not any(run.manifest for run in study.runs)
     return Lamp("Versions", " ".join(warnings), unknown=unknown and not warnings)
 
@@ -159,30 +164,3 @@ def unaltered(study: Study) -> Lamp:
     """Files of a run that were changed after it."""
     warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
     return Lamp("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
-
-
-LAMPS: tuple[Callable[[Study], Lamp], ...] = (
-    ties,
-    exactness,
-    filtering,
-    unseen,
-    leaks,
-    relations,
-    versions,
-    alike,
-    unaltered,
-)
-
-
-@cache
-def _audit(dataset: Dataset) -> Audit:
-    return audit(dataset)
-
-
-def _fingerprint(model: EvaluatedModel) -> str | None:
-    return model.fingerprint
-
-
-def _version(model: EvaluatedModel) -> str | None:
-    version = model.manifest.get("versions", {}).get("kgeval")
-    return None if version is None else str(version)
