@@ -142,8 +142,6 @@ def comparison_document(comparison: Comparison) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the page: a question, the finding that answers it, and what its template shows."""
-
     anchor: str
     """its id in the page; its template is the file of that name"""
     name: str

@@ -29,8 +29,6 @@ from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_i
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedModel:
-    """What a page knows of one model."""
-
     name: str
     table: RankTable
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -50,7 +48,6 @@ class EvaluatedModel:
 
     @property
     def runs(self) -> tuple[EvaluatedModel, ...]:
-        """The run of each seed, or the one run."""
         return self.seeds or (self,)
 
     @property
@@ -61,7 +58,6 @@ class EvaluatedModel:
 
     @property
     def ties(self) -> str:
-        """The tie policy of its run, or by default of its protocol."""
         return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
 
     @property

@@ -64,8 +64,6 @@ KEY = ["head_label", "relation_label", "tail_label", "side"]
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Models that ranked the same triples in the same way."""
-
     models: Sequence[EvaluatedModel]
     """the best first; their tables have the same rows"""
     dataset: Dataset | None = None
@@ -89,7 +87,6 @@ class Study:
 
     @property
     def runs(self) -> list[EvaluatedModel]:
-        """The runs of all models, one for each seed."""
         return [run for model in self.models for run in model.runs]
 
     @property
@@ -153,7 +150,6 @@ class Study:
 
     @cached_property
     def aligned(self) -> dict[str, RankTable]:
-        """The models' tables with their rows in one order."""
         tables = {model.name: model.table for model in self.models}
         if len(tables) == 1:
             return tables
@@ -162,7 +158,6 @@ class Study:
 
     @cached_property
     def sliced(self) -> dict[str, RankTable]:
-        """The models' tables with the slices that the dataset gives."""
         return with_slices(self.aligned, self.dataset, SHOWN)
 
     def score(self, model: EvaluatedModel, metric: MetricName) -> ModelScore:

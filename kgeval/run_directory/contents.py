@@ -95,9 +95,9 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
         raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
-    if dataset is not None and is_stored(path):
-        raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
     if dataset is not None:
+        if is_stored(path):
+            raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
         return load_ranks(path, dataset, **options)
     if path.is_file() and path.name.lower().endswith(TEXT):
         raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
@@ -114,16 +114,6 @@ def is_stored(path: Path) -> bool:
 
 def read_labels(path: Path) -> LabelTable:
     return LabelTable.from_parquet(path / LABELS)
-
-
-def holds_labels_alone(path: Path) -> bool:
-    """Whether a run directory is that of a classification, which has no ranks."""
-    return exists_safely(path / LABELS) and not exists_safely(path / RANKS)
-
-
-def holds_confidences(path: Path) -> bool:
-    """Whether a run directory is that of a prediction of confidences, which has both labels and ranks."""
-    return exists_safely(path / LABELS) and exists_safely(path / RANKS)
 
 
 def describe_machine() -> dict[str, Any]:
@@ -166,7 +156,6 @@ def as_json(content: Any) -> str:
 
 
 def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of files in a folder, by name."""
     return {name: sha256_of_file(folder / name) for name in names}
 
 

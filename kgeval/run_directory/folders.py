@@ -45,8 +45,6 @@ def unfinished_in(folder: Path) -> list[str]:
 
 def holds_runs(folder: Path) -> bool:
     """Whether a folder is one of runs, complete or not: of several models, or any folder with runs inside it."""
-    if not exists_safely(folder) or not folder.is_dir() or is_run(folder):
-        return False
     return is_several(folder) or any(is_run(path) for _, path in _places(folder, DEPTH))
 
 
@@ -101,20 +99,14 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
     planned = dict.fromkeys([*table["models"], *table["unfinished"]])
     for name in planned:
         yield name, folder / name
-    for path in _folders(folder):
+    inside: list[Path] = []
+    with suppress(PermissionError):
+        inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for path in inside:
         if path.name in planned or path.name in table["failed"]:
             continue
-        if is_run(path) or _is_interrupted(path):
+        interrupted = (path / STAGE).is_dir() or any((path / name).is_file() for name in (RANKS, LABELS))
+        if interrupted or is_run(path):
             yield path.name, path
         elif depth > 1:
             yield from ((f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1))
-
-
-def _is_interrupted(folder: Path) -> bool:
-    return (folder / STAGE).is_dir() or any((folder / name).is_file() for name in (RANKS, LABELS))
-
-
-def _folders(folder: Path) -> list[Path]:
-    with suppress(PermissionError):
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    return []

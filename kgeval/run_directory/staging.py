@@ -40,8 +40,6 @@ PATIENCE = 10
 
 
 class ParquetTable(Protocol):
-    """A table that can be written."""
-
     def to_parquet(self, path: Path) -> None: ...
 
 
@@ -161,11 +159,7 @@ def write_run(
 
 
 def unstaged(path: str) -> str:
-    """Return the final path of a file that may lie on a stage.
-
-    >>> unstaged("runs/new/.kgeval.partial/model/trained_model.pkl"), unstaged("model.npz")
-    ('runs/new/model/trained_model.pkl', 'model.npz')
-    """
+    """The final path of a file that may lie on a stage."""
     return str(Path(*(part for part in Path(path).parts if part != STAGE)))
 
 

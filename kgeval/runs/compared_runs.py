@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ from kgeval.runs.stored_result import IMPORT_OPTIONS, notes_on_changes, option_n
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run, or a file of ranks, under the name of its model."""
-
     name: str
     path: Path
     table: RankTable
@@ -51,9 +49,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
     raw = imported.get("filter") == ()
-    idle = [
-        name for name in imported if not (name == "dataset" and names_slices(by)) and not (name == "filter" and raw)
-    ]
+    used = {"dataset": names_slices(by), "filter": raw}
+    idle = [name for name in imported if not used.get(name)]
     if idle and not any(_is_text(path) for _, path in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
     tables = [
@@ -64,8 +61,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         [[name] if name else words_of(path) for name, path in places],
         [(table.dataset, bool(name)) for table, (name, _) in zip(tables, places, strict=True)] if across else None,
     )
-    if not across and len(set(names)) < len(names):
-        raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
+    if not across and (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
+        raise InputError(f"two models are called {twice!r}: name them, as in NAME=PATH.")
     return [
         ComparedRun(name, path, grouped, _policies(table, path), (*notes_on_changes(path), *changes))
         for name, (_, path), table in zip(names, places, tables, strict=True)
@@ -89,7 +86,6 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
 
 
 def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
-    """Say what changed in the runs, and that they have different tie policies."""
     yield from (f"{run.name}: {change}" for run in runs for change in run.changes)
     if "ties" not in options:
         policies = [run.policies["ties"] for run in runs]
@@ -143,15 +139,9 @@ def _places(text: str) -> Iterator[tuple[str, Path]]:
 
 
 def _policies(table: RankTable, run: Path) -> dict[str, Any]:
-    """A comparison has intervals of its own."""
     policies = {"ties": protocol_of(table).ties} | read_request(run).policies
     return {name: value for name, value in policies.items() if name != "intervals"}
 
 
 def _is_text(path: Path) -> bool:
     return not path.is_dir() and path.name.lower().endswith(TEXT)
-
-
-def _first_repeated(names: Iterable[str]) -> str:
-    listed = list(names)
-    return next(name for name in listed if listed.count(name) > 1)

@@ -52,7 +52,6 @@ class Job(ABC):
 
     @property
     def seeds(self) -> dict[str, int]:
-        """The seeds that the model depends on."""
         return {}
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -14,7 +14,6 @@ from typing import Any
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
-from kgeval.files.opening import sha256_of_file
 from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged
@@ -31,8 +30,6 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 
 @dataclass
 class Clock:
-    """The seconds of each step."""
-
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -42,21 +39,8 @@ class Clock:
         self.seconds[step] = round(time.perf_counter() - start, 3)
 
 
-class FileHashes:
-    """The SHA-256 of files, each computed once in a run."""
-
-    def __init__(self) -> None:
-        self._cache: dict[Path, str] = {}
-
-    def of_inputs(
-        self, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation
-    ) -> dict[str, str]:
-        """Hash the files of the dataset, of the model (a live one has none) and of the negatives, by path."""
-        files = [*dataset.files, *getattr(model, "files", ()), *evaluation.files]
-        for path in files:
-            if path not in self._cache:
-                self._cache[path] = sha256_of_file(path)
-        return {unstaged(str(path)): self._cache[path] for path in files}
+FileHashes = Callable[[Path], str]
+"""the SHA-256 of a file, computed once in a run"""
 
 
 def config_content(config: RunConfig) -> dict[str, Any]:
@@ -92,9 +76,10 @@ def fingerprint(
 def _files(
     job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
 ) -> dict[str, str]:
-    """The SHA-256 of the input files, by their paths as they were written."""
+    """The SHA-256 of the files of dataset, model (a live one has none) and negatives, by paths as they were written."""
     conceal = job.config.document.variables.conceal
-    return {conceal(path): digest for path, digest in hashes.of_inputs(dataset, model, evaluation).items()}
+    files = [*dataset.files, *getattr(model, "files", ()), *evaluation.files]
+    return {conceal(unstaged(str(path))): hashes(path) for path in files}
 
 
 def manifest(

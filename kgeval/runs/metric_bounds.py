@@ -112,8 +112,6 @@ def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
 
 @dataclass(frozen=True)
 class Judged:
-    """A model whose metrics are compared with thresholds."""
-
     name: str
     """in its configuration; empty where there is only one"""
     compute: Callable[[Sequence[str]], Summary]

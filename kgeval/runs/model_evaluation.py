@@ -73,8 +73,6 @@ class ModelEvaluation(ABC):
 
 
 class Ranking(ModelEvaluation):
-    """Ranks the answers of a split by the rules of a protocol."""
-
     step, activity = "rank", "ranking"
 
     def check(self, model: Any) -> None:
@@ -107,8 +105,6 @@ class Ranking(ModelEvaluation):
 
 
 class TaskEvaluation(ModelEvaluation):
-    """Scores the labelled triples of a task."""
-
     step, activity = "score", "scoring"
 
     def num_ranks(self, model: Any) -> int | None:

@@ -22,8 +22,6 @@ from kgeval.runs.results import Result
 
 @dataclass(frozen=True)
 class Outcome:
-    """One model's evaluation."""
-
     name: str
     """the model's name in the configuration; empty where there is only one"""
     result: Result
@@ -44,7 +42,6 @@ class Outcome:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know."""
         framework, groups = self.result.framework, self.result.groups
         said = self.summary.notes
         if groups is not None and self.summary.tie_notes:  # the groups' ties are those of the whole
@@ -107,7 +104,6 @@ def common_table(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
-    """Collect the notes on several models, each once, with the names of its models unless all have it."""
     return notes_with_models({outcome.name: outcome.notes for outcome in outcomes})
 
 

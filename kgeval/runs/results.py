@@ -85,7 +85,6 @@ class Result:
 
     @property
     def ranks(self) -> RankTable | None:
-        """The model's ranks, if it ranked."""
         if isinstance(self.table, ConfidenceTables):
             return self.table.ranks["score"]
         return self.table if isinstance(self.table, RankTable) else None

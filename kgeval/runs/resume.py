@@ -70,7 +70,6 @@ def _stored_config(folder: Path) -> Any:
 
 
 def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
-    """Read a stored run as an outcome, with its own or other metrics and policies; nothing is scored."""
     return Outcome(name, read_result(folder, metrics, options), folder, stored=True)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
+from kgeval.files.opening import sha256_of_file
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
@@ -70,7 +71,8 @@ def run(
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force)
+        hashes = cache(sha256_of_file)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, hashes, force)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
@@ -126,14 +128,11 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
 
 
 def _is_damage(job: Job, error: InputError) -> bool:
-    """Whether an error is in the files of a checkpoint, not in the configuration."""
     return isinstance(job, CheckpointJob) and isinstance(error, CheckpointError) and not isinstance(error, UsageError)
 
 
 @dataclass(frozen=True)
 class _Work:
-    """The evaluation of a configuration's models, and what they share."""
-
     config: RunConfig
     dataset: Dataset
     evaluation: ModelEvaluation

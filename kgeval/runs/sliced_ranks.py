@@ -69,23 +69,17 @@ def _configured_dataset(run: Path) -> Dataset:
 
 def _difference(run: Path, dataset: Dataset) -> str:
     """Say that a dataset is not the very graph that a run ranked, if it tells."""
-    if not exists_safely(run / MANIFEST):
-        return ""
-    ranked: Any = read_json(run / MANIFEST).get("dataset")
-    digest = ranked.get("sha256") if isinstance(ranked, dict) else None
-    if digest in {None, dataset.sha256()}:
+    ranked: Any = read_json(run / MANIFEST).get("dataset") if exists_safely(run / MANIFEST) else None
+    if not isinstance(ranked, dict) or ranked.get("sha256") in {None, dataset.sha256()}:
         return ""
     return f"dataset {dataset.name} is not as it was ranked in {str(run)!r}: labels, triples or their order are others"
 
 
-COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
-"""the columns whose values are labels"""
-
-
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:
     """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
+    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
 
     def with_names(key: dict[str, Any]) -> dict[str, Any]:
-        return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}
+        return {column: display_label(value, names) if column in columns else value for column, value in key.items()}
 
     return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))

@@ -22,8 +22,6 @@ from kgeval.runs.config.yaml_document import Document, read_document
 
 
 class StoredModel(NamedTuple):
-    """A model, the dataset that it was ranked on, and how."""
-
     model: Checkpoint | FittedBaseline
     dataset: Dataset
     evaluation: Evaluation
@@ -51,7 +49,11 @@ def read_stored_model(run: Path) -> StoredModel:
     ranked: Any = read_json(run / MANIFEST).get("dataset")
     if not isinstance(ranked, dict) or ranked.get("sha256") != dataset.sha256():
         raise InputError(f"{str(run)!r}: dataset {dataset.name} has other triples than those that were ranked.")
-    return StoredModel(_model_of(run, config, dataset), dataset, config.evaluation, config.protocol)
+    if isinstance(config.model, TrainingConfig):
+        model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
+    else:
+        model = load_model(config, dataset)
+    return StoredModel(model, dataset, config.evaluation, config.protocol)
 
 
 def read_stored_document(run: Path) -> Document:
@@ -71,12 +73,6 @@ def _refuse_other_folders(run: Path) -> None:
     if not is_run(run):
         hint = progress_of(run) or " For a checkpoint, add its dataset: --dataset."
         raise InputError(f"{str(run)!r} is no run directory.{hint}")
-
-
-def _model_of(run: Path, config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
-    if not isinstance(config.model, TrainingConfig):
-        return load_model(config, dataset)
-    return load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
 
 
 def _trained_model(run: Path) -> Path:

@@ -18,10 +18,10 @@ from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.run_directory.contents import (
     CONFIG,
+    LABELS,
     MANIFEST,
+    RANKS,
     altered,
-    holds_confidences,
-    holds_labels_alone,
     is_run,
     is_stored,
     ranks_of,
@@ -103,10 +103,10 @@ def notes_on_changes(run: Path) -> tuple[str, ...]:
 
 def _kind(run: Path, metrics: tuple[str, ...]) -> str:
     """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
-    if holds_labels_alone(run):
-        return "classification"
-    if not holds_confidences(run):
+    if not exists_safely(run / LABELS):
         return "ranks"
+    if not exists_safely(run / RANKS):
+        return "classification"
     try:
         parse(metrics[0] if metrics else "rmse")
     except MetricError:

@@ -26,7 +26,6 @@ FACTORS = (100.0, 10.0, 2.0)
 
 
 def cumulative(study: Study) -> Section:
-    """Show Hits@k for all k, and the changes of ranks between each two models."""
     points = cumulative_points(study)
     chart = distribution(points, PAGE, baselines=study.baselines, width="container", legend=False)
     changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]

@@ -22,7 +22,6 @@ CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, v
 
 
 def making(study: Study) -> Section:
-    """Tell of each model what its run wrote down."""
     table = study.models[0].table
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None

@@ -19,8 +19,6 @@ from kgeval.reports.study import HEADLINES, Study
 
 
 class Verdict(NamedTuple):
-    """What the difference of two models says."""
-
     sentence: str
     seen: str
     """``"better"``, ``"worse"``, ``"none"``, or empty where nothing was tested"""

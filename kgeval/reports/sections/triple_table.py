@@ -59,7 +59,6 @@ EXTREME = 2_000
 
 
 def triple_table(study: Study) -> Section:
-    """Give the page the rows of all models, or the extreme ones of too many."""
     rows = study.rows
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)

@@ -60,9 +60,6 @@ def ties(study: Study) -> Lamp:
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
 
-cached_audit = cache(audit)
-
-
 def unseen(study: Study) -> Lamp:
     """Test triples that were left out."""
     warnings, known = [], False
@@ -92,6 +89,9 @@ def exactness(study: Study) -> Lamp:
         )
     name = "Estimated" if estimated else "Candidates" if few else "Exact"
     return Lamp(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
+
+
+cached_audit = cache(audit)
 
 
 def leaks(study: Study) -> Lamp:

@@ -86,7 +86,6 @@ def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> C
     try:
         generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
     except ValidationError as error:
-        raise Document("corruption", content, options=options).refusal(
-            problems_of(error, content, Corruption)
-        ) from error
+        document = Document("corruption", content, options=options)
+        raise document.refusal(problems_of(error, content, Corruption)) from error
     return generator

@@ -23,7 +23,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
-from kgeval.runs.config.pykeen_components import refuse_unknown, refuse_unknown_device
+from kgeval.runs.config.pykeen_components import refuse_unknown
 from kgeval.runs.config.types import PathText, Scalar, as_validation_error, or_text
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.messages import UNTRAINED, short_repr
@@ -129,23 +129,13 @@ class TrainingConfig(Settings):
 
     @field_validator(
         *("model", "loss", "regularizer", "optimizer", "lr_scheduler"),
-        *("training_loop", "negative_sampler", "stopper"),
+        *("training_loop", "negative_sampler", "stopper", "device"),
     )
     @classmethod
-    def _known_component(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is None:
-            return None
-        with as_validation_error():
-            refuse_unknown(str(info.field_name), value)
-        return value
-
-    @field_validator("device")
-    @classmethod
-    def _known_device(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        with as_validation_error():
-            refuse_unknown_device(value)
+    def _known(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None:
+            with as_validation_error():
+                refuse_unknown(str(info.field_name), value)
         return value
 
 
@@ -158,12 +148,10 @@ def _model_kind(value: Any) -> str:
     return UNTRAINED if kind == "baseline" else str(kind)
 
 
-BaselineConfig = Annotated[
-    Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)
-]
-
 ModelConfig = Annotated[
-    Annotated[CheckpointConfig, Tag("checkpoint")] | Annotated[TrainingConfig, Tag("pykeen")] | BaselineConfig,
+    Annotated[CheckpointConfig, Tag("checkpoint")]
+    | Annotated[TrainingConfig, Tag("pykeen")]
+    | Annotated[Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)],
     Discriminator(_model_kind),
 ]
 """one of them, by its ``kind`` or by the key ``baseline``; a bare string is a path, or ``baseline:`` and a name"""

@@ -32,26 +32,12 @@ class Expansion:
 
 
 class Expanded:
-    """A value that knows what it was written with."""
-
     expansion: Expansion
     plain: Any
     """the value alone"""
 
 
-class _Text(str, Expanded):
-    pass
-
-
-class _Integer(int, Expanded):
-    pass
-
-
-class _Number(float, Expanded):
-    pass
-
-
-KINDS: dict[type, type] = {str: _Text, int: _Integer, float: _Number}
+KINDS = {kind: type(f"Expanded{kind.__name__}", (kind, Expanded), {}) for kind in (str, int, float)}
 
 
 class ExpandingLoader(CountingLoader):
@@ -142,12 +128,9 @@ class Variables:
         return cls(dict(_expansions(content, ())))
 
     def of_model(self, name: str) -> Variables:
-        """Those of the configuration of one of several models, and of what the models share."""
-        own = {place: value for place, value in self.places.items() if place[:1] != ("models",)}
-        for place, value in self.places.items():
-            if place[:2] == ("models", name):
-                own[("model", *place[2:])] = value
-        return Variables(own)
+        shared = {place: value for place, value in self.places.items() if place[:1] != ("models",)}
+        own = {place[2:]: value for place, value in self.places.items() if place[:2] == ("models", name)}
+        return Variables(shared | {("model", *place): value for place, value in own.items()})
 
     def conceal(self, words: Any) -> Any:
         """Write the variables again in a text in which their values stand, or in each text of a block or a list."""
@@ -155,22 +138,18 @@ class Variables:
             return type(words)((name, self.conceal(part)) for name, part in words.items())
         if isinstance(words, list | tuple):
             return type(words)(map(self.conceal, words))
-        return self._conceal(words) if isinstance(words, str) else words
-
-    def _conceal(self, text: str) -> str:
         for place, expansion in self.places.items():
-            if _is_hidden(place, expansion.text):
-                text = conceal(text, expansion)
-        return text
+            if isinstance(words, str) and _is_hidden(place, expansion.text):
+                words = conceal(words, expansion)
+        return words
 
     def conceal_in_name(self, name: str) -> str:
         """Likewise in the name of a dataset, unless a variable is all of it: by that name, results are told apart."""
         values = {value for expansion in self.places.values() for value, _ in expansion.values}
-        return name if name in values else self._conceal(name)
+        return name if name in values else str(self.conceal(name))
 
     @contextmanager
     def concealed(self) -> Iterator[None]:
-        """Let no error show the value of a variable."""
         try:
             yield
         except (KgevalError, OSError) as error:
@@ -228,14 +207,10 @@ def conceal(text: str, expansion: Expansion) -> str:
 
 
 def _expansions(content: Any, place: Place) -> Iterator[tuple[Place, Expansion]]:
-    items: Any = ()
-    if isinstance(content, dict):
-        items = content.items()
-    elif isinstance(content, list | tuple):
-        items = enumerate(content)
-    elif isinstance(content, Expanded):
+    if isinstance(content, Expanded):
         yield place, content.expansion
-    for step, value in items:
+    listed = enumerate(content) if isinstance(content, list | tuple) else ()
+    for step, value in content.items() if isinstance(content, dict) else listed:
         yield from _expansions(value, (*place, str(step)))
 
 

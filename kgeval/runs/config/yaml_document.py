@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from kgeval.errors import ConfigError, FileError
+from kgeval.errors import ConfigError, FileError, counted
 from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
@@ -24,8 +24,6 @@ UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 
 @dataclass(frozen=True)
 class Document:
-    """The content of a configuration, with the line or option of each value."""
-
     source: str
     content: dict[str, Any]
     lines: dict[Place, str] = field(default_factory=dict)
@@ -47,19 +45,14 @@ class Document:
         return around[0] if around else ""
 
     def refusal(self, problems: list[Problem]) -> ConfigError:
-        messages = [
-            *self.problems,
-            *(problem.format(self.line(problem), self._option(problem)) for problem in problems),
-        ]
-        messages = [self.variables.conceal(message) for message in messages]
+        found = [problem.format(self.line(problem), self._option(problem)) for problem in problems]
+        messages = self.variables.conceal([*self.problems, *found])
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
-        count = "1 problem" if len(messages) == 1 else f"{len(messages)} problems"
-        return ConfigError("\n  ".join([f"{self.source}: {count}", *messages]))
+        return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
 
     @property
     def as_written(self) -> dict[str, Any]:
-        """The content with its variables."""
         return dict(self.variables.as_written(self.content, whole=True))
 
     def read(self) -> Document:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from kgeval.discovery import subclasses
 from kgeval.ranking.model_ranking import ModelRanking
@@ -19,6 +19,9 @@ from kgeval.settings.settings import Settings
 class Executor(Settings):
     """Ranks shards somewhere."""
 
+    is_local: ClassVar[bool] = False
+    """whether it ranks in this process"""
+
     kind: str
 
     def rank(
@@ -26,10 +29,6 @@ class Executor(Settings):
     ) -> Generator[tuple[Shard, RankedShard], None, None]:
         """Rank shards, and yield each when it is done; ``warn`` is called with what a user should know."""
         raise NotImplementedError
-
-    @property
-    def is_local(self) -> bool:
-        return False
 
 
 @cache
@@ -45,6 +44,8 @@ ExecutorConfig = Annotated[Executor, ByKind(Executor, executors)]
 class LocalExecutor(Executor):
     """Ranks in this process, one shard after the other, each with all threads."""
 
+    is_local: ClassVar[bool] = True
+
     kind: Literal["local"] = "local"
     """in this process"""
 
@@ -55,7 +56,3 @@ class LocalExecutor(Executor):
             for shard in of_side:
                 yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))
             ranking.facts.forget()
-
-    @property
-    def is_local(self) -> bool:
-        return True
