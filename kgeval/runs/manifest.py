@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -13,7 +13,6 @@ from typing import Any
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
-from kgeval.data.dataset import Dataset
 from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged
@@ -39,10 +38,6 @@ class Clock:
         self.seconds[step] = round(time.perf_counter() - start, 3)
 
 
-FileHashes = Callable[[Path], str]
-"""the SHA-256 of a file, computed once in a run"""
-
-
 def config_content(config: RunConfig) -> dict[str, Any]:
     """Return the content of a model's ``config.yaml``: with variables as written, without keys that do not apply."""
     return dict(config.document.variables.as_written(_values(config)))
@@ -63,43 +58,31 @@ def _values(config: RunConfig) -> dict[str, Any]:
     return content
 
 
-def fingerprint(
-    job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
-) -> Fingerprint:
+def fingerprint(job: Job, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation) -> Fingerprint:
     """What the numbers of a model's run depend on."""
-    config, files = job.config, _files(job, dataset, model, evaluation, hashes)
-    return Fingerprint(
-        leaves(config_content(config)), dataset.sha256(), files, version("kgeval"), variable_digests(config)
-    )
+    config, files = leaves(config_content(job.config)), _files(job, model, evaluation)
+    variables = variable_digests(job.config)
+    return Fingerprint(config, evaluation.dataset.sha256(), files, version("kgeval"), variables)
 
 
-def _files(
-    job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
-) -> dict[str, str]:
-    """The SHA-256 of the files of dataset, model (a live one has none) and negatives, by paths as they were written."""
+def _files(job: Job, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation) -> dict[str, str]:
+    """The SHA-256 of the input files, by their paths as they were written."""
     conceal = job.config.document.variables.conceal
-    files = [*dataset.files, *getattr(model, "files", ()), *evaluation.files]
-    return {conceal(unstaged(str(path))): hashes(path) for path in files}
+    return {conceal(unstaged(path)): digest for path, digest in evaluation.input_digests(model).items()}
 
 
 def manifest(
-    job: Job,
-    dataset: Dataset,
-    model: Scorer | VectorScorer,
-    evaluation: ModelEvaluation,
-    result: Result,
-    hashes: FileHashes,
-    seconds: Mapping[str, float],
+    job: Job, model: Scorer | VectorScorer, evaluation: ModelEvaluation, result: Result, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
+    dataset, learned = evaluation.dataset, evaluation.dataset.training_graph
     seeds = {"corruption": evaluation.seed, **job.seeds}
-    learned = dataset.training_graph
     return {
         "schema": 1,
         **describe_machine(),
         "dataset": {**graph_facts(dataset), **({} if learned is None else {"training_graph": graph_facts(learned)})},
         "model": _describe(model, job.config.document.variables),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
-        "sha256": _files(job, dataset, model, evaluation, hashes),
+        "sha256": _files(job, model, evaluation),
         **({"variables": digests} if (digests := variable_digests(job.config)) else {}),
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),

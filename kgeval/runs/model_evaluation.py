@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from kgeval.data.dataset import Dataset
+from kgeval.files.opening import sha256_of_file
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.progress import Progress
@@ -33,7 +34,8 @@ class ModelEvaluation(ABC):
     """its name in the display of progress"""
 
     def __init__(self, config: RunConfig, dataset: Dataset) -> None:
-        self._config, self._dataset = config, dataset
+        self._config, self.dataset = config, dataset
+        self._digest = cache(sha256_of_file)
 
     def check(self, model: Any) -> None:  # noqa: B027  # a task has nothing to check before it scores
         """Refuse a model that does not fit, before any model is evaluated."""
@@ -61,10 +63,10 @@ class ModelEvaluation(ABC):
         task = self._config.task
         return self._config.evaluation.corruption if task is None else task.negatives
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that it reads besides those of the dataset and the model."""
-        return () if self.negatives is None else tuple(self.negatives.files)
+    def input_digests(self, model: Any) -> dict[str, str]:
+        """The SHA-256 of the files of dataset, model (a live one has none) and negatives; each is computed once."""
+        files = [*self.dataset.files, *getattr(model, "files", ()), *getattr(self.negatives, "files", ())]
+        return {str(path): self._digest(path) for path in files}
 
     @property
     def seed(self) -> int | None:
@@ -78,29 +80,29 @@ class Ranking(ModelEvaluation):
     def check(self, model: Any) -> None:
         named_devices(self._config.evaluation)
         self._refuse_other_sides(model)
-        check_unseen(model, self._dataset, self._config.evaluation)
+        check_unseen(model, self.dataset, self._config.evaluation)
 
     def _refuse_other_sides(self, model: Any) -> None:
-        sides = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model).sides
+        sides = self._config.resolved_evaluation(self.dataset).evaluation.for_model(model).sides
         refuse_absent_sides(parse_all(self._config.metrics), sides, by=self._config.by or ())
 
     def prepare(self, model: Any, progress: Progress) -> ModelRanking:
-        resolved = self._config.resolved_evaluation(self._dataset)
-        return ranking_of(model, self._dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
+        resolved = self._config.resolved_evaluation(self.dataset)
+        return ranking_of(model, self.dataset, resolved.evaluation, rules=resolved.rules, progress=progress)
 
     def num_ranks(self, model: Any) -> int | None:
-        settings = self._config.resolved_evaluation(self._dataset).evaluation.for_model(model)
-        ranks = len(self._dataset.split(settings.split)) * len(settings.sides)
+        settings = self._config.resolved_evaluation(self.dataset).evaluation.for_model(model)
+        ranks = len(self.dataset.split(settings.split)) * len(settings.sides)
         return ranks if settings.estimate is None else None
 
     def evaluate(self, model: Any, *, policies: Mapping[str, Any], **options: Any) -> Result:
         self._refuse_other_sides(model)
-        resolved = self._config.resolved_evaluation(self._dataset)
-        table, by = resolved.rank(model, self._dataset, **options), self._config.by or ()
-        grouped, predictions = with_slices(table, by, self._dataset), None
+        resolved = self._config.resolved_evaluation(self.dataset)
+        table, by = resolved.rank(model, self.dataset, **options), self._config.by or ()
+        grouped, predictions = with_slices(table, by, self.dataset), None
         if (keep := self._config.evaluation.keep) and keep.predictions is not None:
             request = PredictionRequest(keep.predictions)
-            predictions = predict_model(model, self._dataset, resolved.evaluation, request, title=table.model)
+            predictions = predict_model(model, self.dataset, resolved.evaluation, request, title=table.model)
         return Result(table, self._config.metrics, policies, groups_by=by, grouped=grouped, predictions=predictions)
 
 
@@ -109,7 +111,7 @@ class TaskEvaluation(ModelEvaluation):
 
     def num_ranks(self, model: Any) -> int | None:
         task = self._config.task
-        return len(self._dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
+        return len(self.dataset.test) * len(task.sides) if isinstance(task, Confidences) else None
 
     def evaluate(
         self, model: Any, *, title: str | None, policies: Mapping[str, Any], progress: Progress, **_: Any
@@ -117,9 +119,9 @@ class TaskEvaluation(ModelEvaluation):
         table: LabelTable | ConfidenceTables
         task = self._config.task or Classification()
         if isinstance(task, Confidences):
-            table = task(model, self._dataset, progress=progress, title=title)
+            table = task(model, self.dataset, progress=progress, title=title)
         else:
-            table = task(model, self._dataset, title=title)
+            table = task(model, self.dataset, title=title)
         return Result(table, self._config.metrics, task_policies(task, policies), self._config.by or ())
 
 

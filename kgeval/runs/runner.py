@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
-from kgeval.files.opening import sha256_of_file
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
@@ -20,7 +19,7 @@ from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
-from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
+from kgeval.runs.manifest import Clock, config_content, fingerprint, manifest
 from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, write_page
 from kgeval.runs.results import concealed
@@ -71,8 +70,7 @@ def run(
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        hashes = cache(sha256_of_file)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, hashes, force)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, force)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
@@ -140,7 +138,6 @@ class _Work:
     """with the steps before the first model"""
     watch: Watch
     warn: Callable[[str], None]
-    hashes: FileHashes
     force: bool
     """whether stored runs are replaced, and nothing is taken from them"""
 
@@ -233,8 +230,7 @@ class _Work:
             write_run(
                 job.stage,
                 config=config_content(job.config),
-                manifest=manifest(job, self.dataset, model, self.evaluation, result, self.hashes, clock.seconds)
-                | sharded.facts,
+                manifest=manifest(job, model, self.evaluation, result, clock.seconds) | sharded.facts,
                 tables=result.tables,
                 metrics=metrics,
                 curves=getattr(result.summary, "curves", None),
@@ -255,4 +251,4 @@ class _Work:
         )
 
     def _fingerprint(self, job: Job, model: Scorer | VectorScorer | None) -> Fingerprint:
-        return fingerprint(job, self.dataset, model, self.evaluation, self.hashes)
+        return fingerprint(job, model, self.evaluation)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from kgeval.errors import ConfigError, InputError, first_few
-from kgeval.files.opening import sha256_of_file
 from kgeval.run_directory.contents import STAGE, is_run, is_several
 from kgeval.run_directory.staging import reserve_shard
 from kgeval.runs.config.dataset_checks import check_against_dataset
@@ -57,11 +55,11 @@ def _run_shard(
     config = check_against_dataset(config, dataset)
     jobs = jobs_of(config, {name: out / name / STAGE for name in config.jobs}, dataset)
     config = config.resolved(dataset)
-    evaluation, hashes = Ranking(config, dataset), cache(sha256_of_file)
+    evaluation = Ranking(config, dataset)
 
     def rank(job: Job) -> StoredShard:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
-        current = fingerprint(job, dataset, model, evaluation, hashes)
+        current = fingerprint(job, model, evaluation)
         if is_run(out / job.name) and not force:
             refuse_changes(out / job.name, current)
             return StoredShard(out / job.name, 0, kept=True)
