@@ -44,6 +44,8 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     about, kernel = blocks["model"], blocks["ranking"].get("kernel")
     live = [f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live"]
     seeds = ", ".join(isolated(run.name) for run in model.seeds)
+    screened = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
+    counting = f"exact, from scores compared in float64{screened if kernel in SCREENS else f' (kernel {kernel})'}"
     facts = {
         "Ranks of": model.table.provenance,
         "Seeds": seeds and f"{seeds}; all else here is of {_place(model) or 'the run with the middle MRR'}",
@@ -52,31 +54,20 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
         "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
         "Dataset, SHA-256": model.fingerprint,
         "Seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
-        "Ranks": _counting(str(kernel)) if kernel else "",
+        "Ranks": counting if kernel else "",
         "Versions": ", ".join(f"{name} {version}" for name, version in blocks["versions"].items()),
         "Evaluated": model.manifest.get("time"),
     }
     shown = _relative(dict(model.config), model.folder)
+    # The command that does the run again, if ``kgeval run`` made it.
+    runs = {"dataset", "model"} <= model.config.keys() and "evaluator" not in model.config and model.folder
     return {
         "name": model.name,
         "facts": [(name, _without_paths(str(fact), model)) for name, fact in facts.items() if fact],
         "notes": [_without_paths(note, model) for note in (*model.remarks, *model.table.notes)],
         "config": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True) if model.config else "",
-        "again": _again(model),
+        "again": f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs else "",
     }
-
-
-def _counting(kernel: str) -> str:
-    """Say how the ranks were counted, and that low precision decides none of them."""
-    first = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
-    return f"exact, from scores compared in float64{first if kernel in SCREENS else f' (kernel {kernel})'}"
-
-
-def _again(model: EvaluatedModel) -> str:
-    """The command that does a run again; empty of ranks that ``kgeval run`` did not make."""
-    config = model.config
-    runs = {"dataset", "model"} <= config.keys() and "evaluator" not in config
-    return f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs and model.folder else ""
 
 
 def _place(model: EvaluatedModel) -> str:

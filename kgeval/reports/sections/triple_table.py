@@ -71,8 +71,10 @@ def triple_table(study: Study) -> Section:
             f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
         )
     data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
-    if predicting := [model.name for model in study.models if model.predictions is not None]:
-        rule += " " + _rule_of_predictions(predicting, all_rows=bool(extreme.all()))
+    if predicting := [isolated(model.name) for model in study.models if model.predictions is not None]:
+        named = " and ".join(filter(None, [", ".join(predicting[:-1]), predicting[-1]]))
+        some = f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
+        rule += f" ▸ opens what {named} predicted above the answer{'' if extreme.all() else some}."
     title = f"{len(rows):,} ranks, to search and sort" if kept.all() else f"The most telling of {len(rows):,} ranks"
     content = {"rule": rule, "models": study.names, "relations": data["relations"], "pairs": len(study.names) > 1}
     return Section("triples", "Triples", title, content, data={"triples": data})
@@ -87,15 +89,6 @@ def extreme_rows(ranks: Float64Array) -> BoolArray:
     for measure in measures:
         kept[np.argsort(-measure, kind="stable")[:EXTREME]] = True
     return kept
-
-
-def _rule_of_predictions(models: list[str], *, all_rows: bool) -> str:
-    which = (
-        "" if all_rows else f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
-    )
-    *others, last = map(isolated, models)
-    named = f"{', '.join(others)} and {last}" if others else last
-    return f"▸ opens what {named} predicted above the answer{which}."
 
 
 def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:

@@ -85,7 +85,8 @@ def _wrong_metric(name: str) -> Problem | None:
 def _parameters(callee: Callable[..., Any]) -> dict[str, Any] | None:
     """Return the types of all arguments by name, with those of base classes; None if any name is accepted."""
     arguments: dict[str, Any] = {}
-    for function in _functions(callee):
+    inits = [vars(cls).get("__init__") for cls in callee.__mro__] if inspect.isclass(callee) else [callee]
+    for function in filter(None, inits):
         parameters = inspect.signature(function).parameters
         try:
             types = get_type_hints(function)
@@ -95,15 +96,6 @@ def _parameters(callee: Callable[..., Any]) -> dict[str, Any] | None:
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             return arguments
     return None
-
-
-def _functions(callee: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    if not inspect.isclass(callee):
-        yield callee
-        return
-    for cls in callee.__mro__:
-        if "__init__" in vars(cls):
-            yield vars(cls)["__init__"]
 
 
 def _plain_types(annotation: Any) -> tuple[type, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,8 +55,14 @@ class ExpandingLoader(CountingLoader):
     def get_single_node(self) -> yaml.Node | None:
         """Compose the document; refuse variables that are not set, each with all of its lines."""
         root: yaml.Node | None = super().get_single_node()
-        if self._unset:
-            raise ConfigError("\n".join(_unset_message(name, lines) for name, lines in self._unset.items()))
+        messages = []
+        for name, lines in self._unset.items():
+            distinct = sorted(set(lines))
+            where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
+            hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
+            messages.append(f"the environment has no variable {name} ({where}). {hint}")
+        if messages:
+            raise ConfigError("\n".join(messages))
         return root
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
@@ -90,13 +96,6 @@ class ExpandingLoader(CountingLoader):
 
 def _written(hidden: str) -> str:
     return f"$${{{hidden[1:]}}}" if hidden.startswith("$") else f"${{{hidden}}}"
-
-
-def _unset_message(name: str, lines: Sequence[int]) -> str:
-    distinct = sorted(set(lines))
-    where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
-    hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
-    return f"the environment has no variable {name} ({where}). {hint}"
 
 
 Place = tuple[str, ...]
@@ -167,17 +166,18 @@ class Variables:
             return {escaped(key): self.as_written(value, (*place, key), whole=whole) for key, value in content.items()}
         if isinstance(content, list | tuple):
             return [self.as_written(value, (*place, str(step)), whole=whole) for step, value in enumerate(content)]
-        expansion = self._at(place)
-        if expansion is None or not (whole or _is_hidden(place, content)):
+        around = innermost(place, self.places)  # a block, where the configuration has a text that is short for it
+        if around is None or not (whole or _is_hidden(place, content)):
             return escaped(content)
+        expansion = self.places[around]
         if not isinstance(content, str):
             return expansion.written
         return QuotedText(expansion.written if content == expansion.text else conceal(content, expansion))
 
-    def _at(self, place: Place) -> Expansion | None:
-        """The expansion of a value, or of the text that its block was short for."""
-        around = (place[:depth] for depth in range(len(place), 0, -1))
-        return next((self.places[part] for part in around if part in self.places), None)
+
+def innermost(place: Place, known: Container[Place]) -> Place | None:
+    """The longest beginning of a place that is known: the place itself, or a block around it."""
+    return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
 
 
 def plain(content: Any) -> Any:

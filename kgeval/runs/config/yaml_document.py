@@ -15,7 +15,7 @@ from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.contents import CONFIG, RESULTS, is_run
-from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, plain
+from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
@@ -64,11 +64,9 @@ class Document:
         if self.line(problem) == "--set":
             return ""
         place = as_texts(problem.location)
-        for depth in range(len(place), -1, -1):
-            if place[:depth] in self.options:
-                inside = [step for step in place[depth:] if not step.isdecimal()]
-                return " ".join([self.options[place[:depth]], *inside])
-        return ""
+        if (around := innermost(place, self.options)) is None:
+            return ""
+        return " ".join([self.options[around], *(step for step in place[len(around) :] if not step.isdecimal())])
 
     def override(self, assignment: str, expand: Callable[[list[str], Any], Any]) -> None:
         """Set a value by ``KEY=VALUE``, such as ``model.options.norm=1``: a key with dots, a value in YAML.
