@@ -149,7 +149,6 @@ class Section:
     title: str
     """the finding, in a sentence"""
     content: Mapping[str, Any] = field(default_factory=dict)
-    """what the template shows"""
     charts: Mapping[str, Any] = field(default_factory=dict)
     """Altair charts by the name under which the template shows them"""
     data: Mapping[str, Any] = field(default_factory=dict)

@@ -32,7 +32,6 @@ class ModelScore:
     without: str = ""
     """why there is no interval"""
     seeds: tuple[float, ...] = ()
-    """the value of each seed, where there are several"""
 
 
 def score_of_run(group: Group, metric: MetricName) -> ModelScore:

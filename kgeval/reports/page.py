@@ -25,7 +25,6 @@ from kgeval.reports.study import Study, study_of
 from kgeval.storage.atomic import write_text
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
-"""in the order of the page"""
 
 
 def render(study: Study) -> str:

@@ -23,7 +23,15 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import CONFIG, MANIFEST, METRICS, PREDICTIONS, altered, is_run, read_json, read_ranks
+from kgeval.run_directory.contents import (
+    CONFIG,
+    MANIFEST,
+    PREDICTIONS,
+    is_run,
+    notes_on_changes,
+    read_json,
+    read_ranks,
+)
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, words_of
 
 
@@ -34,15 +42,11 @@ class EvaluatedModel:
     config: Mapping[str, Any] = field(default_factory=dict)
     """the configuration of its run; empty where only ranks are there"""
     manifest: Mapping[str, Any] = field(default_factory=dict)
-    """the manifest of its run; likewise"""
     folder: Path | None = None
-    """its run directory"""
     predictions: PredictionTable | None = None
     """the best answers of each query, where its run kept them"""
     remarks: tuple[str, ...] = ()
     """what is no longer as its run wrote it"""
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    """the metrics of its run, as it wrote them"""
     seeds: tuple[EvaluatedModel, ...] = ()
     """where it was trained with several seeds, the run of each; all else is of the run in the middle"""
 
@@ -51,10 +55,19 @@ class EvaluatedModel:
         return self.seeds or (self,)
 
     @property
+    def model(self) -> Mapping[str, Any]:
+        model = self.config.get("model")
+        return model if isinstance(model, Mapping) else {}
+
+    @property
     def baseline(self) -> bool:
         """Whether it learns nothing, and stands in grey beside the others."""
-        model = self.config.get("model")
-        return isinstance(model, Mapping) and "baseline" in model
+        return "baseline" in self.model
+
+    @property
+    def seed(self) -> int | None:
+        seed = self.model.get(SEED)
+        return seed if isinstance(seed, int) else None
 
     @property
     def ties(self) -> str:
@@ -67,10 +80,6 @@ class EvaluatedModel:
 
 
 SEED = "random_seed"
-"""the key of the seed in the configuration of a model that is trained"""
-
-COMMON_KEYS = ("dataset", "model", "protocol", "evaluation", "ties")
-"""the further keys of configurations that runs with different seeds have in common"""
 
 SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
 """the end of what the names of runs have in common that is no part of the model's: ``-seed_1`` of seeds 10 and 11"""
@@ -87,7 +96,7 @@ def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, 
         groups.setdefault(place if training is None else (name, training), []).append((name, model))
     found: list[tuple[str, EvaluatedModel]] = []
     for members in groups.values():
-        seeds = {_seed(model) for _, model in members}
+        seeds = {model.seed for _, model in members}
         if len(members) == 1 or len(seeds) < len(members):  # a seed twice shows no spread
             found += members
         else:
@@ -102,7 +111,7 @@ def model_of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
         summary = rank_summary(run.table, ["mrr"], by=(), options=MetricOptions(run.ties))
         values.append(next((value for value in summary.groups[0].values.values() if value is not None), 0.0))
     middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
-    named = [replace(run, name=run.name or f"seed {_seed(run)}") for run in runs]
+    named = [replace(run, name=run.name or f"seed {run.seed}") for run in runs]
     return replace(runs[middle], name=_common_name(runs), seeds=tuple(named))
 
 
@@ -114,24 +123,16 @@ def _common_name(runs: Sequence[EvaluatedModel]) -> str:
     'complex'
     """
     letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.name for run in runs), strict=False))
-    shared = SEED_ENDING.sub("", "".join(at[0] for at in letters))
-    trained = runs[0].config.get("model")
-    return shared or (str(trained.get("model", "")) if isinstance(trained, Mapping) else "")
+    return SEED_ENDING.sub("", "".join(at[0] for at in letters)) or str(runs[0].model.get("model", ""))
 
 
 def _training(model: EvaluatedModel) -> str | None:
     """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
-    if _seed(model) is None:
+    if model.seed is None:
         return None
-    kept = {name: model.config.get(name) for name in COMMON_KEYS}
-    own = {name: value for name, value in dict(model.config["model"]).items() if name != SEED}
+    kept = {name: model.config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
+    own = {name: value for name, value in model.model.items() if name != SEED}
     return json.dumps({**kept, "model": own}, sort_keys=True, default=str)
-
-
-def _seed(model: EvaluatedModel) -> int | None:
-    trained = model.config.get("model")
-    seed = trained.get(SEED) if isinstance(trained, Mapping) else None
-    return seed if isinstance(seed, int) else None
 
 
 Run: TypeAlias = str | Path | RankTable | EvaluatedModel
@@ -196,14 +197,11 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
     table = read_ranks(path)
     if not is_run(path):
         return EvaluatedModel(name, table, folder=path)
-    names = [file for file in altered(path) if file != MANIFEST]
-    remarks = (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
     config: Any = read_yaml(read_settings(path / CONFIG)) if (path / CONFIG).is_file() else {}
     if not isinstance(config, Mapping):
         raise InputError(f"{path / CONFIG}: not the configuration of a run.")
     predictions = PredictionTable.from_parquet(path / PREDICTIONS) if (path / PREDICTIONS).is_file() else None
-    metrics = read_json(path / METRICS) if (path / METRICS).is_file() else {}
-    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks, metrics)
+    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, notes_on_changes(path))
 
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:

@@ -67,11 +67,8 @@ class Study:
     models: Sequence[EvaluatedModel]
     """the best first; their tables have the same rows"""
     dataset: Dataset | None = None
-    """the graph, where it is at hand"""
     ties: Ties = "realistic"
-    """the tie policy of all numbers"""
     unit: Unit = "triple"
-    """what intervals draw again"""
     comparison: Comparison | None = None
     """the differences of each two models by the first headline metric, of several seeds by its mean over them; ``None``
     of a single model

@@ -37,7 +37,6 @@ TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 """the suffixes of text files with ranks of other tools"""
 
 MODEL = "model"
-"""the folder of a trained model"""
 
 RESULTS = "pykeen_metrics.json"
 """of an evaluation inside PyKEEN: the metrics under PyKEEN's keys"""
@@ -169,6 +168,12 @@ def altered(folder: Path) -> list[str]:
             raise InputError(f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is no name of a file beside it.")
     files = {name: folder / name for name in written}
     return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
+
+
+def notes_on_changes(run: Path) -> tuple[str, ...]:
+    """Say which files of a run are not those that it wrote."""
+    names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
+    return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
 
 
 def read_common_table(folder: Path) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import RANKS, TEXT, is_several, read_common_table, read_ranks
+from kgeval.run_directory.contents import RANKS, TEXT, is_several, notes_on_changes, read_common_table, read_ranks
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, unfinished_in, words_of
 from kgeval.runs.sliced_ranks import group_stored, names_slices
-from kgeval.runs.stored_result import IMPORT_OPTIONS, notes_on_changes, option_name, read_request
+from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class ComparedRun:
     path: Path
     table: RankTable
     policies: Mapping[str, Any]
-    """the tie policy and the conventions that the run has"""
     changes: tuple[str, ...]
     """what is not as the run wrote it, or its dataset not as it was ranked"""
 

@@ -26,9 +26,7 @@ class Outcome:
     """the model's name in the configuration; empty where there is only one"""
     result: Result
     folder: Path | None = None
-    """the run directory, if it was written"""
     stored: bool = False
-    """whether it was read from an earlier run instead of computed"""
 
     @property
     def summary(self) -> Summary:

@@ -36,11 +36,9 @@ class Result:
     """the ranks of the answers of a split; of a classification, labelled triples with the scores of the model and of
     baselines; of confidences, both for the facts of a weighted graph"""
     metrics: tuple[str, ...]
-    """the metrics of the summary"""
     policies: Mapping[str, Any]
     """further arguments of :func:`kgeval.summarize`, such as ``ties``, ``intervals``, ``calibration`` or ``mapping``"""
     by: tuple[str, ...] = ()
-    """the columns that group the summary"""
     changes: tuple[str, ...] = ()
     """of a stored run: what is no longer as it was written"""
     groups_by: tuple[str, ...] = ()

@@ -21,9 +21,9 @@ from kgeval.run_directory.contents import (
     LABELS,
     MANIFEST,
     RANKS,
-    altered,
     is_run,
     is_stored,
+    notes_on_changes,
     ranks_of,
     read_labels,
     read_ranks,
@@ -93,12 +93,6 @@ def _refuse_interrupted(run: Path) -> None:
             f"{str(run)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, or give the "
             "table itself."
         )
-
-
-def notes_on_changes(run: Path) -> tuple[str, ...]:
-    """Say which files of a run are not those that it wrote."""
-    names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
-    return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
 
 
 def _kind(run: Path, metrics: tuple[str, ...]) -> str:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROW = 30
-"""pixels for each model"""
 
 BELOW = 8
 """pixels from a model's mean down to the dots of its seeds"""

@@ -103,7 +103,6 @@ IN_PAGE = (
     | dict(zip(LIGHT.models, PAGE.models, strict=True))
     | {"#ffffff": "var(--paper)"}
 )
-"""the colours of the page, by those of pictures"""
 
 
 def in_page(spec: Any) -> Any:

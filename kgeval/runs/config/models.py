@@ -30,7 +30,6 @@ from kgeval.settings.messages import UNTRAINED, short_repr
 from kgeval.settings.settings import Settings
 
 BASELINE = "baseline:"
-"""what a bare string begins with that names a baseline"""
 
 
 def model_block(value: Any) -> Any:

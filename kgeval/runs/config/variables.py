@@ -34,7 +34,6 @@ class Expansion:
 class Expanded:
     expansion: Expansion
     plain: Any
-    """the value alone"""
 
 
 KINDS = {kind: type(f"Expanded{kind.__name__}", (kind, Expanded), {}) for kind in (str, int, float)}

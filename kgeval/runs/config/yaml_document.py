@@ -29,7 +29,6 @@ class Document:
     lines: dict[Place, str] = field(default_factory=dict)
     """the source of each value: ``config line 3``, or ``--set``"""
     problems: list[str] = field(default_factory=list)
-    """errors in the YAML itself"""
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
     variables: Variables = field(default_factory=Variables)

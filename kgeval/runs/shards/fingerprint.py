@@ -23,7 +23,6 @@ class Fingerprint:
     files: Mapping[str, str]
     """the SHA-256 of each input file"""
     version: str | None
-    """that of kgeval"""
     variables: Mapping[str, str] = field(default_factory=dict)
     """the SHA-256 of the values that the configuration names by variables of the environment"""
 

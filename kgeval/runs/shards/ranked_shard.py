@@ -26,7 +26,6 @@ FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_labe
 """the columns of a rank table that the dataset has; the time is one in a temporal graph"""
 
 KEY = b"kgeval.shard"
-"""the key of the metadata in a shard's file"""
 
 
 @dataclass(frozen=True, eq=False)

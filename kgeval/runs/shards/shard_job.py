@@ -28,11 +28,9 @@ from kgeval.threads import bound_threads
 @dataclass(frozen=True)
 class StoredShard:
     folder: Path
-    """the model's run directory"""
     ranks: int
     """how many there are in the shard"""
     kept: bool
-    """whether it was there already"""
 
 
 def run_shard(

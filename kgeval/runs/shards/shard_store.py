@@ -25,7 +25,6 @@ from kgeval.runs.shards.ranked_shard import RankedShard, join_shards
 from kgeval.storage.atomic import replacing, write_text
 
 DIVISION = "evaluation.shards"
-"""the key of the number of shards"""
 
 
 class ShardStore:
@@ -126,7 +125,6 @@ class ShardedRanking:
 
     executor: Executor
     count: int | None
-    """the number of shards, where the configuration has it"""
     store: ShardStore | None
     """where shards are kept, if anywhere"""
     fingerprint: Callable[[], Fingerprint]

@@ -25,7 +25,6 @@ from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.threads import bound_threads
 
 RETRIES = 10
-"""how often a shard is begun again whose worker was lost"""
 
 
 class RayExecutor(Executor):
