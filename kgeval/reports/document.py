@@ -123,6 +123,7 @@ def comparison_document(comparison: Comparison) -> str:
     (_, *differing), differences = comparison.differences_table()
     metrics = dict.fromkeys(metric for metric, *_ in differences)
     keys = differing.index("other") + 1
+    tables = [(metric, differing, [row for name, *row in differences if name == metric], keys) for metric in metrics]
     provenances = [summary.provenance for summary in comparison.summaries.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
     return document(
@@ -133,9 +134,7 @@ def comparison_document(comparison: Comparison) -> str:
         columns=columns,
         rows=rows,
         keys=1 + columns.index("model"),
-        differences=[
-            (metric, differing, [row for name, *row in differences if name == metric], keys) for metric in metrics
-        ],
+        differences=tables,
         notes=comparison.notes,
     )
 

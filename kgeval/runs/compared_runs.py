@@ -114,9 +114,8 @@ def values_by_dataset(
                 raise MetricError(f"{name.base} says nothing about which model is better.")
             of_dataset = found.setdefault(name, {}).setdefault(run.table.dataset, {})
             if run.name in of_dataset:
-                raise InputError(
-                    f"{str(run.path)!r}: {run.table.dataset} has a model {run.name!r} already. Write NAME=PATH."
-                )
+                what = f"{run.table.dataset} has a model {run.name!r} already"
+                raise InputError(f"{str(run.path)!r}: {what}. Write NAME=PATH.")
             of_dataset[run.name] = summary[str(name)]
     return found
 

@@ -49,9 +49,8 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         layers.insert(0, whiskers.encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color))
     seeds = values.explode("seeds").dropna(subset=["seeds"])
     if len(seeds):
-        dots = altair.Chart(records(seeds[["model", "seeds", "baseline"]])).mark_circle(
-            size=26, opacity=0.6, yOffset=BELOW
-        )
+        own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
+        dots = own.mark_circle(size=26, opacity=0.6, yOffset=BELOW)
         told = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
         layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=told))
     chance = values["chance"].dropna()

@@ -94,11 +94,10 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
 
 def ranks_title(study: Study) -> str:
     """Say the median rank of the model where it is lowest."""
-    medians = {
-        model.name: float(np.median(ranks)) for model in study.models if len(ranks := study.ranks_of(model.table))
-    }
-    if not medians:
+    ranks = {model.name: study.ranks_of(model.table) for model in study.models if len(model.table)}
+    if not ranks:
         return "There are no ranks"
+    medians = {name: float(np.median(of_model)) for name, of_model in ranks.items()}
     best = min(medians, key=lambda name: medians[name])
     rank = int(np.ceil(medians[best]))
     return f"{isolated(best)} ranks half of the answers {'first' if rank == 1 else f'among its first {rank:,}'}"

@@ -53,9 +53,8 @@ def ties(study: Study) -> Lamp:
     ]
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
-    warnings += [
-        f"The run of {isolated(model.name)} has {model.ties} ties; all numbers here have {policy}." for model in other
-    ]
+    rest = f"all numbers here have {policy}."
+    warnings += [f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
@@ -68,9 +67,8 @@ def unseen(study: Study) -> Lamp:
         known = known or triples is not None
         if triples and model.table.num_triples < triples and model.table.sampling is None:
             left = triples - model.table.num_triples
-            warnings.append(
-                f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out."
-            )
+            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
+            warnings.append(f"{isolated(model.name)}: {what}")
     return Lamp("Unseen entities", " ".join(warnings), unknown=not known)
 
 
@@ -123,9 +121,8 @@ def filtering(study: Study) -> Lamp:
     filters = {model.table.filter for model in study.models}
     if None in filters:
         return Lamp("Filter", unknown=True)
-    missing = sorted(
-        {split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())}
-    )
+    needed = {"train", study.models[0].table.split}
+    missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
     if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
         return Lamp("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
     return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
@@ -134,10 +131,8 @@ def filtering(study: Study) -> Lamp:
 def relations(study: Study) -> Lamp:
     """Too few relations to speak of others."""
     count = len(np.unique(study.models[0].table.column("relation")))
-    warning = (
-        f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
-    )
-    return Lamp("Number of relations", warning if count < FEWEST_UNITS else "")
+    few = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    return Lamp("Number of relations", few if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Lamp:

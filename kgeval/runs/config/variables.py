@@ -73,9 +73,8 @@ class ExpandingLoader(CountingLoader):
         if variables := [name for name in HIDDEN.findall(hidden) if not name.startswith("$")]:
             values = ((os.environ.get(name.partition(":-")[0]), _written(name)) for name in variables)
             written = HIDDEN.sub(lambda match: _written(match[1]), hidden)
-            self._expansions[node] = Expansion(
-                node.value, written, tuple((value, name) for value, name in values if value)
-            )
+            known = tuple((value, name) for value, name in values if value)
+            self._expansions[node] = Expansion(node.value, written, known)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002  # PyYAML calls it so

@@ -15,6 +15,9 @@ from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.settings import Settings
 
+RankedShards = Generator[tuple[Shard, RankedShard], None, None]
+"""each shard when it is done"""
+
 
 class Executor(Settings):
     """Ranks shards somewhere."""
@@ -24,9 +27,7 @@ class Executor(Settings):
 
     kind: str
 
-    def rank(
-        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
-    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
         """Rank shards, and yield each when it is done; ``warn`` is called with what a user should know."""
         raise NotImplementedError
 
@@ -49,9 +50,7 @@ class LocalExecutor(Executor):
     kind: Literal["local"] = "local"
     """in this process"""
 
-    def rank(
-        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
-    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
         for _, of_side in groupby(shards, key=attrgetter("side")):
             for shard in of_side:
                 yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -20,7 +20,7 @@ from kgeval.progress import unreported
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.runs.shards.division import Shard
-from kgeval.runs.shards.executors.executor import Executor
+from kgeval.runs.shards.executors.executor import Executor, RankedShards
 from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.threads import bound_threads
 
@@ -40,9 +40,7 @@ class RayExecutor(Executor):
     options: dict[str, Any] = Field(default_factory=dict)
     """further arguments of ``ray.init``"""
 
-    def rank(
-        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
-    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
         if not shards:
             return
         threads = ranking.evaluation.threads or 1
