@@ -125,10 +125,6 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
     return outcomes
 
 
-def _is_damage(job: Job, error: InputError) -> bool:
-    return isinstance(job, CheckpointJob) and isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-
-
 @dataclass(frozen=True)
 class _Work:
     config: RunConfig
@@ -155,7 +151,8 @@ class _Work:
                 elif job.stage is not None and not self.force:
                     self._refuse_other_shards(job, model)
             except (InputError, OSError, MemoryError) as error:
-                if not isinstance(error, InputError) or _is_damage(job, error):
+                in_files = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
+                if not isinstance(error, InputError) or (in_files and isinstance(job, CheckpointJob)):
                     unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))
