@@ -41,10 +41,10 @@ class Outcome:
     @property
     def notes(self) -> tuple[str, ...]:
         framework, groups = self.result.framework, self.result.groups
-        said = self.summary.notes
+        known = self.summary.notes
         if groups is not None and self.summary.tie_notes:  # the groups' ties are those of the whole
-            said = (*said, *groups.tie_notes)
-        of_groups = () if groups is None else (note for note in groups.notes if note not in said)
+            known = (*known, *groups.tie_notes)
+        of_groups = () if groups is None else (note for note in groups.notes if note not in known)
         return (*self.summary.notes, *of_groups, *(() if framework is None else framework.notes))
 
 

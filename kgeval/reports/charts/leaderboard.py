@@ -51,8 +51,8 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     if len(seeds):
         own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
         dots = own.mark_circle(size=26, opacity=0.6, yOffset=BELOW)
-        told = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
-        layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=told))
+        tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
+        layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
         dashes = altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted)
