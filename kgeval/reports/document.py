@@ -9,6 +9,7 @@ import importlib
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -26,11 +27,6 @@ PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "Ji
 
 
 def library(module: str) -> ModuleType:
-    """Import a library of the extra.
-
-    >>> library("jinja2").__name__
-    'jinja2'
-    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -42,35 +38,19 @@ def library(module: str) -> ModuleType:
 
 
 def has_libraries() -> bool:
-    """Whether all libraries of the extra are installed."""
     return all(find_spec(module) is not None for module in PACKAGES)
 
 
-NO_DATA: Mapping[str, Any] = {}
+def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] | None = None, **content: Any) -> str:
+    """Fill a template with content, and return the text of the HTML file.
 
-
-def document(template: str, *, scripts: Sequence[str], data: Mapping[str, Any] = NO_DATA, **content: Any) -> str:
-    """Fill a template; returns the text of the HTML file.
-
-    Parameters
-    ----------
-    template
-        the name of its file
-    scripts
-        the names of the files of its scripts; charts need those of Vega too, which come by themselves
-    data
-        plain data for the scripts, by name
-    content
-        what the template shows
+    ``scripts`` names the files of its scripts, without Vega's, which charts need; ``data`` is plain data for them.
     """
     texts = ["\n".join(_text(f"scripts/{name}") for name in scripts)]
-    if "charts" in data:
+    if data and "charts" in data:
         texts.insert(0, _vega())
-    filled: str = (
-        _environment()
-        .get_template(template)
-        .render(css=_text("page.css"), scripts=texts, policy=_policy(texts), data=pack(data), **content)
-    )
+    page = {"css": _text("page.css"), "scripts": texts, "policy": _policy(texts), "data": pack(data or {})}
+    filled: str = _environment().get_template(template).render(**page, **content)
     return filled
 
 
@@ -100,15 +80,13 @@ def _policy(scripts: Sequence[str]) -> str:
 
     Vega compiles the expressions of charts, hence 'unsafe-eval'; they are kgeval's own.
     """
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
-    )
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
 @cache
 def _vega() -> str:
-    """Return the JavaScript that draws charts."""
     version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     return str(library("vl_convert").javascript_bundle(vl_version=version))
 
@@ -126,9 +104,6 @@ def _text(name: str) -> str:
     return (files("kgeval.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
-START, END = "\u2068", "\u2069"
-"""first strong isolate, and pop directional isolate (Unicode, UAX 9)"""
-
 TURNING = frozenset({"R", "AL", "AN", "LRE", "LRO", "RLE", "RLO", "LRI", "RLI", "FSI", "PDF", "PDI"})
 
 
@@ -139,19 +114,16 @@ def isolated(label: str) -> str:
     ('ComplEx', '\u2068\u202eevil\u2069')
     """
     turning = any(unicodedata.bidirectional(character) in TURNING for character in label)
-    return f"{START}{label}{END}" if turning else label
+    # Between first strong isolate and pop directional isolate (Unicode, UAX 9).
+    return f"\u2068{label}\u2069" if turning else label
 
 
 def comparison_document(comparison: Comparison) -> str:
-    """Write a comparison as an HTML file.
-
-    >>> from kgeval import compare, evaluate
-    >>> tables = {str(n): evaluate(lambda h, r, t, n=n: (h * n + t * 7) % 5, "nations") for n in (2, 3)}
-    >>> text = comparison_document(compare(tables, ["mrr"]))
-    >>> text.startswith("<!doctype html>"), text.count("<table>")
-    (True, 2)
-    """
     columns, rows = comparison.table()
+    (_, *differing), differences = comparison.differences_table()
+    metrics = dict.fromkeys(metric for metric, *_ in differences)
+    keys = differing.index("other") + 1
+    tables = [(metric, differing, [row for name, *row in differences if name == metric], keys) for metric in metrics]
     provenances = [summary.provenance for summary in comparison.summaries.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
     return document(
@@ -162,14 +134,21 @@ def comparison_document(comparison: Comparison) -> str:
         columns=columns,
         rows=rows,
         keys=1 + columns.index("model"),
-        differences=_differences(comparison),
+        differences=tables,
         notes=comparison.notes,
     )
 
 
-def _differences(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]], int]]:
-    """Divide the table of differences by metric: (name, columns, rows, how many columns name a row)."""
-    (_, *columns), rows = comparison.differences_table()
-    metrics = dict.fromkeys(metric for metric, *_ in rows)
-    keys = columns.index("other") + 1
-    return [(metric, columns, [row for name, *row in rows if name == metric], keys) for metric in metrics]
+@dataclass(frozen=True)
+class Section:
+    anchor: str
+    """its id in the page; its template is the file of that name"""
+    name: str
+    """in the navigation"""
+    title: str
+    """the finding, in a sentence"""
+    content: Mapping[str, Any] = field(default_factory=dict)
+    charts: Mapping[str, Any] = field(default_factory=dict)
+    """Altair charts by the name under which the template shows them"""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """what the page's script reads, by name: plain data"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,6 @@ class ModelScore:
     without: str = ""
     """why there is no interval"""
     seeds: tuple[float, ...] = ()
-    """the value of each seed, where there are several"""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
 
 
 def score_of_run(group: Group, metric: MetricName) -> ModelScore:

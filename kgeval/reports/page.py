@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
+from kgeval.errors import counted
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.progress import long_loop
@@ -17,28 +18,16 @@ from kgeval.reports.reading import Runs, read_dataset, read_models
 from kgeval.reports.sections.cumulative import cumulative
 from kgeval.reports.sections.making import making
 from kgeval.reports.sections.origins import origins
-from kgeval.reports.sections.section import Section
 from kgeval.reports.sections.standings import standings
 from kgeval.reports.sections.triple_table import triple_table
 from kgeval.reports.sections.trust import trust
 from kgeval.reports.study import Study, study_of
 from kgeval.storage.atomic import write_text
 
-SECTIONS: tuple[Callable[[Study], Section], ...] = (
-    standings,
-    trust,
-    origins,
-    cumulative,
-    triple_table,
-    making,
-)
-"""in the order of the page"""
-
-SCRIPTS = ("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "relations.js")
+SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
 
 def render(study: Study) -> str:
-    """Make the page of a study."""
     sections = []
     with long_loop("building the page", len(SECTIONS), unit="sections") as report:
         for make in SECTIONS:
@@ -49,7 +38,7 @@ def render(study: Study) -> str:
     data = {name: content for section in sections for name, content in section.data.items()}
     return document(
         "page.html.j2",
-        scripts=SCRIPTS,
+        scripts=("theme.js", "charts.js", "leaderboard.js", "hits.js", "triples.js", "relations.js"),
         data={"charts": charts, **data},
         title=_title(study),
         about=f"{common_provenance([model.table.provenance for model in study.models])}, ties: {policy}",
@@ -62,13 +51,9 @@ def _title(study: Study) -> str:
     dataset = "an unknown dataset" if dataset == UNKNOWN else dataset
     if len(study.names) == 1:
         return f"{isolated(study.names[0])} on {dataset}"
-    baselines = sum(model.baseline for model in study.models)
-    counted = [_count(len(study.names) - baselines, "model"), *([_count(baselines, "baseline")] if baselines else [])]
-    return f"{' and '.join(counted)} on {dataset}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    baselines = len(study.baselines)
+    floors = f" and {counted(baselines, 'baseline')}" if baselines else ""
+    return f"{counted(len(study.names) - baselines, 'model')}{floors} on {dataset}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from kgeval.data.loading import Source
 from kgeval.errors import InputError, RunError, did_you_mean
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.reports.breakdown import relation_scores, slice_scores
 from kgeval.reports.charts.breakdown import relations_chart, slices_chart
 from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.leaderboard import leaderboard
@@ -18,7 +17,7 @@ from kgeval.reports.document import document, library
 from kgeval.reports.page import study_of_runs
 from kgeval.reports.reading import Runs
 from kgeval.reports.sections.cumulative import cumulative_points, ranks_title
-from kgeval.reports.sections.origins import axes, relations_title, scatter, slices_title
+from kgeval.reports.sections.origins import axes, relation_scores, relations_title, scatter, slice_scores, slices_title
 from kgeval.reports.sections.standings import standings_title
 from kgeval.reports.study import SHOWN
 from kgeval.storage.atomic import write_text
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     import altair as alt
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
-
-SCALE = 2.0
-"""pixels of a PNG for each of the chart"""
 
 
 def plot_leaderboard(
@@ -159,7 +155,7 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
     if kind == "html":
         write_text(path, picture_document(chart, path.stem))
         return
-    options = {"scale_factor": SCALE} if kind == "png" else {}
+    options = {"scale_factor": 2.0} if kind == "png" else {}
     try:
         chart.save(str(path), format=kind, **options)
     except OSError as error:

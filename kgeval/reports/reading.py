@@ -26,10 +26,9 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import (
     CONFIG,
     MANIFEST,
-    METRICS,
     PREDICTIONS,
-    altered,
     is_run,
+    notes_on_changes,
     read_json,
     read_ranks,
 )
@@ -38,53 +37,49 @@ from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_i
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedModel:
-    """What a page knows of one model."""
-
     name: str
     table: RankTable
     config: Mapping[str, Any] = field(default_factory=dict)
     """the configuration of its run; empty where only ranks are there"""
     manifest: Mapping[str, Any] = field(default_factory=dict)
-    """the manifest of its run; likewise"""
     folder: Path | None = None
-    """its run directory"""
     predictions: PredictionTable | None = None
     """the best answers of each query, where its run kept them"""
     remarks: tuple[str, ...] = ()
     """what is no longer as its run wrote it"""
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    """the metrics of its run, as it wrote them"""
     seeds: tuple[EvaluatedModel, ...] = ()
     """where it was trained with several seeds, the run of each; all else is of the run in the middle"""
 
     @property
     def runs(self) -> tuple[EvaluatedModel, ...]:
-        """The run of each seed, or the one run."""
         return self.seeds or (self,)
+
+    @property
+    def model(self) -> Mapping[str, Any]:
+        model = self.config.get("model")
+        return model if isinstance(model, Mapping) else {}
 
     @property
     def baseline(self) -> bool:
         """Whether it learns nothing, and stands in grey beside the others."""
-        model = self.config.get("model")
-        return isinstance(model, Mapping) and "baseline" in model
+        return "baseline" in self.model
+
+    @property
+    def seed(self) -> int | None:
+        seed = self.model.get(SEED)
+        return seed if isinstance(seed, int) else None
 
     @property
     def ties(self) -> str:
-        """The tie policy of its run, or by default of its protocol."""
         return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
 
     @property
     def fingerprint(self) -> str | None:
-        """The SHA-256 of the dataset."""
         dataset = self.manifest.get("dataset")
         return dataset.get("sha256") if isinstance(dataset, Mapping) else None
 
 
 SEED = "random_seed"
-"""the key of the seed in the configuration of a model that is trained"""
-
-COMMON_KEYS = ("dataset", "model", "protocol", "evaluation", "ties")
-"""the further keys of configurations that runs with different seeds have in common"""
 
 SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
 """the end of what the names of runs have in common that is no part of the model's: ``-seed_1`` of seeds 10 and 11"""
@@ -93,10 +88,7 @@ SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
 def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
     """Join the runs that are seeds of one model, in the place of the first; runs that were named stay apart.
 
-    Parameters
-    ----------
-    models
-        runs, each after the name that was chosen for it, or that of its folder; empty where there is none
+    Each run stands after the name that was chosen for it, or that of its folder; empty where there is none.
     """
     groups: dict[Hashable, list[tuple[str, EvaluatedModel]]] = {}
     for place, (name, model) in enumerate(models):
@@ -104,7 +96,7 @@ def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, 
         groups.setdefault(place if training is None else (name, training), []).append((name, model))
     found: list[tuple[str, EvaluatedModel]] = []
     for members in groups.values():
-        seeds = {_seed(model) for _, model in members}
+        seeds = {model.seed for _, model in members}
         if len(members) == 1 or len(seeds) < len(members):  # a seed twice shows no spread
             found += members
         else:
@@ -114,9 +106,12 @@ def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, 
 
 def model_of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
     """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
-    values = [_mrr(run) for run in runs]
+    values = []
+    for run in runs:
+        summary = rank_summary(run.table, ["mrr"], by=(), options=MetricOptions(run.ties))
+        values.append(next((value for value in summary.groups[0].values.values() if value is not None), 0.0))
     middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
-    named = [replace(run, name=run.name or f"seed {_seed(run)}") for run in runs]
+    named = [replace(run, name=run.name or f"seed {run.seed}") for run in runs]
     return replace(runs[middle], name=_common_name(runs), seeds=tuple(named))
 
 
@@ -128,30 +123,16 @@ def _common_name(runs: Sequence[EvaluatedModel]) -> str:
     'complex'
     """
     letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.name for run in runs), strict=False))
-    shared = SEED_ENDING.sub("", "".join(at[0] for at in letters))
-    trained = runs[0].config.get("model")
-    return shared or (str(trained.get("model", "")) if isinstance(trained, Mapping) else "")
+    return SEED_ENDING.sub("", "".join(at[0] for at in letters)) or str(runs[0].model.get("model", ""))
 
 
 def _training(model: EvaluatedModel) -> str | None:
     """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
-    if _seed(model) is None:
+    if model.seed is None:
         return None
-    kept = {name: model.config.get(name) for name in COMMON_KEYS}
-    own = {name: value for name, value in dict(model.config["model"]).items() if name != SEED}
+    kept = {name: model.config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
+    own = {name: value for name, value in model.model.items() if name != SEED}
     return json.dumps({**kept, "model": own}, sort_keys=True, default=str)
-
-
-def _seed(model: EvaluatedModel) -> int | None:
-    """The seed of a model's training, as its configuration has it; ``None`` without one."""
-    trained = model.config.get("model")
-    seed = trained.get(SEED) if isinstance(trained, Mapping) else None
-    return seed if isinstance(seed, int) else None
-
-
-def _mrr(model: EvaluatedModel) -> float:
-    summary = rank_summary(model.table, ["mrr"], by=(), options=MetricOptions(model.ties))
-    return next((value for value in summary.groups[0].values.values() if value is not None), 0.0)
 
 
 Run: TypeAlias = str | Path | RankTable | EvaluatedModel
@@ -166,13 +147,9 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
 
     Runs of several seeds of one training, if they have no names, are one model.
     """
-    several = (
-        [runs]
-        if isinstance(runs, str | Path | RankTable | EvaluatedModel)
-        else runs.items()
-        if isinstance(runs, Mapping)
-        else runs
-    )
+    if isinstance(runs, str | Path | RankTable | EvaluatedModel):
+        runs = [runs]
+    several = runs.items() if isinstance(runs, Mapping) else runs
     named = [run if isinstance(run, tuple) else ("", run) for run in several]
     models = join_seeds([(name, model) for name, run in named for model in _read(run, name)])
     if not models:
@@ -220,14 +197,11 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
     table = read_ranks(path)
     if not is_run(path):
         return EvaluatedModel(name, table, folder=path)
-    names = [file for file in altered(path) if file != MANIFEST]
-    remarks = (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
     config: Any = read_yaml(read_settings(path / CONFIG)) if (path / CONFIG).is_file() else {}
     if not isinstance(config, Mapping):
         raise InputError(f"{path / CONFIG}: not the configuration of a run.")
     predictions = PredictionTable.from_parquet(path / PREDICTIONS) if (path / PREDICTIONS).is_file() else None
-    metrics = read_json(path / METRICS) if (path / METRICS).is_file() else {}
-    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, remarks, metrics)
+    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, notes_on_changes(path))
 
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:

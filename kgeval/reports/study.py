@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import lcm
@@ -64,16 +64,11 @@ KEY = ["head_label", "relation_label", "tail_label", "side"]
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Models that ranked the same triples in the same way."""
-
     models: Sequence[EvaluatedModel]
     """the best first; their tables have the same rows"""
     dataset: Dataset | None = None
-    """the graph, where it is at hand"""
     ties: Ties = "realistic"
-    """the tie policy of all numbers"""
     unit: Unit = "triple"
-    """what intervals draw again"""
     comparison: Comparison | None = None
     """the differences of each two models by the first headline metric, of several seeds by its mean over them; ``None``
     of a single model
@@ -81,27 +76,22 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """The models' names, the best first."""
         return [model.name for model in self.models]
 
     @property
     def baselines(self) -> list[str]:
-        """The names of those that learn nothing."""
         return [model.name for model in self.models if model.baseline]
 
     @property
     def runs(self) -> list[EvaluatedModel]:
-        """The runs of all models, one for each seed."""
         return [run for model in self.models for run in model.runs]
 
     @property
     def has_seeds(self) -> bool:
-        """Whether a model was trained with several seeds."""
         return any(model.seeds for model in self.models)
 
     @cached_property
     def summaries(self) -> dict[str, Summary]:
-        """The headline metrics of each model."""
         return {
             model.name: summarize(model.table, HEADLINES, ties=self.ties, intervals=self.unit_of(model.table))
             for model in self.models
@@ -121,7 +111,7 @@ class Study:
             for model in self.models:
                 about = {"metric": metric.base, "title": title_of(metric), "model": model.name}
                 of_model = {"baseline": model.baseline, "chance": self._chance(model, metric)}
-                rows.append({**about, **of_model, **self.score(model, metric).to_dict()})
+                rows.append({**about, **of_model, **asdict(self.score(model, metric))})
         frame = pd.DataFrame(rows)
         frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
         return frame
@@ -157,7 +147,6 @@ class Study:
 
     @cached_property
     def aligned(self) -> dict[str, RankTable]:
-        """The models' tables with their rows in one order."""
         tables = {model.name: model.table for model in self.models}
         if len(tables) == 1:
             return tables
@@ -166,11 +155,9 @@ class Study:
 
     @cached_property
     def sliced(self) -> dict[str, RankTable]:
-        """The models' tables with the slices that the dataset gives."""
         return with_slices(self.aligned, self.dataset, SHOWN)
 
     def score(self, model: EvaluatedModel, metric: MetricName) -> ModelScore:
-        """Compute a headline metric of a model."""
         if model.seeds:
             return score_over_seeds(model, metric, ties=self.ties, unit=self.unit)
         return score_of_run(self.summaries[model.name].groups[0], metric)
@@ -241,9 +228,7 @@ def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
     kept = {key: table.where(same.mask(key)) for key, table in tables.items()}
     return [
         replace(
-            model,
-            table=kept[key],
-            seeds=tuple(replace(seed, table=kept[f"{key} {seed.name}"]) for seed in model.seeds),
+            model, table=kept[key], seeds=tuple(replace(seed, table=kept[f"{key} {seed.name}"]) for seed in model.seeds)
         )
         for key, model in zip(kept, models, strict=False)
     ]

@@ -29,11 +29,7 @@ LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FI
 
 
 def ranks_of(baseline: str) -> str:
-    """The name of the file with the ranks of a baseline.
-
-    >>> ranks_of("same or reversed")
-    'ranks-same-or-reversed.parquet'
-    """
+    """The name of the file with the ranks of a baseline: ``ranks-same-or-reversed.parquet``."""
     return f"ranks-{baseline.replace(' ', '-')}.parquet"
 
 
@@ -41,7 +37,6 @@ TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 """the suffixes of text files with ranks of other tools"""
 
 MODEL = "model"
-"""the folder of a trained model"""
 
 RESULTS = "pykeen_metrics.json"
 """of an evaluation inside PyKEEN: the metrics under PyKEEN's keys"""
@@ -62,13 +57,11 @@ def is_run(folder: Path) -> bool:
 
 
 def is_baseline(folder: Path) -> bool:
-    """Whether a run directory is that of a baseline."""
     model: Any = read_json(folder / MANIFEST).get("model") if (folder / MANIFEST).is_file() else None
     return isinstance(model, dict) and "baseline" in model
 
 
 def num_shards(folder: Path) -> int:
-    """Count the shards that are done in a folder of them."""
     return len({path.name.partition("-")[0] for path in folder.glob("*-*.parquet")})
 
 
@@ -86,7 +79,6 @@ def progress_of(folder: Path) -> str:
 
 
 def is_several(folder: Path) -> bool:
-    """Whether a folder contains the runs of several models and their common table."""
     if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
         return False
     return isinstance(read_json(folder / METRICS).get("models"), dict)
@@ -102,9 +94,9 @@ def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTa
         raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
     if path.is_dir() and not (path / RANKS).is_file():
         raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
-    if dataset is not None and is_stored(path):
-        raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
     if dataset is not None:
+        if is_stored(path):
+            raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
         return load_ranks(path, dataset, **options)
     if path.is_file() and path.name.lower().endswith(TEXT):
         raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
@@ -120,22 +112,10 @@ def is_stored(path: Path) -> bool:
 
 
 def read_labels(path: Path) -> LabelTable:
-    """Read the labelled triples of a run directory."""
     return LabelTable.from_parquet(path / LABELS)
 
 
-def holds_labels_alone(path: Path) -> bool:
-    """Whether a run directory is that of a classification, which has no ranks."""
-    return exists_safely(path / LABELS) and not exists_safely(path / RANKS)
-
-
-def holds_confidences(path: Path) -> bool:
-    """Whether a run directory is that of a prediction of confidences, which has both labels and ranks."""
-    return exists_safely(path / LABELS) and exists_safely(path / RANKS)
-
-
 def describe_machine() -> dict[str, Any]:
-    """Return the time, the machine and the versions of the libraries."""
     versions = {}
     for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -175,7 +155,6 @@ def as_json(content: Any) -> str:
 
 
 def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of files in a folder, by name."""
     return {name: sha256_of_file(folder / name) for name in names}
 
 
@@ -189,6 +168,12 @@ def altered(folder: Path) -> list[str]:
             raise InputError(f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is no name of a file beside it.")
     files = {name: folder / name for name in written}
     return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
+
+
+def notes_on_changes(run: Path) -> tuple[str, ...]:
+    """Say which files of a run are not those that it wrote."""
+    names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
+    return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
 
 
 def read_common_table(folder: Path) -> dict[str, Any]:
@@ -205,7 +190,6 @@ def read_common_table(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file of a run."""
     try:
         content = opening.read_json(path, strict=True)
     except (OSError, ValueError, RecursionError) as error:

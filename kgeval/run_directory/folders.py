@@ -45,8 +45,6 @@ def unfinished_in(folder: Path) -> list[str]:
 
 def holds_runs(folder: Path) -> bool:
     """Whether a folder is one of runs, complete or not: of several models, or any folder with runs inside it."""
-    if not exists_safely(folder) or not folder.is_dir() or is_run(folder):
-        return False
     return is_several(folder) or any(is_run(path) for _, path in _places(folder, DEPTH))
 
 
@@ -61,17 +59,10 @@ def belongs_to_runs(path: Path) -> bool:
 
 
 def distinct_names(paths: Sequence[Sequence[str]], groups: Sequence[Hashable] | None = None) -> list[str]:
-    """Name each path by as many of its last words as tell it from the others; a number alone, as of a seed, is no name.
+    """Name each path, given in words, by as many of its last words as tell it from the others of its group.
 
-    Parameters
-    ----------
-    paths
-        the words of each; see :func:`words_of`
-    groups
-        of each path, that of the others that it is told from, such as its dataset; by default all
+    A group is, for example, a dataset; by default there is one. A number alone, as of a seed, is no name.
 
-    Examples
-    --------
     >>> distinct_names([["runs", "TransE", "0"], ["runs", "RotatE", "0"], ["runs", "popularity"]])
     ['TransE/0', 'RotatE/0', 'popularity']
     """
@@ -108,20 +99,14 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
     planned = dict.fromkeys([*table["models"], *table["unfinished"]])
     for name in planned:
         yield name, folder / name
-    for path in _folders(folder):
+    inside: list[Path] = []
+    with suppress(PermissionError):
+        inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for path in inside:
         if path.name in planned or path.name in table["failed"]:
             continue
-        if is_run(path) or _is_interrupted(path):
+        interrupted = (path / STAGE).is_dir() or any((path / name).is_file() for name in (RANKS, LABELS))
+        if interrupted or is_run(path):
             yield path.name, path
         elif depth > 1:
             yield from ((f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1))
-
-
-def _is_interrupted(folder: Path) -> bool:
-    return (folder / STAGE).is_dir() or any((folder / name).is_file() for name in (RANKS, LABELS))
-
-
-def _folders(folder: Path) -> list[Path]:
-    with suppress(PermissionError):
-        return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    return []

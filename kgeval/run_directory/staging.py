@@ -40,11 +40,7 @@ PATIENCE = 10
 
 
 class ParquetTable(Protocol):
-    """A table that can be written."""
-
-    def to_parquet(self, path: Path) -> None:
-        """Write the table, whole or not at all."""
-        ...
+    def to_parquet(self, path: Path) -> None: ...
 
 
 @contextmanager
@@ -53,18 +49,8 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
 
     What a killed process left is cleared, except a model that it had trained and shards that it had ranked. If the
     process was killed while it moved a complete run from the stage into its folder, the move is finished first. A
-    folder that stays empty is removed.
-
-    Parameters
-    ----------
-    folder
-        the run directory, which need not exist
-    force
-        whether an existing run may be replaced
-    resume
-        whether a complete run may exist, which the caller then compares with the current one
-    trains
-        whether a trained model will be written too
+    folder that stays empty is removed. With ``resume`` a complete run may exist, which the caller compares with the
+    current one; ``trains`` says that a trained model will be written too.
     """
     stage = folder / STAGE
     with locked(folder):
@@ -88,16 +74,8 @@ def reserve_shard(
 ) -> Iterator[None]:
     """Lock one shard of a run, which is written to the stage; other processes may rank others at the same time.
 
-    Parameters
-    ----------
-    folder
-        the run directory, which need not exist
-    number
-        that of the shard
-    force
-        whether the folder may hold an existing run, which stays until the new one is complete
-    prepare
-        called while no other process writes there
+    With ``force`` the folder may hold an existing run, which stays until the new one is complete; ``prepare`` is called
+    while no other process writes there.
     """
     stage = folder / STAGE
     with locked(folder, wait=PATIENCE):
@@ -181,11 +159,7 @@ def write_run(
 
 
 def unstaged(path: str) -> str:
-    """Return the final path of a file that may lie on a stage.
-
-    >>> unstaged("runs/new/.kgeval.partial/model/trained_model.pkl"), unstaged("model.npz")
-    ('runs/new/model/trained_model.pkl', 'model.npz')
-    """
+    """The final path of a file that may lie on a stage."""
     return str(Path(*(part for part in Path(path).parts if part != STAGE)))
 
 
@@ -268,7 +242,6 @@ def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> Non
 
 @contextmanager
 def _as_run_error(folder: Path) -> Iterator[None]:
-    """Turn an OSError into a RunError that names the folder."""
     try:
         yield
     except OSError as error:

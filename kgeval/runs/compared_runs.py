@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,44 +15,28 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import (
-    RANKS,
-    TEXT,
-    is_several,
-    read_common_table,
-    read_ranks,
-)
+from kgeval.run_directory.contents import RANKS, TEXT, is_several, notes_on_changes, read_common_table, read_ranks
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, unfinished_in, words_of
 from kgeval.runs.sliced_ranks import group_stored, names_slices
-from kgeval.runs.stored_result import IMPORT_OPTIONS, notes_on_changes, option_name, read_request
+from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run, or a file of ranks, under the name of its model."""
-
     name: str
     path: Path
     table: RankTable
     policies: Mapping[str, Any]
-    """the tie policy and the conventions that the run has"""
     changes: tuple[str, ...]
     """what is not as the run wrote it, or its dataset not as it was ranked"""
 
 
 def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
-    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``.
+    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``; ``across`` datasets, a model has the same name on each.
 
-    Parameters
-    ----------
-    runs
-        run directories, folders of runs, ``.parquet`` files of ranks, or text files of ranks that were made elsewhere;
-        other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over
-    options
-        ``by``, columns or slices; of text files, and for slices of files that do not tell it, the ``dataset``; of text
-        files the other options of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones
-    across
-        whether they are of several datasets, on each of which a model has the same name
+    Other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over. Options are
+    ``by``, columns or slices; ``dataset``, of text files and for slices of files that do not name it; of text files
+    those of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones.
     """
     places = [place for text in runs for place in _places(text)]
     if not places:
@@ -64,9 +48,8 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
     raw = imported.get("filter") == ()
-    idle = [
-        name for name in imported if not (name == "dataset" and names_slices(by)) and not (name == "filter" and raw)
-    ]
+    used = {"dataset": names_slices(by), "filter": raw}
+    idle = [name for name in imported if not used.get(name)]
     if idle and not any(_is_text(path) for _, path in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
     tables = [
@@ -77,16 +60,10 @@ def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bo
         [[name] if name else words_of(path) for name, path in places],
         [(table.dataset, bool(name)) for table, (name, _) in zip(tables, places, strict=True)] if across else None,
     )
-    if not across and len(set(names)) < len(names):
-        raise InputError(f"two models are called {_first_repeated(names)!r}: name them, as in NAME=PATH.")
+    if not across and (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
+        raise InputError(f"two models are called {twice!r}: name them, as in NAME=PATH.")
     return [
-        ComparedRun(
-            name,
-            path,
-            grouped,
-            _policies(table, path),
-            (*notes_on_changes(path), *changes),
-        )
+        ComparedRun(name, path, grouped, _policies(table, path), (*notes_on_changes(path), *changes))
         for name, (_, path), table in zip(names, places, tables, strict=True)
         for grouped, changes in [group_stored(table, by, path, options.get("dataset"))]
     ]
@@ -108,7 +85,6 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
 
 
 def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
-    """Say what changed in the runs, and that they have different tie policies."""
     yield from (f"{run.name}: {change}" for run in runs for change in run.changes)
     if "ties" not in options:
         policies = [run.policies["ties"] for run in runs]
@@ -138,9 +114,8 @@ def values_by_dataset(
                 raise MetricError(f"{name.base} says nothing about which model is better.")
             of_dataset = found.setdefault(name, {}).setdefault(run.table.dataset, {})
             if run.name in of_dataset:
-                raise InputError(
-                    f"{str(run.path)!r}: {run.table.dataset} has a model {run.name!r} already. Write NAME=PATH."
-                )
+                what = f"{run.table.dataset} has a model {run.name!r} already"
+                raise InputError(f"{str(run.path)!r}: {what}. Write NAME=PATH.")
             of_dataset[run.name] = summary[str(name)]
     return found
 
@@ -162,15 +137,9 @@ def _places(text: str) -> Iterator[tuple[str, Path]]:
 
 
 def _policies(table: RankTable, run: Path) -> dict[str, Any]:
-    """The policies of a run; a comparison has intervals of its own."""
     policies = {"ties": protocol_of(table).ties} | read_request(run).policies
     return {name: value for name, value in policies.items() if name != "intervals"}
 
 
 def _is_text(path: Path) -> bool:
     return not path.is_dir() and path.name.lower().endswith(TEXT)
-
-
-def _first_repeated(names: Iterable[str]) -> str:
-    listed = list(names)
-    return next(name for name in listed if listed.count(name) > 1)

@@ -29,7 +29,7 @@ class Job(ABC):
     """its name among the seconds of the manifest"""
 
     def __init__(self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset) -> None:
-        self.name, self.stage = name, stage
+        self.name, self.stage, self.model = name, stage, config.jobs[name]
         self.folder = None if stage is None else stage.parent
         output = None if self.folder is None else str(self.folder)
         alone = config.model_copy(update={"model": config.jobs[name], "models": None, "output": output})
@@ -52,7 +52,6 @@ class Job(ABC):
 
     @property
     def seeds(self) -> dict[str, int]:
-        """The seeds that the model depends on."""
         return {}
 
     @abstractmethod
@@ -64,7 +63,6 @@ class Job(ABC):
         """Return the model, read or trained now unless it was read before."""
 
     def watched(self, progress: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
-        """Show the progress of loading."""
         return progress
 
 
@@ -72,52 +70,42 @@ class CheckpointJob(Job):
     """A model that is read from its files, once."""
 
     step = "load model"
-
-    def __init__(
-        self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, model: CheckpointConfig
-    ) -> None:
-        super().__init__(config, name, stage, dataset)
-        self._model, self._nan = model, config.evaluation.nan
-        self._checkpoint: Checkpoint | None = None
+    model: CheckpointConfig
+    _checkpoint: Checkpoint | None = None
 
     def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint:
-        self._checkpoint = self._model.load(dataset, nan=self._nan)
+        self._checkpoint = self.model.load(dataset, nan=self.config.evaluation.nan)
         evaluation.check(self._checkpoint)
         return self._checkpoint
 
     def load(self, dataset: Dataset) -> Checkpoint:
         checkpoint, self._checkpoint = self._checkpoint, None
-        return checkpoint or self._model.load(dataset, nan=self._nan)
+        return checkpoint or self.model.load(dataset, nan=self.config.evaluation.nan)
 
 
 class TrainingJob(Job):
     """A model that PyKEEN trains, and that is read from what was saved."""
 
     step = "train"
-
-    def __init__(
-        self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, model: TrainingConfig
-    ) -> None:
-        super().__init__(config, name, stage, dataset)
-        self._model, self._stage = model, stage or Path()
+    model: TrainingConfig
 
     @property
     def title(self) -> str:
-        return self.name or self._model.model
+        return self.name or self.model.model
 
     @property
     def seeds(self) -> dict[str, int]:
-        return {"training": self._model.random_seed}
+        return {"training": self.model.random_seed}
 
     def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> Checkpoint | None:
-        saved = self._stage.parent / MODEL
+        saved = (self.folder or Path()) / MODEL
         try:
             return load_checkpoint(saved) if saved.is_dir() else None
         except NoFormula:
             return None
 
     def load(self, dataset: Dataset) -> Scorer | VectorScorer:
-        return train(self._model, dataset, self._stage)
+        return train(self.model, dataset, self.stage or Path())
 
     def watched(self, progress: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -127,26 +115,18 @@ class BaselineJob(Job):
     """A model that learns nothing."""
 
     step = "count"
-
-    def __init__(self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, model: Baseline) -> None:
-        super().__init__(config, name, stage, dataset)
-        self._model = model
+    model: Baseline
 
     def read(self, dataset: Dataset, evaluation: ModelEvaluation) -> FittedBaseline:
-        return self._model.fit(dataset)
+        return self.load(dataset)
 
     def load(self, dataset: Dataset) -> FittedBaseline:
-        return self._model.fit(dataset)
+        return self.model.fit(dataset)
+
+
+JOBS: dict[type, type[Job]] = {CheckpointConfig: CheckpointJob, TrainingConfig: TrainingJob}
 
 
 def jobs_of(config: RunConfig, stages: Mapping[str, Path | None], dataset: Dataset) -> list[Job]:
-    """Return the models of a configuration, each with the stage that its run is written on."""
-
-    def job(name: str, model: CheckpointConfig | TrainingConfig | Baseline) -> Job:
-        if isinstance(model, Baseline):
-            return BaselineJob(config, name, stages[name], dataset, model)
-        if isinstance(model, TrainingConfig):
-            return TrainingJob(config, name, stages[name], dataset, model)
-        return CheckpointJob(config, name, stages[name], dataset, model)
-
-    return [job(name, model) for name, model in config.jobs.items()]
+    models = config.jobs.items()
+    return [JOBS.get(type(model), BaselineJob)(config, name, stages[name], dataset) for name, model in models]

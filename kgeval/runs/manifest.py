@@ -12,8 +12,6 @@ from typing import Any
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
-from kgeval.data.dataset import Dataset
-from kgeval.files.opening import sha256_of_file
 from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged
@@ -30,33 +28,13 @@ from kgeval.scorers.scorer import Scorer, VectorScorer
 
 @dataclass
 class Clock:
-    """The seconds of each step."""
-
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def time(self, step: str) -> Iterator[None]:
-        """Measure a step."""
         start = time.perf_counter()
         yield
         self.seconds[step] = round(time.perf_counter() - start, 3)
-
-
-class FileHashes:
-    """The SHA-256 of files, each computed once in a run."""
-
-    def __init__(self) -> None:
-        self._cache: dict[Path, str] = {}
-
-    def of_inputs(
-        self, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation
-    ) -> dict[str, str]:
-        """Hash the files of the dataset, of the model (a live one has none) and of the negatives, by path."""
-        files = [*dataset.files, *getattr(model, "files", ()), *evaluation.files]
-        for path in files:
-            if path not in self._cache:
-                self._cache[path] = sha256_of_file(path)
-        return {unstaged(str(path)): self._cache[path] for path in files}
 
 
 def config_content(config: RunConfig) -> dict[str, Any]:
@@ -79,54 +57,35 @@ def _values(config: RunConfig) -> dict[str, Any]:
     return content
 
 
-def fingerprint(
-    job: Job,
-    dataset: Dataset,
-    model: Scorer | VectorScorer | None,
-    evaluation: ModelEvaluation,
-    hashes: FileHashes,
-) -> Fingerprint:
-    """Collect what the numbers of a model's run depend on."""
-    config, files = job.config, _files(job, dataset, model, evaluation, hashes)
-    return Fingerprint(
-        leaves(config_content(config)), dataset.sha256(), files, version("kgeval"), variable_digests(config, dataset)
-    )
+def fingerprint(job: Job, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation) -> Fingerprint:
+    """What the numbers of a model's run depend on."""
+    config, files = leaves(config_content(job.config)), _files(job, model, evaluation)
+    variables = variable_digests(job.config, evaluation.dataset)
+    return Fingerprint(config, evaluation.dataset.sha256(), files, version("kgeval"), variables)
 
 
-def _files(
-    job: Job, dataset: Dataset, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation, hashes: FileHashes
-) -> dict[str, str]:
+def _files(job: Job, model: Scorer | VectorScorer | None, evaluation: ModelEvaluation) -> dict[str, str]:
     """The SHA-256 of the input files, by their paths as they were written."""
     conceal = job.config.document.variables.conceal
-    return {conceal(path): digest for path, digest in hashes.of_inputs(dataset, model, evaluation).items()}
+    return {conceal(unstaged(path)): digest for path, digest in evaluation.input_digests(model).items()}
 
 
 def manifest(
-    job: Job,
-    dataset: Dataset,
-    model: Scorer | VectorScorer,
-    evaluation: ModelEvaluation,
-    result: Result,
-    hashes: FileHashes,
-    seconds: Mapping[str, float],
+    job: Job, model: Scorer | VectorScorer, evaluation: ModelEvaluation, result: Result, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Return the content of ``manifest.json``."""
+    dataset, learned = evaluation.dataset, evaluation.dataset.training_graph
     seeds = {"corruption": evaluation.seed, **job.seeds}
-    learned = dataset.training_graph
     return {
         "schema": 1,
         **describe_machine(),
-        "dataset": {
-            **graph_facts(dataset),
-            **({} if learned is None else {"training_graph": graph_facts(learned)}),
-        },
+        "dataset": {**graph_facts(dataset), **({} if learned is None else {"training_graph": graph_facts(learned)})},
         "model": _describe(model, job.config.document.variables),
         "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
-        "sha256": _files(job, dataset, model, evaluation, hashes),
-        **({"variables": digests} if (digests := variable_digests(job.config, dataset)) else {}),
+        "sha256": _files(job, model, evaluation),
+        **({"variables": digests} if (digests := variable_digests(job.config, evaluation.dataset)) else {}),
         "seconds": dict(seconds),
         **({} if result.ranks is None else ranking_facts(result.ranks)),
-        "notes": list(result.notes),
+        "notes": list(result.table.notes),
     }
 
 

@@ -35,14 +35,8 @@ class Threshold:
     def refuse_unfit(self, kind: Kind, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
         """Refuse a metric that is unknown, of a side that is not ranked, or better on the other side of the bound.
 
-        Parameters
-        ----------
-        kind
-            ``"ranks"``, or the kind of a task
-        metrics
-            the metrics of the task; by default the default ones of its kind
-        sides
-            those that will be ranked, if they are known
+        ``metrics`` are those of a task, by default the default ones of its kind; ``sides`` those that will be ranked,
+        if they are known.
         """
         try:
             increasing = _metric(self.metric, kind, metrics).increasing
@@ -95,7 +89,6 @@ def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, 
 
 
 def _split(option: str, name: str, models: Collection[str], kind: Kind) -> tuple[str, str]:
-    """Return the model and the metric that a name has."""
     try:
         parse(name, kind)
     except MetricError as error:
@@ -117,8 +110,6 @@ def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
 
 @dataclass(frozen=True)
 class Judged:
-    """A model whose metrics are compared with thresholds."""
-
     name: str
     """in its configuration; empty where there is only one"""
     compute: Callable[[Sequence[str]], Summary]
@@ -148,7 +139,6 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:
-    """Fail if a threshold is missed."""
     options = " and ".join(dict.fromkeys(option for option, _ in missed))
     if len(missed) == 1:
         raise RunError(f"{options}: {missed[0][1]}")

@@ -15,25 +15,21 @@ from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.rendering import notes_with_models
 from kgeval.metrics.summary import Summary
+from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import REPORT
-from kgeval.runs.results import RankResult, Result
+from kgeval.runs.results import Result
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One model's evaluation."""
-
     name: str
     """the model's name in the configuration; empty where there is only one"""
     result: Result
     folder: Path | None = None
-    """the run directory, if it was written"""
     stored: bool = False
-    """whether it was read from an earlier run instead of computed"""
 
     @property
     def summary(self) -> Summary:
-        """The requested metrics."""
         return self.result.summary
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,12 +40,11 @@ class Outcome:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know."""
         framework, groups = self.result.framework, self.result.groups
-        said = self.summary.notes
+        known = self.summary.notes
         if groups is not None and self.summary.tie_notes:  # the groups' ties are those of the whole
-            said = (*said, *groups.tie_notes)
-        of_groups = () if groups is None else (note for note in groups.notes if note not in said)
+            known = (*known, *groups.tie_notes)
+        of_groups = () if groups is None else (note for note in groups.notes if note not in known)
         return (*self.summary.notes, *of_groups, *(() if framework is None else framework.notes))
 
 
@@ -76,9 +71,9 @@ def with_common_ties(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Give the ranks of several models the one tie policy of the table that they stand in; each run keeps its own."""
     shown = common_ties(_policies(outcomes))
     return [
-        replace(outcome, result=replace(outcome.result, policies={**outcome.result.policies, "ties": shown}))
-        if isinstance(outcome.result, RankResult) and _policies([outcome]) != [shown]
-        else outcome
+        outcome
+        if _policies([outcome]) in ([], [shown])
+        else replace(outcome, result=replace(outcome.result, policies={**outcome.result.policies, "ties": shown}))
         for outcome in outcomes
     ]
 
@@ -107,7 +102,6 @@ def common_table(
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:
-    """Collect the notes on several models, each once, with the names of its models unless all have it."""
     return notes_with_models({outcome.name: outcome.notes for outcome in outcomes})
 
 
@@ -125,7 +119,7 @@ def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
     if all(np.array_equal(other, triples[0]) for other in triples):
         return []
     counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))
-    advice = " Set unseen: worst." if outcomes[0].result.takes_worst else ""
+    advice = " Set unseen: worst." if isinstance(outcomes[0].result.table, RankTable) else ""
     return [f"these models were evaluated on different triples ({counts}): their metrics do not compare.{advice}"]
 
 

@@ -58,7 +58,6 @@ def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
 
 
 def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a block of a manifest, empty where it is missing or no block."""
     block = manifest.get(name)
     return block if isinstance(block, dict) else {}
 
@@ -71,7 +70,6 @@ def _stored_config(folder: Path) -> Any:
 
 
 def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
-    """Read a stored run as an outcome, with its own or other metrics and policies; nothing is scored."""
     return Outcome(name, read_result(folder, metrics, options), folder, stored=True)
 
 

@@ -19,9 +19,9 @@ from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
-from kgeval.runs.manifest import Clock, FileHashes, config_content, fingerprint, manifest
+from kgeval.runs.manifest import Clock, config_content, fingerprint, manifest
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.model_evaluation import EvaluationRequest, ModelEvaluation, evaluation_of
+from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
 from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, write_page
 from kgeval.runs.results import concealed
 from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
@@ -38,12 +38,10 @@ Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 
 
 def no_progress(_: str, __: int | None) -> AbstractContextManager[Progress]:
-    """Report nothing."""
     return nullcontext(unreported)
 
 
-def no_warning(_: str) -> None:
-    """Report nothing."""
+def no_warning(_: str) -> None: ...
 
 
 def run(
@@ -55,26 +53,12 @@ def run(
     warn: Callable[[str], None] = no_warning,
     limits: Sequence[Threshold] = (),
 ) -> list[Outcome]:
-    """Run a configuration.
+    """Run a configuration into the run directory ``out``; without it, nothing is written.
 
-    Several models are all read before the first is evaluated. A model with an unchanged earlier run in its folder is
-    not evaluated again. If a model cannot be read or fails, the others are evaluated nevertheless.
-
-    Parameters
-    ----------
-    config
-        the models, the dataset and the evaluation
-    out
-        the run directory; several models get a folder each inside it, and their common table in it. None: nothing is
-        written
-    force
-        whether an earlier run there may be replaced
-    watch
-        how to show progress
-    warn
-        called with messages that should be shown before the results
-    limits
-        bounds on metrics; those of sides that a model does not answer are refused before it is ranked
+    Several models, with a folder each inside it, are all read before the first is evaluated. A model with an unchanged
+    earlier run in its folder is not evaluated again. If a model cannot be read or fails, the others are evaluated
+    nevertheless. ``warn`` is called with messages that should be shown before the results. ``limits`` of sides that a
+    model does not answer are refused before it is ranked.
     """
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
@@ -89,7 +73,7 @@ def run(
         config = check_against_dataset(config, dataset)
         jobs = jobs_of(config, stages, dataset)
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, FileHashes(), force, limits)
+        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, force, limits)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
@@ -144,15 +128,8 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
     return outcomes
 
 
-def _is_damage(job: Job, error: InputError) -> bool:
-    """Whether an error is in the files of a checkpoint, not in the configuration."""
-    return isinstance(job, CheckpointJob) and isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-
-
 @dataclass(frozen=True)
 class _Work:
-    """The evaluation of a configuration's models, and what they share."""
-
     config: RunConfig
     dataset: Dataset
     evaluation: ModelEvaluation
@@ -160,7 +137,6 @@ class _Work:
     """with the steps before the first model"""
     watch: Watch
     warn: Callable[[str], None]
-    hashes: FileHashes
     force: bool
     """whether stored runs are replaced, and nothing is taken from them"""
     limits: Sequence[Threshold]
@@ -168,10 +144,7 @@ class _Work:
     def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
         """Read all models before the first is evaluated.
 
-        Returns
-        -------
-        tuple[dict[str, Outcome], dict[str, KgevalError]]
-            by model: the stored runs, unless they are replaced; the errors of files that cannot be read
+        Returned are, by model, the stored runs, unless they are replaced, and the errors of files that cannot be read.
         """
         stored, problems = {}, []
         unreadable: dict[str, KgevalError] = {}
@@ -184,7 +157,8 @@ class _Work:
                 elif job.stage is not None and not self.force:
                     self._refuse_other_shards(job, model)
             except (InputError, OSError, MemoryError) as error:
-                if not isinstance(error, InputError) or _is_damage(job, error):
+                in_files = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
+                if not isinstance(error, InputError) or (in_files and isinstance(job, CheckpointJob)):
                     unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))
@@ -226,7 +200,6 @@ class _Work:
                 raise store.refusal(changes)
 
     def run(self, job: Job) -> Outcome:
-        """Evaluate a model, and report it to the tracker when everything is written."""
         if self.config.tracker is None:
             return self._evaluate(job)
         with tracking(self.config.tracker, job.name, self.dataset.name) as tracker:
@@ -236,7 +209,6 @@ class _Work:
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:
-        """Load a model, evaluate it, and write its run."""
         clock = Clock(dict(self.clock.seconds))
         with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
             model = job.load(self.dataset)
@@ -245,8 +217,15 @@ class _Work:
         activity = job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
             earlier = self._earlier(job, model)
-            request = EvaluationRequest(job.title_of(model), job.config.policies, progress, sharded.rank_parts, earlier)
-            result = concealed(self.evaluation.evaluate(model, request), job.config.document.variables)
+            result = self.evaluation.evaluate(
+                model,
+                title=job.title_of(model),
+                policies=job.config.policies,
+                progress=progress,
+                rank_parts=sharded.rank_parts,
+                earlier=earlier,
+            )
+            result = concealed(result, job.config.document.variables)
         outcome = Outcome(job.name, result, job.folder)
         with clock.time("summarize"):
             metrics = outcome.to_dict()
@@ -254,11 +233,10 @@ class _Work:
             write_run(
                 job.stage,
                 config=config_content(job.config),
-                manifest=manifest(job, self.dataset, model, self.evaluation, result, self.hashes, clock.seconds)
-                | sharded.facts,
+                manifest=manifest(job, model, self.evaluation, result, clock.seconds) | sharded.facts,
                 tables=result.tables,
                 metrics=metrics,
-                curves=result.curves,
+                curves=getattr(result.summary, "curves", None),
             )
         return outcome
 
@@ -284,4 +262,4 @@ class _Work:
         )
 
     def _fingerprint(self, job: Job, model: Scorer | VectorScorer | None) -> Fingerprint:
-        return fingerprint(job, self.dataset, model, self.evaluation, self.hashes)
+        return fingerprint(job, model, self.evaluation)

@@ -32,30 +32,15 @@ def with_slices(table: RankTable, by: Sequence[str], dataset: Dataset) -> RankTa
 
 
 def names_slices(by: Sequence[str]) -> bool:
-    """Whether any of some names is that of a slice."""
     return any(name in slices() for name in by)
 
 
 def group_stored(
     table: RankTable, by: Sequence[str], run: Path, source: str | None
 ) -> tuple[RankTable, tuple[str, ...]]:
-    """Add those slices of some names that are no columns of a stored table.
+    """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
 
-    Parameters
-    ----------
-    table
-        the ranks
-    by
-        columns of the table, and slices
-    run
-        where they are stored: a run directory, or a file
-    source
-        the folder or PyKEEN name of the dataset; by default the one that the run's configuration names
-
-    Returns
-    -------
-    tuple[RankTable, tuple[str, ...]]
-        the table, and what to know of the dataset
+    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
     """
     for name in by:
         if name not in (known := [*table.columns, *slices()]):
@@ -70,7 +55,6 @@ def group_stored(
 
 
 def _configured_dataset(run: Path) -> Dataset:
-    """Read the dataset that the configuration of a run names."""
     if not exists_safely(run / CONFIG):
         raise InputError(f"{str(run)!r} does not tell where its dataset is, on which slices rest. Add --dataset.")
     try:
@@ -85,30 +69,17 @@ def _configured_dataset(run: Path) -> Dataset:
 
 def _difference(run: Path, dataset: Dataset) -> str:
     """Say that a dataset is not the very graph that a run ranked, if it tells."""
-    if not exists_safely(run / MANIFEST):
-        return ""
-    ranked: Any = read_json(run / MANIFEST).get("dataset")
-    digest = ranked.get("sha256") if isinstance(ranked, dict) else None
-    if digest in {None, dataset.sha256()}:
+    ranked: Any = read_json(run / MANIFEST).get("dataset") if exists_safely(run / MANIFEST) else None
+    if not isinstance(ranked, dict) or ranked.get("sha256") in {None, dataset.sha256()}:
         return ""
     return f"dataset {dataset.name} is not as it was ranked in {str(run)!r}: labels, triples or their order are others"
 
 
-COLUMNS = (*TRIPLE, *(f"{column}_label" for column in TRIPLE))
-"""the columns whose values are labels"""
-
-
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:
-    """Put human names before the labels in the keys of groups.
-
-    >>> from kgeval import evaluate, load_dataset, summarize
-    >>> table = evaluate(lambda h, r, t: (h + r + t) % 10, load_dataset("nations"))
-    >>> summary = summarize(table, ["mrr"], by="relation")
-    >>> named(summary, {"accusation": "accuses"}).groups[0].key
-    {'relation': 'accuses (accusation)'}
-    """
+    """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
+    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
 
     def with_names(key: dict[str, Any]) -> dict[str, Any]:
-        return {column: display_label(value, names) if column in COLUMNS else value for column, value in key.items()}
+        return {column: display_label(value, names) if column in columns else value for column, value in key.items()}
 
     return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))

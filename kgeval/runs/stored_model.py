@@ -22,8 +22,6 @@ from kgeval.runs.config.yaml_document import Document, read_document
 
 
 class StoredModel(NamedTuple):
-    """A model, the dataset that it was ranked on, and how."""
-
     model: Checkpoint | FittedBaseline
     dataset: Dataset
     evaluation: Evaluation
@@ -31,7 +29,6 @@ class StoredModel(NamedTuple):
 
 
 def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
-    """Read the model of a configuration."""
     source = config.model
     if source is None or isinstance(source, TrainingConfig):
         raise ConfigError("model.kind: a checkpoint is needed; train it with kgeval run first.")
@@ -41,7 +38,6 @@ def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseli
 
 
 def read_stored_model(run: Path) -> StoredModel:
-    """Read the model and the dataset of a stored run again."""
     if not exists_safely(run):
         raise InputError(f"no such run directory or checkpoint {str(run)[:200]!r}. {suggest_paths(run)}".strip())
     _refuse_other_folders(run)
@@ -53,7 +49,11 @@ def read_stored_model(run: Path) -> StoredModel:
     ranked: Any = read_json(run / MANIFEST).get("dataset")
     if not isinstance(ranked, dict) or ranked.get("sha256") != dataset.sha256():
         raise InputError(f"{str(run)!r}: dataset {dataset.name} has other triples than those that were ranked.")
-    return StoredModel(_model_of(run, config, dataset), dataset, config.evaluation, config.protocol)
+    if isinstance(config.model, TrainingConfig):
+        model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
+    else:
+        model = load_model(config, dataset)
+    return StoredModel(model, dataset, config.evaluation, config.protocol)
 
 
 def read_stored_document(run: Path) -> Document:
@@ -73,12 +73,6 @@ def _refuse_other_folders(run: Path) -> None:
     if not is_run(run):
         hint = progress_of(run) or " For a checkpoint, add its dataset: --dataset."
         raise InputError(f"{str(run)!r} is no run directory.{hint}")
-
-
-def _model_of(run: Path, config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
-    if not isinstance(config.model, TrainingConfig):
-        return load_model(config, dataset)
-    return load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
 
 
 def _trained_model(run: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,19 +15,19 @@ from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.run_directory.contents import (
     CONFIG,
+    LABELS,
     MANIFEST,
-    altered,
-    holds_confidences,
-    holds_labels_alone,
+    RANKS,
     is_run,
     is_stored,
+    notes_on_changes,
     ranks_of,
     read_labels,
     read_ranks,
     tables_in,
 )
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, USUAL, MetricRequest
-from kgeval.runs.results import ClassificationResult, ConfidenceResult, RankResult, Result
+from kgeval.runs.results import Result, task_policies
 from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
@@ -37,28 +37,17 @@ IMPORT_OPTIONS = ("split", "filter", "setting", "unmatched", "columns", "separat
 
 
 def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Result:
-    """Read the tables of a stored run, or ranks alone, with the metrics to compute of them.
+    """Read the tables of a stored run, or a file of ranks, with the metrics to compute of them, by default the run's.
 
-    Parameters
-    ----------
-    run
-        the run directory, or a file of ranks
-    metrics
-        their names; without any, those of the run
-    options
-        what replaces the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
-        ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
-        With slices, ``dataset`` is where the run's dataset is now
+    Options replace the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
+    ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
+    With slices, ``dataset`` is where the run's dataset is now.
     """
     _refuse_interrupted(run)
     kind = kind_of(run, metrics)
     _refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
-    readers: dict[str, Callable[..., RankResult | ClassificationResult | ConfidenceResult]] = {
-        "classification": _read_classification,
-        "confidences": _read_confidences,
-        "ranks": _read_ranking,
-    }
+    readers = {"classification": _read_classification, "confidences": _read_confidences, "ranks": _read_ranking}
     result = readers[kind](run, metrics, request, options)
     return replace(result, changes=(*notes_on_changes(run), *result.changes))
 
@@ -90,16 +79,10 @@ def ungrouped(run: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def option_name(name: str) -> str:
-    """Spell a keyword as the command line's option.
-
-    >>> option_name("high_confidence")
-    '--high-confidence'
-    """
     return f"--{name.replace('_', '-')}"
 
 
 def _refuse_interrupted(run: Path) -> None:
-    """Refuse what an interrupted run left."""
     if not exists_safely(run) or not run.is_dir() or is_run(run):
         return
     if there := [name for name in tables_in(run) if (run / name).is_file()]:
@@ -109,18 +92,12 @@ def _refuse_interrupted(run: Path) -> None:
         )
 
 
-def notes_on_changes(run: Path) -> tuple[str, ...]:
-    """Say which files of a run are not those that it wrote."""
-    names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
-    return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
-
-
 def kind_of(run: Path, metrics: tuple[str, ...]) -> str:
     """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
-    if holds_labels_alone(run):
-        return "classification"
-    if not holds_confidences(run):
+    if not exists_safely(run / LABELS):
         return "ranks"
+    if not exists_safely(run / RANKS):
+        return "classification"
     try:
         parse(metrics[0] if metrics else "rmse")
     except MetricError:
@@ -138,9 +115,7 @@ def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _read_ranking(
-    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> RankResult:
+def _read_ranking(run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]) -> Result:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
     as_stored = is_stored(run) or "dataset" not in options
     raw = imported.get("filter") == () and as_stored
@@ -160,7 +135,7 @@ def _read_ranking(
     grouped, changes = group_stored(table, by, run, source)
     usual = () if request.task else request.metrics
     policies = {"ties": protocol_of(table).ties} | request.policies
-    return RankResult(
+    return Result(
         table,
         metrics or usual or USUAL["ranks"],
         policies,
@@ -173,16 +148,16 @@ def _read_ranking(
 
 def _read_classification(
     run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> ClassificationResult:
+) -> Result:
     task = request.task if isinstance(request.task, Classification) else Classification()
     task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
     names = metrics or request.metrics or USUAL["classification"]
-    return ClassificationResult(read_labels(run), names, task, by=options.get("by") or request.by or ())
+    return Result(read_labels(run), names, task_policies(task, {}), by=options.get("by") or request.by or ())
 
 
 def _read_confidences(
     run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> ConfidenceResult:
+) -> Result:
     if not isinstance(request.task, Confidences):
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
     if not 0 < options.get("high_confidence", 1) <= 1:
@@ -194,7 +169,6 @@ def _read_confidences(
     for baseline in labels.baselines:
         if exists_safely(run / ranks_of(baseline)):
             ranks[baseline] = read_ranks(run / ranks_of(baseline))
-    policies = {"ties": "realistic"} | request.policies
+    policies = task_policies(task, {"ties": "realistic"} | request.policies)
     names = metrics or request.metrics or USUAL["confidences"]
-    by = options.get("by") or request.by or ()
-    return ConfidenceResult(ConfidenceTables(labels, ranks), names, task, policies, by=by)
+    return Result(ConfidenceTables(labels, ranks), names, policies, by=options.get("by") or request.by or ())

@@ -85,19 +85,7 @@ def _is_writable(path: Path, *, folder: bool) -> bool:
 def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
     """Start a tracker before the work and end it afterwards, as succeeded or failed.
 
-    Parameters
-    ----------
-    config
-        the tracker and its arguments
-    model
-        the name of the tracked run; empty where there is only one model
-    dataset
-        the name of the tracked run in that case
-
-    Yields
-    ------
-    Any
-        the ``pykeen.trackers.ResultTracker``
+    The tracked run has the name of the model or, where there is only one model, of the dataset.
     """
     from pykeen.trackers import tracker_resolver
 

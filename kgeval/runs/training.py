@@ -7,7 +7,7 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +24,6 @@ from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.shards.fingerprint import slow_hash
 from kgeval.scorers.adapters.live_models import PyKEENScorer
-from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.matched_ids import mode_of_pykeen
 from kgeval.scorers.scorer import Scorer, VectorScorer
@@ -34,16 +33,15 @@ from kgeval.storage.atomic import replacing_folder, write_text
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:
     """Train with ``pykeen.pipeline.pipeline``, and save the result in the folder ``model`` of a run's stage.
 
-    A model that the same training of an interrupted run left there is loaded, not trained again.
-
-    Returns
-    -------
-    Scorer | VectorScorer
-        the saved checkpoint, or the live model where kgeval has no formula for its interaction
+    A model that the same training of an interrupted run left there is loaded, not trained again. Returned is the saved
+    checkpoint, or the live model where kgeval has no formula for its interaction.
     """
     # What it was trained by may hold the values of variables.
     training = slow_hash(as_json(config.model_dump(mode="json")), dataset.sha256(), version("pykeen"))
-    if _stored_training(stage) == training:
+    stored = None
+    with suppress(OSError, ValueError, FileError):  # missing or damaged
+        stored = read_settings(stage / TRAINED)
+    if stored == training:
         return load_checkpoint(stage / MODEL, dataset=dataset)
     (stage / TRAINED).unlink(missing_ok=True)
     with _wrap_pykeen_errors(f"PyKEEN could not train {config.model}"), _quietly(), frozen_gc():
@@ -56,17 +54,15 @@ def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | Vec
     except NoFormula:
         # Without the file TRAINED: a live model cannot be loaded again, so after an interruption it is trained anew.
         mode = mode_of_pykeen(dataset, result.model)
-        return PyKEENScorer(result.model) if mode is None else _inductive_scorer(result.model, mode, dataset)
+        if mode is None:
+            return PyKEENScorer(result.model)
+        from kgeval.pykeen import scorer_of
+
+        # An inductive model's own functions make its vectors anew for every batch; it learned the ids of the dataset.
+        scorer = scorer_of(result.model, mode=mode)
+        return align(scorer, dataset, entities=dataset.entities, relations=dataset.relations)
     write_text(stage / TRAINED, training)
     return checkpoint
-
-
-def _stored_training(stage: Path) -> str | None:
-    """Read what the model on a stage was trained by; None where the file is missing or damaged."""
-    try:
-        return read_settings(stage / TRAINED)
-    except (OSError, ValueError, FileError):
-        return None
 
 
 def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
@@ -93,14 +89,6 @@ def _fit(config: TrainingConfig, dataset: Dataset) -> Any:
         evaluation_kwargs={"use_tqdm": False, "batch_size": 1},
         **arguments,
     )
-
-
-def _inductive_scorer(model: Any, mode: str, dataset: Dataset) -> Aligned:
-    """The vectors of an inductive model, whose own functions make them anew for every batch; it learned these ids."""
-    from kgeval.pykeen import scorer_of
-
-    scorer = scorer_of(model, mode=mode)
-    return align(scorer, dataset, entities=dataset.entities, relations=dataset.relations)
 
 
 def _of_two_graphs(config: TrainingConfig, dataset: Dataset, learned: Dataset) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from kgeval import RankTable, compare, evaluate, summarize
 from kgeval.runs.outcome import Outcome, with_common_ties
-from kgeval.runs.results import RankResult
+from kgeval.runs.results import Result
 from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, invoke, write_config
 from tests.conftest import random_dataset
 
@@ -304,7 +304,7 @@ def test_raw_ranks_of_stored_runs(data, refused, tables):
 
 def test_one_tie_policy_in_a_table_computes_only_other_rows_again(place):
     table = RankTable.from_parquet(place / "run/ranks.parquet")
-    one, two = (Outcome(ties, RankResult(table, ("mrr",), {"ties": ties})) for ties in ("realistic", "expected"))
+    one, two = (Outcome(ties, Result(table, ("mrr",), {"ties": ties})) for ties in ("realistic", "expected"))
     assert [outcome.result for outcome in with_common_ties([one, one])] == [one.result, one.result]
     changed, kept = with_common_ties([one, two])
     assert kept is two

@@ -21,12 +21,14 @@ from kgeval.analysis.audits.audit import audit
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.reports.reading import read_dataset, read_models
 from kgeval.reports.sections.cumulative import cumulative_points, cutoffs
-from kgeval.reports.sections.triple_table import EXTREME, MOST, extreme_rows
+from kgeval.reports.sections.origins import origins
+from kgeval.reports.sections.triple_table import EXTREME, MOST, extreme_rows, triple_table
 from kgeval.reports.sections.trust import WAYS, leaks
 from kgeval.reports.study import study_of
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run
+from kgeval.scorers.families.bilinear import DistMult
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")
@@ -35,7 +37,6 @@ pytest.importorskip("altair")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """A folder of two models that were ranked on nations, each a run of its own."""
-
     folder = tmp_path_factory.mktemp("runs")
     for seed in (0, 1):
         _save(folder / f"m{seed}.safetensors", seed)
@@ -49,10 +50,6 @@ def check_content(content):
 
 
 def _save(path, seed):
-    import numpy as np
-
-    from kgeval.scorers.families.bilinear import DistMult
-
     data, rng = kgeval.load_dataset("nations"), np.random.default_rng(seed)
     model = DistMult(entity=rng.normal(size=(14, 4)), relation=rng.normal(size=(55, 4)))
     kgeval.save_checkpoint(model, path, entities=data.entities, relations=data.relations)
@@ -101,7 +98,6 @@ def test_a_run_that_was_altered_says_so(runs):
 
 
 def test_a_configuration_leaves_a_page_that_a_later_run_replaces(runs):
-
     assert (runs / "report.html").read_text().startswith("<!doctype html>")
     alone = runs.parent / "alone"
     config = {"dataset": {"name": "nations"}, "model": {"path": str(runs.parent / "m0.safetensors")}}
@@ -136,16 +132,9 @@ def test_a_page_has_no_absolute_path_and_a_command_that_works(runs, monkeypatch,
 
 
 def test_a_task_has_no_page():
-
+    keys = {"model": {"kind": "pykeen", "model": "TransE"}, "task": {"kind": "classification"}}
     with pytest.raises(ConfigError, match="a page is of ranks"):
-        check_content(
-            {
-                "dataset": "nations",
-                "model": {"kind": "pykeen", "model": "TransE"},
-                "task": {"kind": "classification"},
-                "report": True,
-            }
-        )
+        check_content({"dataset": "nations", "report": True, **keys})
 
 
 def test_ranks_that_do_not_compare_are_refused_and_may_be_allowed():
@@ -202,8 +191,6 @@ def test_the_distribution_is_hits_at_k_at_every_k(ties):
 
 
 def test_of_too_many_rows_the_extreme_ones_are_kept():
-    import numpy as np
-
     ranks = np.random.default_rng(0).geometric(0.01, (MOST + 1, 2)).astype(float)
     kept = extreme_rows(ranks)
     assert EXTREME <= kept.sum() <= EXTREME * 3
@@ -229,11 +216,6 @@ def test_relations_too_few_and_too_many_are_drawn():
 
 
 def test_people_read_the_names_of_relations_in_all_places():
-    from dataclasses import replace
-
-    from kgeval.reports.sections.origins import origins
-    from kgeval.reports.sections.triple_table import triple_table
-
     data = family()
     named = replace(data, names={label: f"name of {label}" for label in map(str, data.relations.labels)})
     study = study_of(read_models({"m": ranks_of(data, 0.3)}), named)

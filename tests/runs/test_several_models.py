@@ -39,6 +39,23 @@ def ranked(monkeypatch):
     return calls
 
 
+def fail_at(monkeypatch, error, number=2):
+    """Let a ranking fail, by default the first of the second model: each has two sides."""
+    calls, rank = iter(range(100)), Engine.rank
+
+    def fail(*arguments):
+        if next(calls) == number:
+            raise error
+        return rank(*arguments)
+
+    monkeypatch.setattr(Engine, "rank", fail)
+
+
+def save(path, entity, relation):
+    labels = {"entities": Vocabulary(ENTITIES[: len(entity)]), "relations": Vocabulary(RELATIONS, "relation")}
+    save_checkpoint(DistMult(entity=entity, relation=relation), path, **labels)
+
+
 def names_of(outcomes, *, stored):
     return [outcome.name for outcome in outcomes if outcome.stored == stored]
 
@@ -57,19 +74,15 @@ UNREADABLE = {
 @pytest.mark.parametrize(("model", "message"), UNREADABLE.values(), ids=UNREADABLE)
 def test_a_model_that_cannot_be_evaluated_is_named_before_any_is_ranked(several, place, ranked, model, message):
     np.savez(place / "unlabelled.npz", entity=np.ones((4, 2)), relation=np.ones((2, 2)))
-    few = {"entities": Vocabulary(ENTITIES[:5]), "relations": Vocabulary(RELATIONS, "relation")}
-    save_checkpoint(DistMult(entity=np.ones((5, 2)), relation=np.ones((2, 2))), "foreign.safetensors", **few)
+    save("foreign.safetensors", np.ones((5, 2)), np.ones((2, 2)))
     settings = load_config(several(models={"a": "model.safetensors", "b": model, "c": "model.safetensors"}))
     with pytest.raises(ConfigError) as refusal:
         run(settings, place / "run")
     told = str(refusal.value)
-    line = 1 + (place / "experiment.yaml").read_text().splitlines().index(
-        "  b: graph" if model == "graph" else "  b: foreign.safetensors" if model == "foreign.safetensors" else "  b:"
-    )
-    assert "1 problem" in told
-    assert "models.b: " in told
-    assert message in told
-    assert f"(config line {line})" in told
+    written = f"  b: {model}" if isinstance(model, str) else "  b:"
+    line = 1 + (place / "experiment.yaml").read_text().splitlines().index(written)
+    for part in ("1 problem", "models.b: ", message, f"(config line {line})"):
+        assert part in told
     assert not ranked
     assert not (place / "run").exists()
 
@@ -128,8 +141,7 @@ def test_another_configuration_is_refused_by_what_it_changes(several, place, ran
 
 
 def other_weights(place):
-    labels = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
-    save_checkpoint(DistMult(entity=np.ones((9, 4)), relation=np.ones((2, 4))), "spare/other.safetensors", **labels)
+    save("spare/other.safetensors", np.ones((9, 4)), np.ones((2, 4)))
 
 
 def one_triple_less(place):
@@ -194,16 +206,7 @@ def test_a_task_is_taken_too(several, place, monkeypatch):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Let the ranking of the second model fail: each has two sides."""
-    calls = iter(range(100))
-    rank = Engine.rank
-
-    def fail(*arguments):
-        if next(calls) == 2:
-            raise ScoreError("the model's score is NaN.")
-        return rank(*arguments)
-
-    monkeypatch.setattr(Engine, "rank", fail)
+    fail_at(monkeypatch, ScoreError("the model's score is NaN."))
 
 
 def test_a_model_that_fails_hides_no_other(several, place, failing):
@@ -241,14 +244,7 @@ def test_all_may_fail(several, place, monkeypatch):
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError(28, "No space left on device")])
 def test_whatever_the_system_refuses_to_a_model_hides_no_other(several, place, monkeypatch, error):
-    calls, rank = iter(range(100)), Engine.rank
-
-    def fail(*arguments):
-        if next(calls) == 2:
-            raise error
-        return rank(*arguments)
-
-    monkeypatch.setattr(Engine, "rank", fail)
+    fail_at(monkeypatch, error)
     with pytest.raises(ModelsFailed, match=f"1 of 3 models failed\n  b: {type(error).__name__}") as failure:
         run(load_config(several()), place / "run")
     assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
@@ -259,10 +255,9 @@ def cut_short(path):
 
 
 def not_a_number(path):
-    arrays = {"entity": np.ones((9, 4)), "relation": np.ones((2, 4))}
-    arrays["entity"][3, 1] = np.nan
-    labels = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
-    save_checkpoint(DistMult(**arrays), path, **labels)
+    entity = np.ones((9, 4))
+    entity[3, 1] = np.nan
+    save(path, entity, np.ones((2, 4)))
 
 
 BROKEN = {cut_short: "not a readable .safetensors file", not_a_number: "the array 'entity' holds nan at row 3"}
@@ -301,8 +296,7 @@ def test_a_note_on_all_models_is_said_once(several, place):
     """The test split repeats a train triple: that is no fault of one model."""
     with (place / "graph/test.txt").open("a") as file:
         file.write((place / "graph/train.txt").read_text().splitlines(keepends=True)[0])
-    few = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
-    save_checkpoint(DistMult(entity=np.ones((9, 4)), relation=np.ones((2, 4))), "spare/other.safetensors", **few)
+    save("spare/other.safetensors", np.ones((9, 4)), np.ones((2, 4)))
     for shown in (invoke("run", several(), "--out", "run"), invoke("summarize", "run")):
         notes = [line for line in shown.stderr.splitlines() if line.startswith("Note: ")]
         (leak,) = [line for line in notes if "are in train too" in line]
@@ -364,14 +358,7 @@ def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):
 
 def test_a_kill_leaves_a_table_that_names_what_is_unfinished(several, place, monkeypatch):
     """What is written while the second model is ranked is all that a killed process leaves."""
-    calls, rank = iter(range(100)), Engine.rank
-
-    def killed(*arguments):
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return rank(*arguments)
-
-    monkeypatch.setattr(Engine, "rank", killed)
+    fail_at(monkeypatch, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         run(load_config(several()), place / "run")
     table = json.loads((place / "run/metrics.json").read_text())

@@ -37,6 +37,10 @@ def job(model="TransE", **keys):
     return {"model": {**TRAINING, "model": model, **keys}}
 
 
+def same_ranks(*folders):
+    return same_tables(*(RankTable.from_parquet(folder / "ranks.parquet") for folder in folders))
+
+
 @pytest.mark.parametrize("inverse", [False, True], ids=["plain", "inverse"])
 def test_the_saved_model_gives_the_ranks_of_the_run(config, place, inverse):
     run(load_config(config(**job(create_inverse_triples=inverse))), place / "run")
@@ -72,8 +76,7 @@ def test_the_times_of_one_model_are_not_told_of_the_next(config, place):
 def test_a_seed_is_always_the_same_model(config, place):
     run(load_config(config(**job(random_seed=5))), place / "one")
     run(load_config(place / "one/config.yaml"), place / "two")
-    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("one", "two")]
-    assert same_tables(*tables)
+    assert same_ranks(place / "one", place / "two")
 
 
 def test_a_model_without_a_formula_is_evaluated_live(config, place):
@@ -83,13 +86,13 @@ def test_a_model_without_a_formula_is_evaluated_live(config, place):
     assert json.loads((place / "run/manifest.json").read_text())["model"] == {"live": "PyKEENScorer"}
 
 
-REFUSED_WHILE_TRAINING = {"training_kwargs": {"num_epochs": 1, "batch_size": -1}}
-
-
-def test_what_pykeen_refuses_is_one_message(config, place):
+def test_what_pykeen_refuses_is_one_message_and_leaves_the_folder_free(config, place):
+    refused = job(training_kwargs={"num_epochs": 1, "batch_size": -1})
     with pytest.raises(RunError, match="could not train TransE"):
-        run(load_config(config(**job(**REFUSED_WHILE_TRAINING))), place / "run")
+        run(load_config(config(**refused)), place / "run")
     assert not (place / "run/ranks.parquet").exists()
+    run(load_config(config()), place / "run")
+    assert (place / "run/manifest.json").is_file()
 
 
 ARGUMENTS = {
@@ -146,22 +149,13 @@ def test_every_argument_with_its_own_default_is_taken(config, name):
     load_config(config(**job(name, model_kwargs=kwargs)))
 
 
-def test_training_that_fails_leaves_the_folder_free(config, place):
-    with pytest.raises(RunError):
-        run(load_config(config(**job(**REFUSED_WHILE_TRAINING))), place / "run")
-    run(load_config(config()), place / "run")
-    assert (place / "run/manifest.json").is_file()
-
-
-def test_training_says_nothing_on_standard_output(config, place, capsys):
-    run(load_config(config(**job())), place / "run")
-    assert capsys.readouterr().out == ""
-
-
-def test_training_and_saving_are_not_logged(config, place, caplog):
+def test_training_is_quiet_and_leaves_the_garbage_collector_as_it_was(config, place, capsys, caplog):
+    before = gc.get_freeze_count()
     with caplog.at_level(logging.INFO):
         run(load_config(config(**job())), place / "run")
+    assert capsys.readouterr().out == ""
     assert [record.message for record in caplog.records if record.name.startswith("pykeen")] == []
+    assert gc.get_freeze_count() == before
 
 
 @pytest.mark.parametrize("device", [{}, {"device": None}], ids=str)
@@ -170,12 +164,6 @@ def test_a_device_that_nobody_chose_is_nothing_to_warn_of(config, place, caplog,
     with caplog.at_level(logging.WARNING):
         run(load_config(config(model={**keys, **device})), place / "run")
     assert [record.message for record in caplog.records if "cuda" in record.message] == []
-
-
-def test_the_garbage_collector_is_left_as_it_was(config, place):
-    before = gc.get_freeze_count()
-    run(load_config(config(**job())), place / "run")
-    assert gc.get_freeze_count() == before
 
 
 def half_saved(error):
@@ -240,8 +228,7 @@ def test_a_model_that_was_trained_before_an_interruption_is_not_trained_again(co
     assert not is_run(place / "run")
     monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
     run(load_config(config(**job())), place / "run")
-    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("whole", "run")]
-    assert same_tables(*tables)
+    assert same_ranks(place / "whole", place / "run")
     assert {path.name for path in (place / "run").iterdir()} == {path.name for path in (place / "whole").iterdir()}
 
 
@@ -249,8 +236,7 @@ def test_a_model_that_another_training_left_is_not_taken(config, place):
     run(load_config(config(**job(random_seed=1))), place / "whole")
     interrupted_ranking(load_config(config(**job())), place / "run")
     run(load_config(config(**job(random_seed=1))), place / "run")
-    tables = [RankTable.from_parquet(place / name / "ranks.parquet") for name in ("whole", "run")]
-    assert same_tables(*tables)
+    assert same_ranks(place / "whole", place / "run")
 
 
 def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, place):

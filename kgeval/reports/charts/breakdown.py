@@ -18,18 +18,8 @@ def relations_chart(
 ) -> alt.Chart:
     """Draw a dot for each relation; a click on one selects it as the parameter ``picked``.
 
-    Parameters
-    ----------
-    relations
-        columns relation, x, y, triples and cardinality (empty where unknown)
-    palette
-        the colours
-    axes
-        the titles of x and y
-    title
-        what the picture shows
-    width
-        in pixels, or ``"container"``
+    The frame has the columns relation, x, y, triples and cardinality (empty where unknown); ``axes`` has the titles of
+    x and y; the width is in pixels, or ``"container"``.
     """
     altair = library("altair")
     against_model = axes[0] != "test triples"
@@ -47,40 +37,28 @@ def relations_chart(
             size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
             color=altair.Color(
                 "cardinality:N",
-                scale=altair.Scale(domain=kinds, range=[look.color for look in palette.looks(kinds).values()]),
+                scale=palette.scale("color", kinds),
                 legend=altair.Legend(columns=4) if any(kinds) else None,
             ),
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
-            tooltip=_tooltip(),
+            tooltip=[
+                altair.Tooltip("relation:N"),
+                altair.Tooltip("x:Q", title="across", format=".4~f"),
+                altair.Tooltip("y:Q", title="up", format=".4~f"),
+                altair.Tooltip("triples:Q", format=",", title="test triples"),
+                altair.Tooltip("cardinality:N"),
+            ],
         )
         .add_params(picked)
     )
-    layers = [_diagonal(palette), dots] if against_model else [dots]
-    return themed(
-        altair.layer(*layers).properties(
-            width=width, height=400, title=title, description=f"A dot for each relation: {axes[1]} against {axes[0]}."
-        ),
-        palette,
-    )
-
-
-def _tooltip() -> list[Any]:
-    """What hovering over a relation tells."""
-    altair = library("altair")
-    return [
-        altair.Tooltip("relation:N"),
-        altair.Tooltip("x:Q", title="across", format=".4~f"),
-        altair.Tooltip("y:Q", title="up", format=".4~f"),
-        altair.Tooltip("triples:Q", format=",", title="test triples"),
-        altair.Tooltip("cardinality:N"),
-    ]
-
-
-def _diagonal(palette: Palette) -> Any:
-    """Where two models are equal."""
-    altair = library("altair")
-    ends = altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
-    return altair.Chart(ends).mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")
+    layers = [dots]
+    if against_model:
+        ends = altair.Chart(altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+        diagonal = ends.mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")
+        layers.insert(0, diagonal)  # where two models are equal
+    about = f"A dot for each relation: {axes[1]} against {axes[0]}."
+    chart = altair.layer(*layers).properties(width=width, height=400, title=title, description=about)
+    return themed(chart, palette)
 
 
 LANE = 13
@@ -96,30 +74,15 @@ def slice_panel(
     width: Any = 260,
     legend: bool = True,
 ) -> alt.LayerChart:
-    """Draw one slice.
+    """Draw one slice, whose name is the title.
 
-    Parameters
-    ----------
-    groups
-        columns category (of several lines, in the order of the rows), group (its name), model, value, low, high (NaN
-        without an interval), count and axis (the metric's title)
-    palette
-        the colours
-    baselines
-        the models that are grey
-    title
-        the slice
-    width
-        in pixels, or ``"container"``
-    legend
-        whether to name the models
+    The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
+    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
+    ``"container"``.
     """
     altair = library("altair")
     models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
     values = groups.dropna(subset=["value"])
-    looks = palette.looks(models, baselines).values()
-    color = altair.Scale(domain=models, range=[look.color for look in looks])
-    shape = altair.Scale(domain=models, range=[look.shape for look in looks])
     scale = altair.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
     named = {} if legend and len(models) > 1 else {"legend": None}
@@ -131,12 +94,16 @@ def slice_panel(
             axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
         ),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
-        color=altair.Color("model:N", scale=color, **named),
-        tooltip=_facts(),
+        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), **named),
+        tooltip=[
+            *(altair.Tooltip(f"{key}:N") for key in ("group", "model")),
+            *(altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")),
+            altair.Tooltip("count:Q", format=",", title="ranks"),
+        ],
     )
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
         x=altair.X("value:Q", title=name, scale=scale, axis=altair.Axis(tickCount=4, domain=False, ticks=False)),
-        shape=altair.Shape("model:N", scale=shape, **named),
+        shape=altair.Shape("model:N", scale=palette.scale("shape", models, baselines), **named),
     )
     layers = [points]
     if values["low"].notna().any():
@@ -149,19 +116,6 @@ def slice_panel(
     return panel
 
 
-def _facts() -> list[Any]:
-    """What hovering over a dot tells."""
-    altair = library("altair")
-    return [
-        altair.Tooltip("group:N"),
-        altair.Tooltip("model:N"),
-        altair.Tooltip("value:Q", format=".4f"),
-        altair.Tooltip("low:Q", format=".4f"),
-        altair.Tooltip("high:Q", format=".4f"),
-        altair.Tooltip("count:Q", format=",", title="ranks"),
-    ]
-
-
 def slices_chart(
     groups: pd.DataFrame, palette: Palette = LIGHT, *, baselines: Collection[str] = (), title: str = ""
 ) -> alt.Chart:
@@ -169,9 +123,5 @@ def slices_chart(
     altair = library("altair")
     names = groups["slice"].unique()
     panels = [slice_panel(groups[groups["slice"] == name], palette, baselines=baselines, title=name) for name in names]
-    return themed(
-        altair.concat(*panels, columns=2, spacing=30)
-        .resolve_legend(color="shared", shape="shared")
-        .properties(title=title),
-        palette,
-    )
+    shared = altair.concat(*panels, columns=2, spacing=30).resolve_legend(color="shared", shape="shared")
+    return themed(shared.properties(title=title), palette)

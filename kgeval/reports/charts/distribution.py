@@ -24,31 +24,13 @@ def distribution(
 ) -> alt.Chart:
     """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
 
-    Parameters
-    ----------
-    points
-        columns model, k and share (of ranks ≤ k); every k for every model
-    palette
-        the colours
-    baselines
-        the models that are grey
-    title
-        what the picture shows
-    width
-        in pixels, or ``"container"``
-    legend
-        whether to name the models
+    The frame has the columns model, k and share (of ranks ≤ k); every k for every model.
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
     named = altair.Legend(symbolType="stroke", symbolSize=220) if legend and len(models) > 1 else None
-    looks = palette.looks(models, baselines).values()
-    color = altair.Color(
-        "model:N", scale=altair.Scale(domain=models, range=[look.color for look in looks]), legend=named
-    )
-    dash = altair.StrokeDash(
-        "model:N", scale=altair.Scale(domain=models, range=[look.dash for look in looks]), legend=named
-    )
+    color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=named)
+    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=named)
     k = altair.X(
         "k:Q",
         title="k (logarithmic)",
@@ -61,22 +43,16 @@ def distribution(
         scale=altair.Scale(domain=[0, 1]),
         axis=altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False),
     )
-    lines = (
-        altair.Chart(records(points)).mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
-    )
+    shares = altair.Chart(records(points))
+    lines = shares.mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
     nearest = altair.selection_point(
         name="at", fields=["k"], nearest=True, on="pointermove", empty=False, clear="pointerout"
     )
     rule = _rule(points, nearest, palette).encode(k)
-    dots = (
-        altair.Chart(records(points)).transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
-    )
-    return themed(
-        altair.layer(lines, rule, dots).properties(
-            width=width, height=300, title=title, description="The share of ranks up to k, for every k."
-        ),
-        palette,
-    )
+    dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
+    about = "The share of ranks up to k, for every k."
+    chart = altair.layer(lines, rule, dots).properties(width=width, height=300, title=title, description=about)
+    return themed(chart, palette)
 
 
 def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
@@ -86,12 +62,7 @@ def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
     wide = points.pivot(index="k", columns="model", values="share")[list(names.values())]
     wide = wide.set_axis(list(names), axis=1).reset_index()
     shares = (altair.Tooltip(f"{name}:Q", title=model[:60], format=".4f") for name, model in names.items())
-    return (
-        altair.Chart(records(wide))
-        .mark_rule(color=palette.muted)
-        .encode(
-            opacity=altair.condition(nearest, altair.value(0.9), altair.value(0)),
-            tooltip=[altair.Tooltip("k:Q", format=","), *shares],
-        )
-        .add_params(nearest)
-    )
+    opacity = altair.condition(nearest, altair.value(0.9), altair.value(0))
+    tooltip = [altair.Tooltip("k:Q", format=","), *shares]
+    rule = altair.Chart(records(wide)).mark_rule(color=palette.muted).encode(opacity=opacity, tooltip=tooltip)
+    return rule.add_params(nearest)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROW = 30
-"""pixels for each model"""
 
 BELOW = 8
 """pixels from a model's mean down to the dots of its seeds"""
@@ -21,16 +20,9 @@ BELOW = 8
 def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
     """Draw one metric.
 
-    Parameters
-    ----------
-    scores
-        columns model, title (of the metric, with the direction that is better), value, low, high (NaN without an
-        interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a single
-        one; in the order of the rows of the picture
-    palette
-        the colours
-    width
-        in pixels, or ``"container"``
+    The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
+    without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
+    single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``.
     """
     altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))
@@ -43,9 +35,7 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         y=y,
         tooltip=[
             altair.Tooltip("model:N"),
-            altair.Tooltip("value:Q", format=".6f"),
-            altair.Tooltip("low:Q", format=".6f"),
-            altair.Tooltip("high:Q", format=".6f"),
+            *(altair.Tooltip(f"{key}:Q", format=".6f") for key in ("value", "low", "high")),
         ],
     )
     x = altair.Scale(domain=domain, nice=False, zero=False)
@@ -59,16 +49,14 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         layers.insert(0, whiskers.encode(x=altair.X("low:Q", scale=x, title=title), x2="high:Q", color=color))
     seeds = values.explode("seeds").dropna(subset=["seeds"])
     if len(seeds):
-        dots = altair.Chart(records(seeds[["model", "seeds", "baseline"]])).mark_circle(
-            size=26, opacity=0.6, yOffset=BELOW
-        )
-        told = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
-        layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=told))
+        own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
+        dots = own.mark_circle(size=26, opacity=0.6, yOffset=BELOW)
+        tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
+        layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
     chance = values["chance"].dropna()
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
-        layers.insert(
-            0, altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted).encode(x=altair.datum(chance.iloc[0]))
-        )
+        dashes = altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted)
+        layers.insert(0, dashes.encode(x=altair.datum(chance.iloc[0])))
     panel: alt.LayerChart = altair.layer(*layers).properties(
         width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +38,6 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [14, 4], [10, 2, 2, 2, 2, 2], [4
 
 @dataclass(frozen=True)
 class Look:
-    """What tells a model from the others in all charts."""
-
     color: str
     shape: str
     dash: list[int]
@@ -76,6 +74,12 @@ class Palette:
             found[model] = Look(color, SHAPES[number % len(SHAPES)], DASHES[number % len(DASHES)])
         return found
 
+    def scale(self, part: str, models: Sequence[str], baselines: Collection[str] = ()) -> alt.Scale:
+        """The scale that gives each model one part of its look: ``"color"``, ``"shape"`` or ``"dash"``."""
+        looks = self.looks(models, baselines).values()
+        scale: alt.Scale = library("altair").Scale(domain=models, range=[getattr(look, part) for look in looks])
+        return scale
+
 
 LIGHT = Palette(
     "#1b1f24",
@@ -88,13 +92,9 @@ LIGHT = Palette(
     ),
 )
 
-PAGE = Palette(
-    "var(--ink)",
-    "var(--muted)",
-    "var(--line)",
-    None,
-    tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models))),
-)
+MODELS = tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models)))
+
+PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", None, MODELS)
 """the colours that the page's style sheet has, which change with light and dark and on paper"""
 
 
@@ -103,7 +103,6 @@ IN_PAGE = (
     | dict(zip(LIGHT.models, PAGE.models, strict=True))
     | {"#ffffff": "var(--paper)"}
 )
-"""the colours of the page, by those of pictures"""
 
 
 def in_page(spec: Any) -> Any:
@@ -115,12 +114,11 @@ def in_page(spec: Any) -> Any:
     if isinstance(spec, dict):
         return {name: in_page(part) for name, part in spec.items()}
     if isinstance(spec, list):
-        return [in_page(part) for part in spec]
+        return list(map(in_page, spec))
     return IN_PAGE.get(spec, spec) if isinstance(spec, str) else spec
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:
-    """Give a finished chart the look of all charts."""
     text = {"labelColor": palette.muted, "titleColor": palette.muted, "labelFontSize": 12, "titleFontSize": 12}
     styled: alt.Chart = (
         chart.configure(font=FONT, background=palette.paper or "transparent", padding=16 if palette.paper else ROOM)
@@ -142,12 +140,7 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
 
 
 def records(frame: pd.DataFrame) -> alt.Data:
-    """Give a chart its rows.
-
-    >>> import pandas as pd
-    >>> records(pd.DataFrame({"x": [0.5, None]})).to_dict()
-    {'values': [{'x': 0.5}, {'x': None}]}
-    """
+    """Give a chart its rows; NaN becomes null."""
     plain = frame.astype(object).where(frame.notna(), None)
     data: alt.Data = library("altair").Data(values=plain.to_dict("records"))
     return data

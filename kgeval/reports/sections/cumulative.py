@@ -12,8 +12,7 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.charts.distribution import distribution
 from kgeval.reports.charts.theme import PAGE
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 if TYPE_CHECKING:
@@ -27,24 +26,14 @@ FACTORS = (100.0, 10.0, 2.0)
 
 
 def cumulative(study: Study) -> Section:
-    """Show Hits@k for all k, and the changes of ranks between each two models."""
     points = cumulative_points(study)
     chart = distribution(points, PAGE, baselines=study.baselines, width="container", legend=False)
     changes = [rank_changes(study, first, second) for first, second in combinations(range(len(study.names)), 2)]
     shares = {model: own["share"].tolist() for model, own in points.groupby("model", sort=False)}
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
-    return Section(
-        "ranks",
-        "Ranks",
-        ranks_title(study),
-        {
-            "models": PAGE.looks(study.names, study.baselines),
-            "changes": changes,
-            "largest": int(points["k"].max()),
-        },
-        {"distribution": chart},
-        data,
-    )
+    looks = PAGE.looks(study.names, study.baselines)
+    content = {"models": looks, "changes": changes, "largest": int(points["k"].max())}
+    return Section("ranks", "Ranks", ranks_title(study), content, {"distribution": chart}, data)
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
@@ -52,14 +41,10 @@ def cumulative_points(study: Study) -> pd.DataFrame:
     import pandas as pd
 
     tables = [model.table for model in study.models]
-    largest = max(
-        (int((table.column("greater") + table.column("tied")).max()) + 1 for table in tables if len(table)), default=1
-    )
-    at = cutoffs(largest)
-    frames = [
-        pd.DataFrame({"model": model.name, "k": at, "share": hits_at_every(at, study, model.table)})
-        for model in study.models
-    ]
+    worst = [(table.column("greater") + table.column("tied")).max() for table in tables if len(table)]
+    at = cutoffs(int(max(worst, default=0)) + 1)
+    shares = {model.name: hits_at_every(at, study, model.table) for model in study.models}
+    frames = [pd.DataFrame({"model": name, "k": at, "share": share}) for name, share in shares.items()]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -109,11 +94,10 @@ def shares_by_factor(ratio: Float64Array) -> list[float]:
 
 def ranks_title(study: Study) -> str:
     """Say the median rank of the model where it is lowest."""
-    medians = {
-        model.name: float(np.median(ranks)) for model in study.models if len(ranks := study.ranks_of(model.table))
-    }
-    if not medians:
+    ranks = {model.name: study.ranks_of(model.table) for model in study.models if len(model.table)}
+    if not ranks:
         return "There are no ranks"
+    medians = {name: float(np.median(of_model)) for name, of_model in ranks.items()}
     best = min(medians, key=lambda name: medians[name])
     rank = int(np.ceil(medians[best]))
     return f"{isolated(best)} ranks half of the answers {'first' if rank == 1 else f'among its first {rank:,}'}"

@@ -10,9 +10,8 @@ from typing import Any
 
 from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import isolated
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.reading import EvaluatedModel
-from kgeval.reports.sections.section import Section
 from kgeval.reports.study import Study
 from kgeval.run_directory.contents import CONFIG
 
@@ -23,15 +22,13 @@ CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, v
 
 
 def making(study: Study) -> Section:
-    """Tell of each model what its run wrote down."""
     table = study.models[0].table
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None
+    rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The ranks do not tell their protocol."
     content = {
         "provenance": str(table.provenance),
-        "protocol": f"Protocol {protocol.name}: {protocol.summary}."
-        if protocol
-        else "The ranks do not tell their protocol.",
+        "protocol": rules,
         "ties": str(getattr(study.ties, "name", study.ties)),
         "models": [_described(model) for model in study.models],
         "citation": CITATION % version("kgeval"),
@@ -43,49 +40,34 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     """Lay out what a run wrote down; a table alone has its provenance and notes."""
     import yaml
 
-    facts = [("Ranks of", str(model.table.provenance))]
-    if model.seeds:
-        seeds = ", ".join(isolated(run.name) for run in model.seeds)
-        facts.append(("Seeds", f"{seeds}; all else here is of {_place(model) or 'the run with the middle MRR'}"))
-    about, dataset = model.manifest.get("model", {}), model.manifest.get("dataset", {})
-    if "formula" in about:
-        facts.append(("Formula", str(about["formula"])))
-    if "live" in about:
-        parts = (f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live")
-        facts.append(("Model", "; ".join([str(about["live"]), *parts])))
-    if drawn := model.manifest.get("seeds"):
-        facts.append(("Random seeds", ", ".join(f"{what} {seed}" for what, seed in drawn.items())))
-    if "sha256" in dataset:
-        facts.append(("Dataset, SHA-256", str(dataset["sha256"])))
-    if seconds := model.manifest.get("seconds"):
-        facts.append(("Seconds", ", ".join(f"{what} {took:g}" for what, took in seconds.items())))
-    if kernel := model.manifest.get("ranking", {}).get("kernel"):
-        facts.append(("Ranks", _counting(str(kernel))))
-    if versions := model.manifest.get("versions"):
-        facts.append(("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())))
-    if time := model.manifest.get("time"):
-        facts.append(("Evaluated", str(time)))
+    blocks = {name: model.manifest.get(name) or {} for name in ("model", "ranking", "seeds", "seconds", "versions")}
+    about, kernel = blocks["model"], blocks["ranking"].get("kernel")
+    live = [f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live"]
+    seeds = ", ".join(isolated(run.name) for run in model.seeds)
+    screened = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
+    counting = f"exact, from scores compared in float64{screened if kernel in SCREENS else f' (kernel {kernel})'}"
+    facts = {
+        "Ranks of": model.table.provenance,
+        "Seeds": seeds and f"{seeds}; all else here is of {_place(model) or 'the run with the middle MRR'}",
+        "Formula": about.get("formula"),
+        "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
+        "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
+        "Dataset, SHA-256": model.fingerprint,
+        "Seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
+        "Ranks": counting if kernel else "",
+        "Versions": ", ".join(f"{name} {version}" for name, version in blocks["versions"].items()),
+        "Evaluated": model.manifest.get("time"),
+    }
     shown = _relative(dict(model.config), model.folder)
+    # The command that does the run again, if ``kgeval run`` made it.
+    runs = {"dataset", "model"} <= model.config.keys() and "evaluator" not in model.config and model.folder
     return {
         "name": model.name,
-        "facts": [(name, _without_paths(fact, model)) for name, fact in facts],
+        "facts": [(name, _without_paths(str(fact), model)) for name, fact in facts.items() if fact],
         "notes": [_without_paths(note, model) for note in (*model.remarks, *model.table.notes)],
         "config": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True) if model.config else "",
-        "again": _again(model),
+        "again": f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs else "",
     }
-
-
-def _counting(kernel: str) -> str:
-    """Say how the ranks were counted, and that low precision decides none of them."""
-    first = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
-    return f"exact, from scores compared in float64{first if kernel in SCREENS else f' (kernel {kernel})'}"
-
-
-def _again(model: EvaluatedModel) -> str:
-    """The command that does a run again; empty of ranks that ``kgeval run`` did not make."""
-    config = model.config
-    runs = {"dataset", "model"} <= config.keys() and "evaluator" not in config
-    return f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs and model.folder else ""
 
 
 def _place(model: EvaluatedModel) -> str:
@@ -119,11 +101,8 @@ def _relative_path(path: str, folder: Path | None) -> str:
 
 def _without_paths(text: str, model: EvaluatedModel) -> str:
     """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
-    files = [
-        *model.manifest.get("sha256", {}),
-        *_paths_in(dict(model.config)),
-        *([model.folder] if model.folder else []),
-    ]
+    own = [model.folder] if model.folder else []
+    files = [*model.manifest.get("sha256", {}), *_paths_in(dict(model.config)), *own]
     known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
     for place in sorted(known - {os.sep}, key=len, reverse=True):
         text = text.replace(place, _relative_path(place, model.folder))

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kgeval.analysis.slices.slice import slices
 from kgeval.metrics.intervals.interval import PLURAL
-from kgeval.reports.breakdown import relation_scores, slice_scores
+from kgeval.metrics.names import parse, title_of
+from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import Group
+from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.charts.breakdown import relations_chart, slice_panel
 from kgeval.reports.charts.theme import PAGE, themed
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
-from kgeval.reports.study import Study
+from kgeval.reports.document import Section, isolated
+from kgeval.reports.study import HEADLINES, SHOWN, Study, with_slices
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def origins(study: Study) -> Section:
-    """Show slices, and a scatter of relations that filters the table of triples."""
     groups, relations = slice_scores(study), relation_scores(study)
-    relations["relation"] = [_display(study, label) for label in relations["relation"]]
+    display = study.dataset.display_label if study.dataset else str
+    relations["relation"] = list(map(display, relations["relation"]))
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
@@ -34,7 +39,10 @@ def origins(study: Study) -> Section:
         "relation": relations["relation"].tolist(),
         "triples": relations["triples"].tolist(),
         "cardinality": relations["cardinality"].astype(str).tolist(),
-        "values": [_plain(relations[f"m{index}"]) for index in range(len(study.names))],
+        "values": [
+            [None if isnan(value) else round(value, 6) for value in relations[f"m{index}"].tolist()]
+            for index in range(len(study.names))
+        ],
         "models": study.names,
     }
     content = {
@@ -45,14 +53,8 @@ def origins(study: Study) -> Section:
         "unit": PLURAL[study.unit],
         "intervals": bool(groups["low"].notna().any()),
     }
-    return Section(
-        "where",
-        "Where from",
-        slices_title(study, groups),
-        content,
-        {**panels, "relations": picture},
-        {"relations": data},
-    )
+    charts = {**panels, "relations": picture}
+    return Section("where", "Where from", slices_title(study, groups), content, charts, {"relations": data})
 
 
 def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
@@ -62,41 +64,74 @@ def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
 
 
 def axes(study: Study, first: int, second: int) -> tuple[str, str]:
-    """Name the axes of a scatter."""
     up = f"MRR of {isolated(study.names[first])} ↑"
     return ("test triples" if first == second else f"MRR of {isolated(study.names[second])} ↑"), up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
-    """Say what the scatter shows."""
     if len(study.names) == 1:
         return f"{len(relations):,} relations: their MRR, and how many test triples they have"
     better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])
     return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations (counted, not tested)"
 
 
-def _display(study: Study, label: str) -> str:
-    return study.dataset.display_label(label) if study.dataset else label
-
-
 def slices_title(study: Study, groups: pd.DataFrame) -> str:
     """Name the weakest and the strongest category of the first slice whose intervals lie apart."""
     own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
-    for name in ("cardinality", "side"):
+    for name, kind in (("cardinality", "relations"), ("side", "answers")):
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
             run = ", the run of the middle seed," if study.models[0].seeds else ""
             return (
-                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {_kind(name)} "
+                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {kind} "
                 f"({low['value']:.3f}), its highest on {high['group']} ({high['value']:.3f}): their intervals are apart"
             )
     return "Where the result comes from"
 
 
-def _kind(name: str) -> str:
-    return "relations" if name == "cardinality" else "answers"
+def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
+    """A row per slice, category and model: slice, category, group, model, value, low, high, count, axis."""
+    import pandas as pd
+
+    tables = study.sliced if tuple(names) == SHOWN else with_slices(study.aligned, study.dataset, names)
+    shared = [name for name in dict.fromkeys(names) if all(name in table.columns for table in tables.values())]
+    rows = [row for name in shared for model, table in tables.items() for row in _rows(study, table, name, model)]
+    frame = pd.DataFrame(rows, columns=["slice", "category", "group", "model", "value", "low", "high", "count"])
+    several = frame.groupby("slice")["group"].transform("nunique") > 1
+    return frame[several].reset_index(drop=True).assign(axis=title_of(parse(HEADLINES[0])))
 
 
-def _plain(values: pd.Series[Any]) -> list[float | None]:
-    return [None if isnan(value) else round(value, 6) for value in values.tolist()]
+def relation_scores(study: Study) -> pd.DataFrame:
+    """A row per relation: relation (its label), triples, cardinality (empty where unknown), and m0, m1, … by model."""
+    import pandas as pd
+
+    frames = []
+    for index, model in enumerate(study.models):
+        summary = summarize(model.table, [HEADLINES[0], "count"], by="relation", ties=study.ties)
+        values = {group.key["relation"]: _first(group) for group in summary.groups}
+        frames.append(pd.Series(values, name=f"m{index}", dtype=np.float64))
+    table = study.sliced[study.names[0]]
+    own = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
+    own["cardinality"] = table.column("cardinality") if "cardinality" in table.columns else ""
+    counted = {"triples": ("triple", "nunique"), "cardinality": ("cardinality", "first")}
+    facts = own.groupby("relation", observed=True).agg(**counted)
+    joined: pd.DataFrame = facts.join(pd.concat(frames, axis=1)).rename_axis("relation").reset_index()
+    return joined
+
+
+def _rows(study: Study, table: RankTable, name: str, model: str) -> Iterator[tuple[Any, ...]]:
+    """Yield of each category: slice, category, group, model, value, low, high, count."""
+    summary = summarize(table, [HEADLINES[0], "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
+    for group in summary.groups:
+        kind = str(group.key[name])
+        count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
+        interval = group.intervals.get(next(iter(group.values)))
+        ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
+        yield name, f"{kind}\n{count:,}", kind, model, _first(group), *ends, count
+
+
+def _first(group: Group) -> float:
+    """The first metric of a group; NaN where it is undefined."""
+    value = next(iter(group.values.values()))
+    return np.nan if value is None else value

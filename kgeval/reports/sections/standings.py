@@ -14,14 +14,11 @@ from kgeval.metrics.names import short_title
 from kgeval.metrics.rendering import number
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, Study
 
 
 class Verdict(NamedTuple):
-    """What the difference of two models says."""
-
     sentence: str
     seen: str
     """``"better"``, ``"worse"``, ``"none"``, or empty where nothing was tested"""
@@ -32,7 +29,6 @@ EXCEPTIONS = 3
 
 
 def verdicts(study: Study) -> list[Verdict]:
-    """Say of each two models which is better."""
     if study.comparison is None:
         return []
     pairs = study.comparison.pairs
@@ -144,7 +140,6 @@ def standings(study: Study) -> Section:
 
 
 def _row(study: Study, name: str) -> dict[str, Any]:
-    """Lay out a model's row of the leaderboard."""
     own = study.scores[study.scores["model"] == name]
     best = study.scores.groupby("metric")["value"].max().to_dict() if len(study.names) > 1 else {}
     cells = [{**study.cell(score), "best": score["value"] == best.get(score["metric"])} for _, score in own.iterrows()]
@@ -152,7 +147,6 @@ def _row(study: Study, name: str) -> dict[str, Any]:
 
 
 def _note(study: Study) -> str:
-    """Say what the numbers, intervals and dots are."""
     several, seeds = len(study.names) > 1, study.has_seeds
     intervals = f"Below each number its 95 % interval (resampling {PLURAL[study.unit]})"
     if study.scores["low"].isna().all():
@@ -177,11 +171,12 @@ def standings_title(study: Study) -> str:
     best, others = str(learned.index[0]), [str(name) for name in learned.index[1:]]
     told = {name: f"{isolated(name)}" for name in map(str, first.index)}
     value = f"{'a mean' if study.has_seeds else 'an'} MRR of {study.cell(learned.iloc[0])['value']}"
-    seen = {name: _seen(study, best, name) for name in first.index}
+    pairs = study.comparison.pairs if study.comparison else ()
+    seen = dict.fromkeys(first.index, "") | {pair.other: pair.seen for pair in pairs if pair.model == best}
     title = f"{told[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
         rest = told[others[0]] if len(others) == 1 else f"the other {len(others)} models"
-        some = any((pairs := study.ahead(best, name)) and pairs[0] < pairs[1] for name in others)
+        some = any((ahead := study.ahead(best, name)) and ahead[0] < ahead[1] for name in others)
         title = f"{told[best]} is better than {rest}: {value}{', but not with every seed' if some else ''}"
     elif others:
         title = (
@@ -198,12 +193,6 @@ def standings_title(study: Study) -> str:
     if learned["low"].iloc[0] <= learned["chance"].iloc[0]:
         title += f"; the interval of {told[best]} reaches down to chance ({learned['chance'].iloc[0]:.3f})"
     return title
-
-
-def _seen(study: Study, best: str, other: str) -> str:
-    """What the test of two models says of the first: better, worse, none, or empty where nothing was tested."""
-    pairs = study.comparison.pairs if study.comparison else ()
-    return next((pair.seen for pair in pairs if (pair.model, pair.other) == (best, other)), "")
 
 
 def _unlike(others: Sequence[str], seen: Mapping[str, str]) -> str:

@@ -11,8 +11,7 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data.triples import TARGETS
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import TIME
-from kgeval.reports.document import isolated
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 if TYPE_CHECKING:
@@ -29,18 +28,9 @@ KNOWN = ("new", "train", "valid", "test")
 def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, Any]:
     """Lay the predictions for some rows out, for the page's script.
 
-    Parameters
-    ----------
-    table
-        what a run kept
-    rows
-        columns head_label, relation_label, tail_label and side, and in a temporal graph time
-
-    Returns
-    -------
-    dict[str, Any]
-        ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin;
-        of each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1
+    The rows have the columns head_label, relation_label, tail_label and side, and in a temporal graph time. The result
+    has ``row``, for each row the number of its query, or −1; ``offset``, where the predictions of each query begin; of
+    each prediction ``entity``, its label, ``known``, its place in ``KNOWN``, and ``typed``, 0 or 1.
     """
     times = [TIME] if TIME in rows.columns else []
     key = [*QUERY, *times]
@@ -69,33 +59,29 @@ EXTREME = 2_000
 
 
 def triple_table(study: Study) -> Section:
-    """Give the page the rows of all models, or the extreme ones of too many."""
     rows = study.rows
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)
     kept = extreme if len(ranks) > MOST else np.ones(len(ranks), np.bool_)
-    rule = "All ranks are here." if kept.all() else _rule(study, int(kept.sum()), len(kept))
+    rule = "All ranks are here."
+    if not kept.all():
+        pairs = f" and the {EXTREME:,} whose ranks differ most, by their ratio, between each two models"
+        rule = (
+            f"Of {len(kept):,} ranks {int(kept.sum()):,} are here: the {EXTREME:,} worst of each model"
+            f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
+        )
     data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
-    if predicting := [model.name for model in study.models if model.predictions is not None]:
-        rule += " " + _rule_of_predictions(predicting, all_rows=bool(extreme.all()))
+    if predicting := [isolated(model.name) for model in study.models if model.predictions is not None]:
+        named = " and ".join(filter(None, [", ".join(predicting[:-1]), predicting[-1]]))
+        some = f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
+        rule += f" ▸ opens what {named} predicted above the answer{'' if extreme.all() else some}."
     title = f"{len(rows):,} ranks, to search and sort" if kept.all() else f"The most telling of {len(rows):,} ranks"
     content = {"rule": rule, "models": study.names, "relations": data["relations"], "pairs": len(study.names) > 1}
     return Section("triples", "Triples", title, content, data={"triples": data})
 
 
 def extreme_rows(ranks: Float64Array) -> BoolArray:
-    """Choose the rows that tell most; bool[row].
-
-    Parameters
-    ----------
-    ranks
-        float64[row, model]
-
-    Examples
-    --------
-    >>> bool(extreme_rows(np.ones((5, 2))).all())
-    True
-    """
+    """Choose the rows that tell most, of ranks, float64[row, model]; bool[row]."""
     kept = np.zeros(len(ranks), np.bool_)
     models = range(ranks.shape[1])
     measures = [ranks[:, model] for model in models]
@@ -105,17 +91,8 @@ def extreme_rows(ranks: Float64Array) -> BoolArray:
     return kept
 
 
-def _rule_of_predictions(models: list[str], *, all_rows: bool) -> str:
-    which = (
-        "" if all_rows else f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
-    )
-    *others, last = map(isolated, models)
-    named = f"{', '.join(others)} and {last}" if others else last
-    return f"▸ opens what {named} predicted above the answer{which}."
-
-
 def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[dict[str, Any] | None]:
-    """Lay out what each model predicted for the chosen of some rows; None where its run did not keep that."""
+    """What each model predicted for the chosen of some rows; None where its run did not keep that."""
     found: list[dict[str, Any] | None] = []
     for model in study.models:
         content = None if model.predictions is None else kept_predictions(model.predictions, rows[chosen])
@@ -127,14 +104,6 @@ def _predictions(study: Study, rows: pd.DataFrame, chosen: BoolArray) -> list[di
     return found
 
 
-def _rule(study: Study, kept: int, count: int) -> str:
-    pairs = f" and the {EXTREME:,} whose ranks differ most, by their ratio, between each two models"
-    return (
-        f"Of {count:,} ranks {kept:,} are here: the {EXTREME:,} worst of each model"
-        f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
-    )
-
-
 def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] | None]) -> dict[str, Any]:
     """Lay the rows out column by column, and labels by number, those of predictions too."""
     heads, relations, tails = (rows[f"{name}_label"].astype(str).to_numpy() for name in ("head", "relation", "tail"))
@@ -142,7 +111,6 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
     entities, named = np.unique(np.concatenate([heads, tails, *predicted])), np.unique(relations)
     display = study.dataset.display_label if study.dataset else str
     models = range(len(study.names))
-    times = rows[TIME].astype(str).tolist() if TIME in rows.columns else None
     return {
         "entities": [display(str(label)) for label in entities],
         "relations": [display(str(label)) for label in named],
@@ -150,17 +118,13 @@ def _columns(study: Study, rows: pd.DataFrame, predictions: list[dict[str, Any] 
         "relation": np.searchsorted(named, relations).tolist(),
         "tail": np.searchsorted(entities, tails).tolist(),
         "side": rows["side"].astype(str).map(TARGETS.index).tolist(),
-        "time": times,
+        "time": rows[TIME].astype(str).tolist() if TIME in rows.columns else None,
         "models": study.names,
-        "ranks": [_plain(rows[f"m{index}"].to_numpy()) for index in models],
+        # Whole ranks without a point keep the page small.
+        "ranks": [[int(rank) if rank == int(rank) else rank for rank in rows[f"m{index}"]] for index in models],
         "ties": [rows[f"ties{index}"].tolist() for index in models],
         "predictions": [
             content and {**content, "entity": np.searchsorted(entities, content["entity"]).tolist()}
             for content in predictions
         ],
     }
-
-
-def _plain(ranks: Float64Array) -> list[float | int]:
-    """Write whole ranks without a point, which keeps the page small."""
-    return [int(rank) if rank == int(rank) else rank for rank in ranks.tolist()]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from kgeval.analysis.audits.audit import Audit, audit
-from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.analysis.audits.audit import audit
+from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import isolated
-from kgeval.reports.reading import EvaluatedModel
-from kgeval.reports.sections.section import Section
+from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study
 
 
@@ -31,13 +28,12 @@ class Lamp:
 
     @property
     def state(self) -> str:
-        """``"good"``, ``"warning"`` or ``"unknown"``."""
         return "unknown" if self.unknown else "warning" if self.warning else "good"
 
 
 def trust(study: Study) -> Section:
-    """Light all lamps."""
-    lamps = [light(study) for light in LAMPS]
+    lights = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
+    lamps = [light(study) for light in lights]
     count = sum(lamp.state == "warning" for lamp in lamps)
     title = f"{count} of {len(lamps)} checks {'asks' if count == 1 else 'ask'} for caution"
     title = title if count else "Nothing speaks against these numbers"
@@ -57,9 +53,8 @@ def ties(study: Study) -> Lamp:
     ]
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
-    warnings += [
-        f"The run of {isolated(model.name)} has {model.ties} ties; all numbers here have {policy}." for model in other
-    ]
+    rest = f"all numbers here have {policy}."
+    warnings += [f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
@@ -72,9 +67,8 @@ def unseen(study: Study) -> Lamp:
         known = known or triples is not None
         if triples and model.table.num_triples < triples and model.table.sampling is None:
             left = triples - model.table.num_triples
-            warnings.append(
-                f"{isolated(model.name)}: {left:,} of {triples:,} {model.table.split} triples were left out."
-            )
+            what = f"{left:,} of {triples:,} {model.table.split} triples were left out."
+            warnings.append(f"{isolated(model.name)}: {what}")
     return Lamp("Unseen entities", " ".join(warnings), unknown=not known)
 
 
@@ -95,12 +89,15 @@ def exactness(study: Study) -> Lamp:
     return Lamp(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
 
 
+cached_audit = cache(audit)
+
+
 def leaks(study: Study) -> Lamp:
     """Test triples that train gives away."""
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Lamp("Leaks", unknown=True)
-    found, total = _audit(study.dataset), len(study.dataset.split(split))
+    found, total = cached_audit(study.dataset), len(study.dataset.split(split))
     leaked = found.count("leaked", split)
     ways = ", ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
     warning = (
@@ -124,9 +121,8 @@ def filtering(study: Study) -> Lamp:
     filters = {model.table.filter for model in study.models}
     if None in filters:
         return Lamp("Filter", unknown=True)
-    missing = sorted(
-        {split for splits in filters for split in ("train", study.models[0].table.split) if split not in (splits or ())}
-    )
+    needed = {"train", study.models[0].table.split}
+    missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
     if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
         return Lamp("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
     return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
@@ -135,18 +131,20 @@ def filtering(study: Study) -> Lamp:
 def relations(study: Study) -> Lamp:
     """Too few relations to speak of others."""
     count = len(np.unique(study.models[0].table.column("relation")))
-    warning = (
-        f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
-    )
-    return Lamp("Number of relations", warning if count < FEWEST_UNITS else "")
+    few = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    return Lamp("Number of relations", few if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Lamp:
     """Runs that were not made alike."""
+    found = {
+        "dataset fingerprints": {run.fingerprint for run in study.runs},
+        "kgeval versions": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
+    }
     warnings = []
-    for what, of in (("dataset fingerprints", _fingerprint), ("kgeval versions", _version)):
-        if len(found := {value for run in study.runs if (value := of(run))}) > 1:
-            warnings.append(f"The runs have different {what}: {', '.join(sorted(value[:12] for value in found))}.")
+    for what, values in found.items():
+        if len(known := sorted(str(value)[:12] for value in values if value)) > 1:
+            warnings.append(f"The runs have different {what}: {', '.join(known)}.")
     unknown = not any(run.manifest for run in study.runs)
     return Lamp("Versions", " ".join(warnings), unknown=unknown and not warnings)
 
@@ -161,30 +159,3 @@ def unaltered(study: Study) -> Lamp:
     """Files of a run that were changed after it."""
     warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
     return Lamp("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
-
-
-LAMPS: tuple[Callable[[Study], Lamp], ...] = (
-    ties,
-    exactness,
-    filtering,
-    unseen,
-    leaks,
-    relations,
-    versions,
-    alike,
-    unaltered,
-)
-
-
-@cache
-def _audit(dataset: Dataset) -> Audit:
-    return audit(dataset)
-
-
-def _fingerprint(model: EvaluatedModel) -> str | None:
-    return model.fingerprint
-
-
-def _version(model: EvaluatedModel) -> str | None:
-    version = model.manifest.get("versions", {}).get("kgeval")
-    return None if version is None else str(version)

@@ -19,10 +19,7 @@ from kgeval.settings.messages import Location, Problem
 def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
     """Refuse missing splits and slices, negatives or types that do not fit the dataset, and unfit tasks.
 
-    Returns
-    -------
-    RunConfig
-        the configuration, with a corruption and a task that have read their files
+    The returned configuration has a corruption and a task that have read their files.
     """
     problems = [*_missing_splits(config, dataset), *_impossible_slices(config, dataset)]
     try:

@@ -41,7 +41,6 @@ def refuse_unrepeatable(document: Document) -> None:
 
 
 def check(document: Document) -> RunConfig:
-    """Make a configuration of plain data."""
     document = document.read()
     problems = [
         Problem((*location, *wrong.location), wrong.message, wrong.hint)
@@ -84,11 +83,9 @@ def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingC
 
 
 def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
-    """Make a corruption generator of plain data from options of the command line."""
     try:
         generator: CorruptionGenerator = TypeAdapter(Corruption).validate_python(content)
     except ValidationError as error:
-        raise Document("corruption", content, options=options).refusal(
-            problems_of(error, content, Corruption)
-        ) from error
+        document = Document("corruption", content, options=options)
+        raise document.refusal(problems_of(error, content, Corruption)) from error
     return generator

@@ -1,4 +1,4 @@
-"""What is asked of a model's scores: a task or ranks, metrics, and the policies that those rest on."""
+"""What to compute of a model's scores: a task or ranks, metrics, and the policies that those rest on."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class MetricRequest(Settings):
     def policies(self) -> dict[str, Any]:
         """The policies, and the intervals that rest on them, as ``summarize`` takes them."""
         optional = {"ties": self.ties, "intervals": self.intervals}
-        said = {name: value for name, value in optional.items() if value is not None}
-        return {**said, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
+        own = {name: value for name, value in optional.items() if value is not None}
+        return {**own, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
 
-    def with_overrides(self, said: Mapping[str, Any]) -> MetricRequest:
-        """The same, but for the policies, and the keys of ``intervals``, that are said in place of its own."""
-        changes = {name: said[name] for name in POLICIES if name in said}
-        if block := said.get("intervals"):
+    def with_overrides(self, options: Mapping[str, Any]) -> MetricRequest:
+        """Options replace policies and keys of ``intervals``."""
+        changes = {name: options[name] for name in POLICIES if name in options}
+        if block := options.get("intervals"):
             own = {} if self.intervals is None else self.intervals.model_dump()
             changes["intervals"] = Intervals(**{**own, **block})
         return self.model_copy(update=changes)

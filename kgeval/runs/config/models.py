@@ -23,22 +23,17 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
-from kgeval.runs.config.pykeen_components import refuse_unknown, refuse_unknown_device
+from kgeval.runs.config.pykeen_components import refuse_unknown
 from kgeval.runs.config.types import PathText, Scalar, as_validation_error, or_text
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.messages import UNTRAINED, short_repr
 from kgeval.settings.settings import Settings
 
 BASELINE = "baseline:"
-"""what a bare string begins with that names a baseline"""
 
 
 def model_block(value: Any) -> Any:
-    """Say the block that a bare string stands for: a checkpoint's path, or a baseline.
-
-    >>> model_block("baseline:inverse"), model_block("model.npz")
-    ({'baseline': 'inverse'}, {'path': 'model.npz'})
-    """
+    """The block that a bare string stands for: a checkpoint's path, or a baseline, as ``baseline:inverse``."""
     if not isinstance(value, str):
         return value
     return {"baseline": value.removeprefix(BASELINE)} if value.startswith(BASELINE) else {"path": value}
@@ -133,23 +128,13 @@ class TrainingConfig(Settings):
 
     @field_validator(
         *("model", "loss", "regularizer", "optimizer", "lr_scheduler"),
-        *("training_loop", "negative_sampler", "stopper"),
+        *("training_loop", "negative_sampler", "stopper", "device"),
     )
     @classmethod
-    def _known_component(cls, value: str | None, info: ValidationInfo) -> str | None:
-        if value is None:
-            return None
-        with as_validation_error():
-            refuse_unknown(str(info.field_name), value)
-        return value
-
-    @field_validator("device")
-    @classmethod
-    def _known_device(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        with as_validation_error():
-            refuse_unknown_device(value)
+    def _known(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None:
+            with as_validation_error():
+                refuse_unknown(str(info.field_name), value)
         return value
 
 
@@ -162,12 +147,10 @@ def _model_kind(value: Any) -> str:
     return UNTRAINED if kind == "baseline" else str(kind)
 
 
-BaselineConfig = Annotated[
-    Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)
-]
-
 ModelConfig = Annotated[
-    Annotated[CheckpointConfig, Tag("checkpoint")] | Annotated[TrainingConfig, Tag("pykeen")] | BaselineConfig,
+    Annotated[CheckpointConfig, Tag("checkpoint")]
+    | Annotated[TrainingConfig, Tag("pykeen")]
+    | Annotated[Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)],
     Discriminator(_model_kind),
 ]
 """one of them, by its ``kind`` or by the key ``baseline``; a bare string is a path, or ``baseline:`` and a name"""

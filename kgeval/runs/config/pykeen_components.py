@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from kgeval.data.layouts.pykeen import writable_home
@@ -10,15 +11,10 @@ from kgeval.errors import ConfigError, did_you_mean
 
 
 def refuse_unknown(part: str, name: str) -> None:
-    """Refuse a name that PyKEEN does not know, before anything is trained.
-
-    Parameters
-    ----------
-    part
-        a parameter of ``pykeen.pipeline.pipeline``, such as ``"loss"``, or ``"tracker"``
-    name
-        the name of the component
-    """
+    """Refuse a name that PyKEEN does not know; a part is a parameter of ``pykeen.pipeline.pipeline`` or a tracker."""
+    if part == "device":
+        _refuse_unknown_device(name)
+        return
     resolver = _resolver(part)
     try:
         resolver.lookup(name)
@@ -30,47 +26,29 @@ def refuse_unknown(part: str, name: str) -> None:
 
 
 def component(part: str, model: str, name: str | None) -> Callable[..., Any] | None:
-    """Find the class or function that PyKEEN calls with the arguments of a part.
+    """The class or function that PyKEEN calls with the arguments of a part; None where nothing is called.
 
-    Parameters
-    ----------
-    part
-        a parameter of ``pykeen.pipeline.pipeline`` with arguments of its own, or ``"training"``
-    model
-        the name of the model, which has a default loss and regularizer
-    name
-        the name of the component, or None for the default
-
-    Returns
-    -------
-    Callable[..., Any] | None
-        a class, or the function that trains; None where nothing is called
+    The part is a parameter of ``pykeen.pipeline.pipeline`` with arguments of its own, or ``"training"``; without a name
+    it is the default one, which for loss and regularizer is the model's.
     """
+    found: Callable[..., Any] | None = None
     if part == "training":
-        train: Callable[..., Any] = _resolver("training_loop").lookup(None).train
-        return train
-    if name is None and part in {"loss", "regularizer"}:
-        default: Callable[..., Any] | None = getattr(_resolver("model").lookup(model), f"{part}_default", None)
-        return default
-    if name is None and part not in {"optimizer", "negative_sampler"}:
-        return None
-    callee: Callable[..., Any] = _resolver(part).lookup(name)
-    return callee
+        found = _resolver("training_loop").lookup(None).train
+    elif name is None and part in {"loss", "regularizer"}:
+        found = getattr(_resolver("model").lookup(model), f"{part}_default", None)
+    elif name is not None or part in {"optimizer", "negative_sampler"}:
+        found = _resolver(part).lookup(name)
+    return found
 
 
 def scores_new_entities(model: str) -> bool:
-    """Whether a model of PyKEEN learns from one graph and is evaluated on another.
-
-    >>> scores_new_entities("InductiveNodePiece"), scores_new_entities("DistMult")
-    (True, False)
-    """
+    """Whether a model, such as InductiveNodePiece, learns from one graph and is evaluated on another."""
     from pykeen.models.inductive import InductiveERModel
 
     return issubclass(_resolver("model").lookup(model), InductiveERModel)
 
 
-def refuse_unknown_device(name: str) -> None:
-    """Refuse a name that is no device of torch."""
+def _refuse_unknown_device(name: str) -> None:
     import torch
 
     try:
@@ -88,25 +66,6 @@ def has_device(name: str | None) -> bool:
 
 
 def _resolver(part: str) -> Any:
+    module = {"negative_sampler": "sampling", "training_loop": "training", "loss": "losses"}.get(part, f"{part}s")
     with writable_home():
-        from pykeen.losses import loss_resolver
-        from pykeen.lr_schedulers import lr_scheduler_resolver
-        from pykeen.models import model_resolver
-        from pykeen.optimizers import optimizer_resolver
-        from pykeen.regularizers import regularizer_resolver
-        from pykeen.sampling import negative_sampler_resolver
-        from pykeen.stoppers import stopper_resolver
-        from pykeen.trackers import tracker_resolver
-        from pykeen.training import training_loop_resolver
-
-    return {
-        "loss": loss_resolver,
-        "lr_scheduler": lr_scheduler_resolver,
-        "model": model_resolver,
-        "negative_sampler": negative_sampler_resolver,
-        "optimizer": optimizer_resolver,
-        "regularizer": regularizer_resolver,
-        "stopper": stopper_resolver,
-        "tracker": tracker_resolver,
-        "training_loop": training_loop_resolver,
-    }[part]
+        return getattr(import_module(f"pykeen.{module}"), f"{part}_resolver")

@@ -110,7 +110,6 @@ class DatasetConfig(Settings):
         return self
 
     def load(self) -> Dataset:
-        """Read the graph."""
         if self.path is not None:
             return load_dataset(self.path, layout=self.layout, names=self.names)
         dataset = read_named(str(self.name), **self.options)
@@ -205,17 +204,14 @@ class RunConfig(MetricRequest, Evaluated):
 
     @property
     def document(self) -> Document:
-        """Where it was said, for messages."""
         return self._document
 
     @property
     def folder(self) -> Path | None:
-        """The run directory, if the configuration names one."""
         return None if self.output is None else Path(self.output)
 
     @property
     def jobs(self) -> dict[str, CheckpointConfig | TrainingConfig | Baseline]:
-        """The models by name; a single one has none."""
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
     @property
@@ -232,10 +228,9 @@ class RunConfig(MetricRequest, Evaluated):
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Decide what the evaluation leaves to the protocol; of the standard one, a baseline decides its ties."""
         protocol = find_protocol(self.protocol)
-        of_baseline = (
-            self.model.ties if isinstance(self.model, Baseline) and protocol.name == STANDARD.protocol else None
-        )
-        return protocol.resolve(self.evaluation, dataset, ties=self.ties or of_baseline, metrics=self.metrics)
+        baseline = self.model if protocol.name == STANDARD.protocol and isinstance(self.model, Baseline) else None
+        ties = self.ties or (None if baseline is None else baseline.ties)
+        return protocol.resolve(self.evaluation, dataset, ties=ties, metrics=self.metrics)
 
     def resolved(self, dataset: Dataset) -> RunConfig:
         """Write down what was left to the protocol; of its filter, the splits that there are."""
@@ -243,20 +238,12 @@ class RunConfig(MetricRequest, Evaluated):
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
             return self.model_copy(update={"metrics": self.metrics or USUAL[self.task.kind], "ties": ties})
         resolved = self.resolved_evaluation(dataset)
-        decided = {
-            "evaluation": resolved.evaluation,
-            "metrics": resolved.metrics,
-            "ties": tie_policy(resolved.ties).name,
-        }
-        return self.model_copy(update=decided)
+        ties = tie_policy(resolved.ties).name
+        return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:
-    """Say the block that a bare string stands for, where it may stand for one.
-
-    >>> expand_shorthand(["model"], "checkpoints/complex"), expand_shorthand(["dataset"], "umls")
-    ({'path': 'checkpoints/complex'}, {'name': 'umls'})
-    """
+    """The block that a bare string stands for, where it may stand for one."""
     if place == ["dataset"]:
         return dataset_block(value)
     if place == ["model"] or (len(place) == 2 and place[0] == "models"):

@@ -85,7 +85,8 @@ def _wrong_metric(name: str) -> Problem | None:
 def _parameters(callee: Callable[..., Any]) -> dict[str, Any] | None:
     """Return the types of all arguments by name, with those of base classes; None if any name is accepted."""
     arguments: dict[str, Any] = {}
-    for function in _functions(callee):
+    inits = [vars(cls).get("__init__") for cls in callee.__mro__] if inspect.isclass(callee) else [callee]
+    for function in filter(None, inits):
         parameters = inspect.signature(function).parameters
         try:
             types = get_type_hints(function)
@@ -97,17 +98,8 @@ def _parameters(callee: Callable[..., Any]) -> dict[str, Any] | None:
     return None
 
 
-def _functions(callee: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-    if not inspect.isclass(callee):
-        yield callee
-        return
-    for cls in callee.__mro__:
-        if "__init__" in vars(cls):
-            yield vars(cls)["__init__"]
-
-
 def _plain_types(annotation: Any) -> tuple[type, ...]:
-    """Return the types that an argument takes, if all of them are types of YAML's values."""
+    """The types that an argument takes, if all of them are types of YAML's values."""
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kinds = tuple(kind for kind in kinds if getattr(kind, "__name__", "") != "Tensor")  # YAML has no tensors
     return kinds if kinds and all(kind in PLAIN for kind in kinds) else ()

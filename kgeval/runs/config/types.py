@@ -44,7 +44,6 @@ def writable(path: str) -> str:
 
 
 def existing(path: str) -> str:
-    """Refuse a missing file."""
     if not (exists_safely(Path(path)) and Path(path).is_file()):
         raise NoPathError(no_file(Path(path)))
     return path

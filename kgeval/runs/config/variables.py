@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,26 +32,11 @@ class Expansion:
 
 
 class Expanded:
-    """A value that knows what it was written with."""
-
     expansion: Expansion
     plain: Any
-    """the value alone"""
 
 
-class _Text(str, Expanded):
-    pass
-
-
-class _Integer(int, Expanded):
-    pass
-
-
-class _Number(float, Expanded):
-    pass
-
-
-KINDS: dict[type, type] = {str: _Text, int: _Integer, float: _Number}
+KINDS = {kind: type(f"Expanded{kind.__name__}", (kind, Expanded), {}) for kind in (str, int, float)}
 
 
 class ExpandingLoader(CountingLoader):
@@ -69,12 +54,17 @@ class ExpandingLoader(CountingLoader):
     def get_single_node(self) -> yaml.Node | None:
         """Compose the document; refuse variables that are not set, each with all of its lines."""
         root: yaml.Node | None = super().get_single_node()
-        if self._unset:
-            raise ConfigError("\n".join(_unset_message(name, lines) for name, lines in self._unset.items()))
+        messages = []
+        for name, lines in self._unset.items():
+            distinct = sorted(set(lines))
+            where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
+            hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
+            messages.append(f"the environment has no variable {name} ({where}). {hint}")
+        if messages:
+            raise ConfigError("\n".join(messages))
         return root
 
     def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
-        """Expand the variables of a value or a key."""
         node: yaml.ScalarNode = super().compose_scalar_node(anchor)
         hidden, line = node.value, node.start_mark.line + 1
         node.value = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
@@ -83,13 +73,11 @@ class ExpandingLoader(CountingLoader):
         if variables := [name for name in HIDDEN.findall(hidden) if not name.startswith("$")]:
             values = ((os.environ.get(name.partition(":-")[0]), _written(name)) for name in variables)
             written = HIDDEN.sub(lambda match: _written(match[1]), hidden)
-            self._expansions[node] = Expansion(
-                node.value, written, tuple((value, name) for value, name in values if value)
-            )
+            known = tuple((value, name) for value, name in values if value)
+            self._expansions[node] = Expansion(node.value, written, known)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002  # PyYAML calls it so
-        """Make a value of a node, which knows what it was written with."""
         value = super().construct_object(node, deep)
         if node in self._expansions and type(value) in KINDS:
             plain, value = value, KINDS[type(value)](value)
@@ -106,13 +94,6 @@ class ExpandingLoader(CountingLoader):
 
 def _written(hidden: str) -> str:
     return f"$${{{hidden[1:]}}}" if hidden.startswith("$") else f"${{{hidden}}}"
-
-
-def _unset_message(name: str, lines: Sequence[int]) -> str:
-    distinct = sorted(set(lines))
-    where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
-    hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
-    return f"the environment has no variable {name} ({where}). {hint}"
 
 
 Place = tuple[str, ...]
@@ -141,16 +122,12 @@ class Variables:
 
     @classmethod
     def of(cls, content: Any) -> Variables:
-        """Find them in what was read from YAML."""
         return cls(dict(_expansions(content, ())))
 
     def of_model(self, name: str) -> Variables:
-        """Those of the configuration of one of several models, and of what the models share."""
-        own = {place: value for place, value in self.places.items() if place[:1] != ("models",)}
-        for place, value in self.places.items():
-            if place[:2] == ("models", name):
-                own[("model", *place[2:])] = value
-        return Variables(own)
+        shared = {place: value for place, value in self.places.items() if place[:1] != ("models",)}
+        own = {place[2:]: value for place, value in self.places.items() if place[:2] == ("models", name)}
+        return Variables(shared | {("model", *place): value for place, value in own.items()})
 
     def conceal(self, words: Any) -> Any:
         """Write the variables again in a text in which their values stand, or in each text of a block or a list."""
@@ -158,22 +135,18 @@ class Variables:
             return type(words)((name, self.conceal(part)) for name, part in words.items())
         if isinstance(words, list | tuple):
             return type(words)(map(self.conceal, words))
-        return self._conceal(words) if isinstance(words, str) else words
-
-    def _conceal(self, text: str) -> str:
         for place, expansion in self.places.items():
-            if _is_hidden(place, expansion.text):
-                text = conceal(text, expansion)
-        return text
+            if isinstance(words, str) and _is_hidden(place, expansion.text):
+                words = conceal(words, expansion)
+        return words
 
     def conceal_in_name(self, name: str) -> str:
         """Likewise in the name of a dataset, unless a variable is all of it: by that name, results are told apart."""
         values = {value for expansion in self.places.values() for value, _ in expansion.values}
-        return name if name in values else self._conceal(name)
+        return name if name in values else str(self.conceal(name))
 
     @contextmanager
     def concealed(self) -> Iterator[None]:
-        """Let no error show the value of a variable."""
         try:
             yield
         except (KgevalError, OSError) as error:
@@ -185,34 +158,28 @@ class Variables:
     def as_written(self, content: Any, place: Place = (), *, whole: bool = False) -> Any:
         """Write the variables of a configuration again, and escape what only looks like one.
 
-        Parameters
-        ----------
-        content
-            the configuration
-        place
-            where it stands in the whole
-        whole
-            whether numbers and known names are as they were written, too; otherwise they are what they were
+        Unless ``whole``, numbers and known names stay what they are; ``place`` is where the content stands.
         """
         if isinstance(content, dict):
             return {escaped(key): self.as_written(value, (*place, key), whole=whole) for key, value in content.items()}
         if isinstance(content, list | tuple):
             return [self.as_written(value, (*place, str(step)), whole=whole) for step, value in enumerate(content)]
-        expansion = self._at(place)
-        if expansion is None or not (whole or _is_hidden(place, content)):
+        around = innermost(place, self.places)  # a block, where the configuration has a text that is short for it
+        if around is None or not (whole or _is_hidden(place, content)):
             return escaped(content)
+        expansion = self.places[around]
         if not isinstance(content, str):
             return expansion.written
         return QuotedText(expansion.written if content == expansion.text else conceal(content, expansion))
 
-    def _at(self, place: Place) -> Expansion | None:
-        """The expansion of a value, or of the text that its block was short for."""
-        around = (place[:depth] for depth in range(len(place), 0, -1))
-        return next((self.places[part] for part in around if part in self.places), None)
+
+def innermost(place: Place, known: Container[Place]) -> Place | None:
+    """The longest beginning of a place that is known: the place itself, or a block around it."""
+    return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
 
 
 def plain(content: Any) -> Any:
-    """Forget what was written with variables: return the values."""
+    """The values alone, without what they were written with."""
     if isinstance(content, dict):
         return {plain(key): plain(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -238,14 +205,10 @@ def conceal(text: str, expansion: Expansion) -> str:
 
 
 def _expansions(content: Any, place: Place) -> Iterator[tuple[Place, Expansion]]:
-    items: Any = ()
-    if isinstance(content, dict):
-        items = content.items()
-    elif isinstance(content, list | tuple):
-        items = enumerate(content)
-    elif isinstance(content, Expanded):
+    if isinstance(content, Expanded):
         yield place, content.expansion
-    for step, value in items:
+    listed = enumerate(content) if isinstance(content, list | tuple) else ()
+    for step, value in content.items() if isinstance(content, dict) else listed:
         yield from _expansions(value, (*place, str(step)))
 
 

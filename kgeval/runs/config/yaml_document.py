@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from kgeval.errors import ConfigError, FileError
+from kgeval.errors import ConfigError, FileError, counted
 from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.contents import CONFIG, RESULTS, is_run
-from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, plain
+from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
@@ -24,14 +24,11 @@ UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 
 @dataclass(frozen=True)
 class Document:
-    """The content of a configuration, with the line or option of each value."""
-
     source: str
     content: dict[str, Any]
     lines: dict[Place, str] = field(default_factory=dict)
     """the source of each value: ``config line 3``, or ``--set``"""
     problems: list[str] = field(default_factory=list)
-    """errors in the YAML itself"""
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
     variables: Variables = field(default_factory=Variables)
@@ -47,20 +44,14 @@ class Document:
         return around[0] if around else ""
 
     def refusal(self, problems: list[Problem]) -> ConfigError:
-        """Return one error with all problems."""
-        messages = [
-            *self.problems,
-            *(problem.format(self.line(problem), self._option(problem)) for problem in problems),
-        ]
-        messages = [self.variables.conceal(message) for message in messages]
+        found = [problem.format(self.line(problem), self._option(problem)) for problem in problems]
+        messages = self.variables.conceal([*self.problems, *found])
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
-        count = "1 problem" if len(messages) == 1 else f"{len(messages)} problems"
-        return ConfigError("\n  ".join([f"{self.source}: {count}", *messages]))
+        return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
 
     @property
     def as_written(self) -> dict[str, Any]:
-        """The content with its variables."""
         return dict(self.variables.as_written(self.content, whole=True))
 
     def read(self) -> Document:
@@ -72,21 +63,14 @@ class Document:
         if self.line(problem) == "--set":
             return ""
         place = as_texts(problem.location)
-        for depth in range(len(place), -1, -1):
-            if place[:depth] in self.options:
-                inside = [step for step in place[depth:] if not step.isdecimal()]
-                return " ".join([self.options[place[:depth]], *inside])
-        return ""
+        if (around := innermost(place, self.options)) is None:
+            return ""
+        return " ".join([self.options[around], *(step for step in place[len(around) :] if not step.isdecimal())])
 
     def override(self, assignment: str, expand: Callable[[list[str], Any], Any]) -> None:
-        """Set a value by ``KEY=VALUE``: a key with dots, a value in YAML.
+        """Set a value by ``KEY=VALUE``, such as ``model.options.norm=1``: a key with dots, a value in YAML.
 
-        Parameters
-        ----------
-        assignment
-            such as ``model.options.norm=1``
-        expand
-            (place, value) -> the block that a value is short for, if it is short for one
+        ``expand`` gives the block that a value at a place is short for.
         """
         key, equals, value = assignment.partition("=")
         option = f"--set {short_repr(assignment)}"
@@ -107,7 +91,6 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a configuration file."""
     refuse_special(path)
     if exists_safely(path) and path.is_dir():
         raise ConfigError(f"no such configuration file {short_repr(str(path))}: it is {_describe_folder(path)}")
@@ -129,7 +112,6 @@ def read_document(path: Path) -> Document:
 
 
 def _describe_folder(path: Path) -> str:
-    """Describe a folder where a configuration file was expected."""
     if is_run(path):
         again = "" if (path / RESULTS).is_file() else f"; 'kgeval run {path / CONFIG}' runs it again"
         return f"the folder of a run. 'kgeval summarize {path}' reads it{again}."

@@ -51,7 +51,6 @@ def divide(ranking: ModelRanking, count: int) -> list[Shard]:
 
 
 def divide_exactly(ranking: ModelRanking, count: int) -> list[Shard]:
-    """Divide a ranking into just so many shards."""
     shards = divide(ranking, count)
     if len(shards) != count:
         why = "it has no more queries" if is_divisible(ranking) else "the queries of a side are ranked together"

@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
 """configuration keys that no number of a run depends on"""
-
-SIDES, BOTH = "evaluation.sides", "['head', 'tail']"
-"""what an earlier kgeval stored of a configuration that names no sides, and means so still"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,6 @@ class Fingerprint:
     files: Mapping[str, str]
     """the SHA-256 of each input file"""
     version: str | None
-    """that of kgeval"""
     variables: Mapping[str, str] = field(default_factory=dict)
     """by key, the :func:`slow_hash` of each value that the configuration names by variables of the environment"""
 
@@ -41,9 +37,10 @@ class Fingerprint:
     def changes(self, earlier: Fingerprint) -> Iterator[str]:
         """Say what has changed since an earlier run, with both values."""
         old, new = dict(earlier.config), self.config
-        if SIDES not in new and old.get(SIDES) == BOTH:
-            del old[SIDES]
-        for key in [*old, *(key for key in new if key not in old)]:
+        # What an earlier kgeval stored of a configuration that names no sides, which still means both.
+        if "evaluation.sides" not in new and old.get("evaluation.sides") == "['head', 'tail']":
+            del old["evaluation.sides"]
+        for key in {**old, **new}:
             if old.get(key) != new.get(key):
                 yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
         # Otherwise their hashes differ anyway: by the salt, or as an earlier kgeval made them.
@@ -53,15 +50,11 @@ class Fingerprint:
                 yield f"{key}: {new.get(key)} has another value"
         if earlier.dataset != self.dataset:
             yield "the dataset has other triples"
-        for path in [*earlier.files, *(path for path in self.files if path not in earlier.files)]:
+        for path in {**earlier.files, **self.files}:
             if earlier.files.get(path) != self.files.get(path):
                 yield f"{path} has changed"
         if earlier.version != self.version:
             yield f"kgeval was {earlier.version}, is {self.version}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return asdict(self)
 
 
 @lru_cache

@@ -27,13 +27,10 @@ FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_labe
 """the columns of a rank table that the dataset has; the time is one in a temporal graph"""
 
 KEY = b"kgeval.shard"
-"""the key of the metadata in a shard's file"""
 
 
 @dataclass(frozen=True, eq=False)
 class RankedShard:
-    """The counts of a shard."""
-
     side: Side
     counts: pa.Table
     """``triple``, ``score`` and the counts, of rank tables"""
@@ -51,13 +48,8 @@ class RankedShard:
     def to_bytes(self, run: str, number: int) -> bytes:
         """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
         sizes, times = np.unique(self.num_candidates, return_counts=True)
-        about = {
-            "run": run,
-            "number": number,
-            "side": self.side,
-            "notes": self.notes,
-            "candidates": [sizes.tolist(), times.tolist()],
-        }
+        candidates = [sizes.tolist(), times.tolist()]
+        about = {"run": run, "number": number, "side": self.side, "notes": self.notes, "candidates": candidates}
         sink = pa.BufferOutputStream()
         pq.write_table(self.counts.replace_schema_metadata({KEY: json.dumps(about)}), sink)
         return bytes(sink.getvalue())

@@ -14,7 +14,7 @@ from kgeval.runs.config.load import check
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, parse_value
 from kgeval.runs.jobs import Job, jobs_of
-from kgeval.runs.manifest import FileHashes, fingerprint
+from kgeval.runs.manifest import fingerprint
 from kgeval.runs.model_evaluation import Ranking
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.resume import refuse_changes
@@ -27,14 +27,10 @@ from kgeval.threads import bound_threads
 
 @dataclass(frozen=True)
 class StoredShard:
-    """A shard of one model, now that it is stored."""
-
     folder: Path
-    """the model's run directory"""
     ranks: int
     """how many there are in the shard"""
     kept: bool
-    """whether it was there already"""
 
 
 def run_shard(
@@ -48,17 +44,20 @@ def run_shard(
 def _run_shard(
     config: RunConfig, out: Path, number: int, count: int, *, force: bool, watch: Watch
 ) -> list[StoredShard]:
-    """Rank one shard of each model."""
-    _refuse_indivisible(config, count)
+    if config.task is not None or any(model.trains for model in config.jobs.values()):
+        raise ConfigError("--shard: it divides the ranking of models that are there, no task and no training.")
+    if config.evaluation.shards not in (None, count):
+        what = f"--shard: one of {count}, and evaluation.shards is {config.evaluation.shards}"
+        raise ConfigError(f"{what}. Leave one out.")
     dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)
     jobs = jobs_of(config, {name: out / name / STAGE for name in config.jobs}, dataset)
     config = config.resolved(dataset)
-    evaluation, hashes = Ranking(config, dataset), FileHashes()
+    evaluation = Ranking(config, dataset)
 
     def rank(job: Job) -> StoredShard:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
-        current = fingerprint(job, dataset, model, evaluation, hashes)
+        current = fingerprint(job, model, evaluation)
         if is_run(out / job.name) and not force:
             refuse_changes(out / job.name, current)
             return StoredShard(out / job.name, 0, kept=True)
@@ -79,26 +78,17 @@ def _run_shard(
     return [rank(job) for job in jobs]
 
 
-def _refuse_indivisible(config: RunConfig, count: int) -> None:
-    if config.task is not None or any(model.trains for model in config.jobs.values()):
-        raise ConfigError("--shard: it divides the ranking of models that are there, no task and no training.")
-    if config.evaluation.shards not in (None, count):
-        raise ConfigError(
-            f"--shard: one of {count}, and evaluation.shards is {config.evaluation.shards}. Leave one out."
-        )
-
-
 def merge(
     folder: Path, *, force: bool = False, watch: Watch = no_progress, warn: Callable[[str], None] = no_warning
 ) -> list[Outcome]:
     """Finish a run whose shards were ranked by jobs of their own."""
     stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
-    if not stores and (is_run(folder) or is_several(folder)):
-        raise InputError(f"{str(folder)!r} holds a finished run: there is nothing to merge.")
     if not stores:
-        raise InputError(f"{str(folder)!r} holds no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one.")
-    content = parse_value(stores[0].configuration, f"the configuration of the shards in {folder}")
+        what = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one."
+        done = "a finished run: there is nothing to merge."
+        raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or is_several(folder) else what}")
+    content = parse_value(stores[0].about.get("configuration", ""), f"the configuration of the shards in {folder}")
     config = check(Document(f"the configuration of {folder}", content))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)

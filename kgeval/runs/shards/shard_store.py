@@ -6,8 +6,9 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -24,53 +25,33 @@ from kgeval.runs.shards.ranked_shard import RankedShard, join_shards
 from kgeval.storage.atomic import replacing, write_text
 
 DIVISION = "evaluation.shards"
-"""the key of the number of shards"""
 
 
 class ShardStore:
-    """The shards that are done of one model's run."""
-
     def __init__(self, stage: Path) -> None:
         self.folder = stage / SHARDS
 
     @property
     def exists(self) -> bool:
-        """Whether an interrupted run, or the parts of a divided one, are there."""
         return (self.folder / PLAN).is_file()
 
     @property
     def about(self) -> dict[str, Any]:
-        """The content of ``run.json``: ``shards``, their number, ``fingerprint`` and ``configuration``."""
+        """The content of ``run.json``: ``shards``, their number, ``fingerprint`` and ``configuration``, in YAML."""
         about = read_json(self.folder / PLAN)
-        if not isinstance(about.get("shards"), int) or not isinstance(about.get("fingerprint"), dict):
-            raise self._damaged()
-        return about
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """What the shards depend on."""
         try:
-            return Fingerprint(**self.about["fingerprint"])
-        except TypeError as error:  # another version's, perhaps
-            raise self._damaged() from error
-
-    def _damaged(self) -> InputError:
-        what = f"{str(self.folder / PLAN)!r} is damaged, or another version's"
-        return InputError(f"{what}. Remove the folder that it is in, to begin anew.")
-
-    @property
-    def configuration(self) -> str:
-        """The configuration of the run in YAML, with variables as its file had them."""
-        return str(self.about.get("configuration", ""))
+            return about | {"shards": index(about["shards"]), "fingerprint": Fingerprint(**about["fingerprint"])}
+        except (KeyError, TypeError) as error:  # another version's, perhaps
+            what = f"{str(self.folder / PLAN)!r} is damaged, or another version's"
+            raise InputError(f"{what}. Remove the folder that it is in, to begin anew.") from error
 
     @property
     def count(self) -> int | None:
         """How many shards the run was divided into, if it was begun."""
-        return int(self.about["shards"]) if self.exists else None
+        return self.about["shards"] if self.exists else None
 
     @property
     def num_done(self) -> int:
-        """How many shards are there."""
         return num_shards(self.folder)
 
     def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
@@ -80,22 +61,21 @@ class ShardStore:
                 raise self.refusal(changes)
             shutil.rmtree(self.folder)
         if not self.exists:
-            about = {"schema": 1, "shards": count, "fingerprint": fingerprint.to_dict()}
+            about = {"schema": 1, "shards": count, "fingerprint": asdict(fingerprint)}
             write_text(self.folder / PLAN, as_json(about | {"configuration": dump_yaml(configuration)}))
 
     @cached_property
     def _run(self) -> str:
         """What names the run in the files of its shards."""
-        return f"{self.fingerprint.digest}/{self.count}"
+        return f"{self.about['fingerprint'].digest}/{self.count}"
 
     def changes(self, fingerprint: Fingerprint, count: int | None) -> Iterator[str]:
         """Say in what a run differs from the one that is there; its number of shards may be left open."""
-        yield from fingerprint.changes(self.fingerprint)
+        yield from fingerprint.changes(self.about["fingerprint"])
         if count not in (None, self.count):
             yield f"{DIVISION} was {self.count}, is {count}"
 
     def refusal(self, changes: list[str]) -> InputError:
-        """Refuse a run that differs from the one that is there."""
         there = f"{self.num_done} of the {self.count} shards of a run that is not finished"
         what = f"{str(self.folder.parents[1])!r} holds {there}, and this would be another: {first_few(changes)}"
         divided = any(change.startswith(DIVISION) for change in changes)
@@ -103,7 +83,6 @@ class ShardStore:
         return InputError(f"{what}. {go_on} another folder, or add --force, which begins anew without them.")
 
     def find(self, number: int) -> Path | None:
-        """Find the file of a shard; one that is damaged is deleted."""
         for path in self.folder.glob(f"{number:05}-*.parquet"):
             if path.stem.partition("-")[2] == sha256_of_file(path):
                 return path
@@ -121,7 +100,6 @@ class ShardStore:
             raise InputError(f"{what} and repeat the command, which ranks shard {shard.number} again.") from error
 
     def write(self, shard: Shard, ranked: RankedShard) -> None:
-        """Write a shard."""
         content = ranked.to_bytes(self._run, shard.number)
         digest = hashlib.sha256(content).hexdigest()
         with replacing(self.folder / f"{shard.number:05}-{digest}.parquet") as partial:
@@ -147,7 +125,6 @@ class ShardedRanking:
 
     executor: Executor
     count: int | None
-    """the number of shards, where the configuration has it"""
     store: ShardStore | None
     """where shards are kept, if anywhere"""
     fingerprint: Callable[[], Fingerprint]
@@ -167,7 +144,11 @@ class ShardedRanking:
         if stored is None and (count == 1 or keeps_nothing):
             return ranking.whole_sides()
         shards = divide(ranking, count)
-        done = self._read_kept(shards, ranking)
+        done: dict[int, RankedShard] = {}
+        if self.store is not None:
+            self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
+            found = {shard.number: self.store.read(shard, ranking) for shard in shards}
+            done = {number: shard for number, shard in found.items() if shard is not None}
         kept = len(done)
         ranking.engine.progress(sum(len(shard.counts) for shard in done.values()))
         missing = [shard for shard in shards if shard.number not in done]
@@ -185,11 +166,3 @@ class ShardedRanking:
             join_shards(ranking, side, [done[shard.number] for shard in shards if shard.side == side])
             for side in ranking.sides
         ]
-
-    def _read_kept(self, shards: Sequence[Shard], ranking: ModelRanking) -> dict[int, RankedShard]:
-        """Read the shards of an interrupted run, by number."""
-        if self.store is None:
-            return {}
-        self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
-        found = {shard.number: self.store.read(shard, ranking) for shard in shards}
-        return {number: shard for number, shard in found.items() if shard is not None}

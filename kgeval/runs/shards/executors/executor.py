@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from kgeval.discovery import subclasses
 from kgeval.ranking.model_ranking import ModelRanking
@@ -15,27 +15,25 @@ from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.settings import Settings
 
+RankedShards = Generator[tuple[Shard, RankedShard], None, None]
+"""each shard when it is done"""
+
 
 class Executor(Settings):
     """Ranks shards somewhere."""
 
+    is_local: ClassVar[bool] = False
+    """whether it ranks in this process"""
+
     kind: str
 
-    def rank(
-        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
-    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
         """Rank shards, and yield each when it is done; ``warn`` is called with what a user should know."""
         raise NotImplementedError
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it ranks in this process."""
-        return False
 
 
 @cache
 def executors() -> Mapping[str, type[Executor]]:
-    """All executors by kind."""
     found = [kind for kind in subclasses("kgeval.runs.shards.executors", Executor) if kind is not Executor]
     return {get_args(executor.model_fields["kind"].annotation)[0]: executor for executor in found}
 
@@ -47,17 +45,13 @@ ExecutorConfig = Annotated[Executor, ByKind(Executor, executors)]
 class LocalExecutor(Executor):
     """Ranks in this process, one shard after the other, each with all threads."""
 
+    is_local: ClassVar[bool] = True
+
     kind: Literal["local"] = "local"
     """in this process"""
 
-    def rank(
-        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
-    ) -> Generator[tuple[Shard, RankedShard], None, None]:
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
         for _, of_side in groupby(shards, key=attrgetter("side")):
             for shard in of_side:
                 yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))
             ranking.facts.forget()
-
-    @property
-    def is_local(self) -> bool:
-        return True

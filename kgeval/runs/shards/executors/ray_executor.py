@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -20,12 +20,11 @@ from kgeval.progress import unreported
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.runs.shards.division import Shard
-from kgeval.runs.shards.executors.executor import Executor
+from kgeval.runs.shards.executors.executor import Executor, RankedShards
 from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.threads import bound_threads
 
 RETRIES = 10
-"""how often a shard is begun again whose worker was lost"""
 
 
 class RayExecutor(Executor):
@@ -41,10 +40,7 @@ class RayExecutor(Executor):
     options: dict[str, Any] = Field(default_factory=dict)
     """further arguments of ``ray.init``"""
 
-    def rank(
-        self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]
-    ) -> Generator[tuple[Shard, RankedShard], None, None]:
-        """Rank shards in workers, as many at a time as there are workers."""
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
         if not shards:
             return
         threads = ranking.evaluation.threads or 1
@@ -114,7 +110,6 @@ def _result(ray: Any, done: Any) -> RankedShard:
 
 
 def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kgeval: str) -> RankedShard:
-    """Rank a shard in a worker."""
     if (own := version("kgeval")) != kgeval:
         raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
