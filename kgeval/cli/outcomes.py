@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.runs.outcome import Outcome
+    from kgeval.table import Page
 
 
 def show_outcomes(outcomes: Sequence[Outcome]) -> None:
     """Print the metrics of one model; of several, one table with a row each, or with groups a table each."""
-    from kgeval.cli.display import show_comparison, show_labels, show_summary
+    from kgeval.analysis.comparison.leaderboard import side_by_side
+    from kgeval.cli.display import show
     from kgeval.cli.streams import say
     from kgeval.metrics.labels.label_summary import LabelSummary
     from kgeval.metrics.rank_summary import RankSummary
     from kgeval.runs.outcome import comparability_notes, with_common_ties
+    from kgeval.table import Page
 
     outcomes = with_common_ties(outcomes)
     of_labels = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
@@ -26,44 +31,44 @@ def show_outcomes(outcomes: Sequence[Outcome]) -> None:
         for index, part in enumerate(parts):
             if index:
                 say("")
-            show_labels(part)
+            show(_labels(part))
     elif len(outcomes) == 1:
         show_outcome(outcomes[0])
     elif any(summary.by for summary in of_ranks.values()):
         for name, summary in of_ranks.items():
             say(f"{name}:")
-            show_summary(summary)
+            show(summary)
     elif of_ranks:
-        show_comparison(of_ranks)
-        for outcome in outcomes:
-            _show_groups_of(outcome)
+        page = side_by_side(of_ranks)
+        grouped = {outcome.name: outcome.result.groups for outcome in outcomes if outcome.result.groups is not None}
+        own = [replace(table, title=f"{name}:") for name, groups in grouped.items() for table in groups.tables()]
+        show(Page(page.heads, (*page.parts, *own)))
+
+
+def _labels(summaries: Mapping[str, LabelSummary]) -> Page:
+    from kgeval.analysis.comparison.leaderboard import common_head
+    from kgeval.metrics.labels.label_summary import label_table
+    from kgeval.metrics.summary import MODEL
+    from kgeval.table import Page
+
+    head, _ = common_head([summary.provenance for summary in summaries.values()])
+    return Page((head,), (label_table({name or MODEL: summary for name, summary in summaries.items()}),))
 
 
 def show_outcome(outcome: Outcome) -> None:
     """Print the framework's own metrics if its protocol was followed and no others were requested; else the summary."""
-    from kgeval.cli.display import show_groups, show_head, show_notes, show_summary, show_table
+    from kgeval.cli.display import show, show_notes
+    from kgeval.table import Page, Table
 
-    framework = outcome.result.framework
-    if framework is None or not outcome.result.follows_protocol:
-        show_summary(outcome.summary)
-    else:
-        headline = framework.headline
-        show_head(str(outcome.summary.provenance))
-        show_table([framework.protocol, ""], [*headline.items()])
-        if len(headline) < len(framework.texts):
-            counts = f"{len(headline)} of {len(framework.texts)} numbers"
-            show_notes([f"{counts}; the others are in metrics.json and --json."])
-    show_groups(outcome.result.groups)
-
-
-def _show_groups_of(outcome: Outcome) -> None:
-    """Print the groups of one of several models under its name."""
-    from kgeval.cli.display import show_groups
-    from kgeval.cli.streams import say
-
-    if outcome.result.groups is not None:
-        say(f"\n{outcome.name}:")
-        show_groups(outcome.result.groups)
+    framework, groups = outcome.result.framework, outcome.result.groups
+    heads, tables = outcome.summary.heads, outcome.summary.tables()
+    if framework is not None and outcome.result.follows_protocol:
+        heads = (str(outcome.summary.provenance),)
+        tables = (Table([framework.protocol, ""], [*framework.headline.items()]),)
+    show(Page(heads, (*tables, *(() if groups is None else groups.tables()))))
+    if framework is not None and outcome.result.follows_protocol and len(framework.headline) < len(framework.texts):
+        counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
+        show_notes([f"{counts}; the others are in metrics.json and --json."])
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:

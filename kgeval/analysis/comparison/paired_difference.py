@@ -11,7 +11,7 @@ from kgeval.analysis.comparison.sign_flips import check_draws
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.rendering import DIGITS, number, p_text
+from kgeval.table import DIGITS, number, p_text
 
 POWER = 0.8
 """the share of test sets on which a difference as large as the detectable one would be seen"""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kgeval.cli.shared_options import JSON, NAMES, QUIET
-
-if TYPE_CHECKING:
-    from kgeval.analysis.audits.audit import Audit
 
 
 @click.command("audit")
@@ -36,13 +32,14 @@ def command(
     Example: kgeval audit wn18rr --out audit.json
     """
     from kgeval.analysis.audits.audit import audit
-    from kgeval.cli.display import show_notes, show_place, watching
+    from kgeval.cli.display import show, show_notes, show_place, watching
     from kgeval.cli.streams import say_json
     from kgeval.data.loading import load_dataset
     from kgeval.errors import InputError
     from kgeval.paths import exists_safely
     from kgeval.run_directory.contents import as_json as written
     from kgeval.storage.atomic import write_text
+    from kgeval.table import Page, Table
 
     if out is not None and exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
@@ -55,19 +52,8 @@ def command(
     if as_json:
         say_json(found.to_dict())
     else:
-        show_audit(found)
+        kinds = Table(["", ""], [*found.explanations().items()], prose=True)
+        show(Page(found.heads, (*found.tables(), kinds)))
     show_notes([*graph.notes, *found.notes])
     if out is not None:
         show_place(out)
-
-
-def show_audit(audit: Audit) -> None:
-    """Print how much there is of each kind, and of what there is, what it means and the worst of it."""
-    from kgeval.cli.display import show_head, show_prose, show_table
-    from kgeval.cli.streams import say
-
-    show_head(audit.head)
-    for columns, rows in audit.sections():
-        show_table(columns, rows)
-        say("")
-    show_prose(["", ""], [[kind, text] for kind, text in audit.explanations().items()])

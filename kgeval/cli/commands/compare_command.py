@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.display import show_notes, show_table
+from kgeval.cli.display import show, show_notes, wanted_digits
 from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, given, import_options, policies
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
+from kgeval.table import Page, Table
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.analysis.comparison.dataset_ranks import DatasetRanks
 
 
 @click.command("compare")
@@ -81,8 +81,8 @@ def command(
 def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
-    from kgeval.cli.display import show_comparison, show_notes
-    from kgeval.cli.streams import say, say_json
+    from kgeval.analysis.comparison.leaderboard import side_by_side
+    from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
 
     compared = read_compared(runs, options)
@@ -96,8 +96,8 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     elif form != "text":
         say(_written(comparison, form))
     else:
-        show_comparison(comparison.summaries)
-        show_differences(comparison)
+        page = side_by_side(comparison.summaries)
+        show(Page(page.heads, (*page.parts, *_differences(comparison))))
     # Papers have their notes on tests below the table, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
     shown = comparison.notes if form in ("text", "json", "html") else leaderboard_alone
@@ -106,8 +106,6 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
 
 def _written(comparison: Comparison, form: str) -> str:
     """Write the leaderboard in a format."""
-    from kgeval.cli.display import wanted_digits
-
     if form == "csv":
         return comparison.to_csv().rstrip("\n")
     if form == "html":
@@ -123,11 +121,12 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
     if form not in ("text", "json"):
         raise ConfigError(f"--format {form}: ranks across datasets are written as text or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
+    from kgeval.analysis.comparison.leaderboard import title_of
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import read_compared, values_by_dataset
 
     found = {
-        (name.base if name.side == "both" else str(name)): rank_models(
+        title_of(name): rank_models(
             values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
         )
         for name, values in values_by_dataset(read_compared(runs, options, across=True), metrics, options).items()
@@ -135,23 +134,21 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
     if form == "json":
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
     else:
-        show_ranks(found)
+        for number, (metric, of_models) in enumerate(found.items()):
+            if number:
+                say("")
+            (table,) = of_models.tables()
+            named = f"{metric}{' (secondary)' if number else ''}"
+            show(Page((), (replace(table, columns=[named, *table.columns[1:]]),)))
+            show_notes(of_models.notes)
 
 
-def show_differences(comparison: Comparison) -> None:
-    """Print, under each metric, a row for each pair of models and group of rows; the metric named first decides."""
-    (_, *columns), rows = comparison.differences_table()
-    for metric in dict.fromkeys(metric for metric, *_ in rows):
-        say(f"\n{metric}{'' if metric == comparison.decisive else ' (secondary)'}:\n")
-        of_metric = [row for name, *row in rows if name == metric]
-        show_table(columns, of_metric, keys=columns.index("other") + 1)
-
-
-def show_ranks(ranks: Mapping[str, DatasetRanks]) -> None:
-    """Print, under each metric, a row for each model."""
-    for number, (metric, of_models) in enumerate(ranks.items()):
-        if number:
-            say("")
-        columns, rows = of_models.table()
-        show_table([f"{metric}{' (secondary)' if number else ''}", *columns[1:]], rows)
-        show_notes(of_models.notes)
+def _differences(comparison: Comparison) -> list[Table]:
+    """Lay out, under each metric, a row for each pair of models and group of rows; the metric named first decides."""
+    tables = []
+    for table in comparison.tables()[1:]:
+        for metric in dict.fromkeys(str(row[0]) for row in table.rows):
+            rows = [row[1:] for row in table.rows if row[0] == metric]
+            title = f"{metric}{'' if metric == comparison.decisive else ' (secondary)'}:"
+            tables.append(Table(table.columns[1:], rows, table.keys - 1, title=title))
+    return tables

@@ -31,7 +31,7 @@ def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, a
 
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """
-    from kgeval.cli.display import show_explanation, show_notes
+    from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say_json
 
     _refuse_other_keys(options["overrides"])
@@ -41,7 +41,7 @@ def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, a
     if as_json:
         say_json(explanation.to_dict())
     else:
-        show_explanation(explanation)
+        show(explanation)
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
     show_notes([*explanation.notes, *notes])
 

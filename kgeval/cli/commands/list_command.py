@@ -34,8 +34,9 @@ def command(what: str, name: str | None, as_json: bool) -> None:
 
     Example: kgeval list metrics ndcg
     """
-    from kgeval.cli.display import show_prose
+    from kgeval.cli.display import show
     from kgeval.cli.streams import say_json
+    from kgeval.table import Page, Table
 
     columns, rows = LISTINGS[what]()
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -44,10 +45,10 @@ def command(what: str, name: str | None, as_json: bool) -> None:
     if as_json:
         say_json(entries)
     elif name is not None:
-        show_prose(["", ""], [[column, value] for column, value in entry.items() if value])
+        show(Page((), (Table(["", ""], [item for item in entry.items() if item[1]], prose=True),)))
     else:
         brief = BRIEF.get(what, tuple(columns))
-        show_prose(brief, [[entry[column] for column in brief] for entry in entries])
+        show(Page((), (Table(brief, [[entry[column] for column in brief] for entry in entries], prose=True),)))
 
 
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:

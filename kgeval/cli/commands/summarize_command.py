@@ -92,7 +92,7 @@ def _summarize_one(
     as_json: bool,
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
-    from kgeval.cli.display import show_groups, show_notes, show_summary
+    from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say_json
     from kgeval.data.human_names import Names, read_names
     from kgeval.run_directory.folders import words_of
@@ -100,6 +100,7 @@ def _summarize_one(
     from kgeval.runs.outcome import beside
     from kgeval.runs.sliced_ranks import named
     from kgeval.runs.stored_result import read_result
+    from kgeval.table import Page
 
     result = read_result(run, metrics, options)
     summary, groups = result.summary, result.groups
@@ -111,8 +112,7 @@ def _summarize_one(
     if as_json:
         say_json(summary.to_dict() | beside(groups))
     else:
-        show_summary(summary)
-        show_groups(groups)
+        show(Page(summary.heads, (*summary.tables(), *(groups.tables() if groups else ()))))
     show_notes(summary.notes)
     refuse_missed(missed)
 
