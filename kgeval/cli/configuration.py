@@ -181,7 +181,7 @@ def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
 def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: bool) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, watching
-    from kgeval.cli.outcomes import show_outcome, show_remarks
+    from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 
@@ -189,6 +189,6 @@ def run_and_show(config: RunConfig, out: Path | None, *, force: bool, as_json: b
     if as_json:
         say_json(outcome.to_dict())
     else:
-        show_outcome(outcome)
+        show_outcomes([outcome])
     show_remarks([outcome])
     return outcome

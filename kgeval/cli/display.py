@@ -24,6 +24,16 @@ DIGITS = "kgeval.digits"
 """where it keeps how many digits after the point ``--digits`` wants"""
 
 
+FORMS = ("text", "markdown", "latex", "csv", "json")
+
+FORMAT = click.option(
+    *("--format", "form"),
+    type=click.Choice(FORMS),
+    default="text",
+    help="How the tables are written: for the terminal, a paper, or other programs.  [default: text]",
+)
+
+
 def show(result: Shown, form: str = "text") -> None:
     """Print the heads and tables of a result, in one of the ``FORMS``."""
     if form == "json":

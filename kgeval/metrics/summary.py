@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,14 +53,7 @@ class TieStatistics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``tie_diagnosis`` in ``metrics.json``."""
-        return {
-            "ranks": self.ranks,
-            "tied": self.tied,
-            "largest": self.largest,
-            "optimistic_mrr": self.optimistic_mrr,
-            "pessimistic_mrr": self.pessimistic_mrr,
-            "mrr_gap": self.gap,
-        }
+        return {**asdict(self), "mrr_gap": self.gap}
 
     def __str__(self) -> str:
         if not self.ranks:

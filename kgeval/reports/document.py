@@ -162,14 +162,9 @@ def comparison_document(comparison: Comparison) -> str:
         columns=columns,
         rows=rows,
         keys=1 + columns.index("model"),
-        differences=_differences(comparison),
+        differences=[
+            (metric, table.columns, table.texts(), table.keys)
+            for metric, table in comparison.differences_by_metric().items()
+        ],
         notes=comparison.notes,
     )
-
-
-def _differences(comparison: Comparison) -> list[tuple[str, list[str], list[list[str]], int]]:
-    """Divide the table of differences by metric: (name, columns, rows, how many columns name a row)."""
-    (_, *columns), rows = comparison.differences_table()
-    metrics = dict.fromkeys(metric for metric, *_ in rows)
-    keys = columns.index("other") + 1
-    return [(metric, columns, [row for name, *row in rows if name == metric], keys) for metric in metrics]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.table import Table
+from kgeval.table import Figure, Table
 from kgeval.text_layout import RULE, cells, wrap_lines
+from tests.cli.conftest import invoke
 
 LABELS = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1, max_size=60)
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9).map(str), st.floats(-1e6, 1e6).map("{:.6f}".format))
@@ -109,3 +113,35 @@ def test_lines_keep_how_far_they_are_to_the_right(width):
 def test_chinese_characters_take_two_columns():
     first, _, row, other = Table(("name", "mrr"), (("秩", "1"), ("rank", "2"))).lines(None)
     assert (first, row, other) == ("name  mrr", "秩      1", "rank    2")
+
+
+FORMATTED = [("summarize", "run"), ("summarize", "run", "--by", "side"), ("audit", "graph"), ("list", "slices")]
+
+
+@pytest.mark.parametrize("command", FORMATTED, ids=" ".join)
+def test_a_table_is_written_in_every_format(place, command):
+    plain = json.loads(invoke(*command, "--json").stdout)
+    assert json.loads(invoke(*command, "--format", "json").stdout) == plain
+    for form, row in (("markdown", "| :--"), ("latex", r"\toprule")):
+        assert any(line.startswith(row) for line in invoke(*command, "--format", form).stdout.splitlines())
+    rows = list(csv.DictReader(io.StringIO(invoke(*command, "--format", "csv").stdout)))
+    if command[0] == "list":
+        assert rows == plain
+    elif command[0] == "audit":
+        assert len(rows) == sum(map(len, plain["findings"].values()))
+    elif "--by" in command:
+        assert [float(row["mrr"]) for row in rows] == [
+            group["metrics"][group["key"]["side"]]["mrr"] for group in plain["groups"]
+        ]
+    else:
+        assert {row[""]: float(row["head"]) for row in rows} == plain["metrics"]["head"]
+
+
+def test_cells_that_are_no_plain_numbers_are_text_in_papers():
+    """An interval, a share and an undefined number do not stand in a column that siunitx aligns."""
+    table = Table(("model", "mrr", "share", "count"), (("a_b", None, Figure(0.5, text="50.0%"), 3),), title="of x")
+    assert r"\begin{tabular}{l S[table-format=1.1,detect-weight] r S[table-format=1,detect-weight]}" in table.latex()
+    assert r"a\_b & {--} & 50.0\% & 3 \\" in table.latex()
+    assert table.markdown().splitlines()[-1] == r"| a\_b | – | 50.0% | 3 |"
+    assert table.csv() == "model,mrr,share,count\na_b,,0.5,3\n"
+    assert next(table.lines(None)) == "of x"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -49,15 +49,7 @@ class SetGroup:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        intervals = {
-            name: None if interval is None else interval.to_dict()
-            for name, interval in (
-                ("coverage_interval", self.coverage_interval),
-                ("size_interval", self.size_interval),
-            )
-        }
-        numbers = {name: getattr(self, name) for name in ("rows", "coverage", "mean_size", "median_size")}
-        return {**numbers, **intervals}
+        return {name: value for name, value in asdict(self).items() if name != "key"}
 
 
 def describe_sets(

@@ -92,6 +92,15 @@ class Comparison(Shown):
         """
         return (self._leaderboard.table(), *([self._differences()] if self.pairs else []))
 
+    def differences_by_metric(self) -> dict[str, Table]:
+        """Return the differences by each metric, a row for each pair of models and group of rows."""
+        table = self._differences()
+        rows = {
+            name: [row[1:] for row in table.rows if row[0] == name]
+            for name in dict.fromkeys(pair.name for pair in self.pairs)
+        }
+        return {name: Table(table.columns[1:], own, table.keys - 1) for name, own in rows.items()}
+
     def papers(self) -> tuple[Table, ...]:
         """Return the leaderboard, the best marked, and what is not seen to be worse."""
         return (self._leaderboard.paper(self.pairs, self.options, self.remarks),)

@@ -71,7 +71,6 @@ def command(source: str, dataset: str | None, out: Path | None, force: bool, as_
     Example: kgeval answers umls-TransE --dataset umls --nonconformity softmax --per relation --out sets.parquet
     """
     from kgeval.cli.display import show, show_notes, show_place
-    from kgeval.cli.streams import say_json
     from kgeval.table import Page
 
     _refuse_contradictions(dataset, out, options, force=force)
@@ -84,10 +83,8 @@ def command(source: str, dataset: str | None, out: Path | None, force: bool, as_
     if out is not None:
         found.sets.to_parquet(out)
         show_place(out)
-    if as_json:
-        say_json(as_plain(found, groups))
-    else:
-        show(Page(found.heads, found.tables(groups)))
+    page = Page(found.heads, found.tables(groups), content=lambda: as_plain(found, groups))
+    show(page, "json" if as_json else "text")
     show_notes(found.notes)
 
 

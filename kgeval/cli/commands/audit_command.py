@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kgeval.cli.display import FORMAT
 from kgeval.cli.shared_options import JSON, NAMES, QUIET
 
 
@@ -22,10 +23,19 @@ from kgeval.cli.shared_options import JSON, NAMES, QUIET
 )
 @click.option("--out", type=click.Path(path_type=Path), help="A .json file for everything that is found.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@FORMAT
 @QUIET
 @JSON
 def command(
-    dataset: str, layout: str, names: tuple[str, ...], threshold: float, out: Path | None, force: bool, as_json: bool
+    dataset: str,
+    layout: str,
+    names: tuple[str, ...],
+    threshold: float,
+    out: Path | None,
+    form: str,
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and label twins.
 
@@ -33,7 +43,6 @@ def command(
     """
     from kgeval.analysis.audits.audit import audit
     from kgeval.cli.display import show, show_notes, show_place, watching
-    from kgeval.cli.streams import say_json
     from kgeval.data.loading import load_dataset
     from kgeval.errors import InputError
     from kgeval.paths import exists_safely
@@ -49,8 +58,8 @@ def command(
         found = audit(graph, threshold=threshold)
     if out is not None:
         write_text(out, written(found.to_dict()))
-    if as_json:
-        say_json(found.to_dict())
+    if as_json or form != "text":
+        show(found, "json" if as_json else form)
     else:
         kinds = Table(["", ""], [*found.explanations().items()], prose=True)
         show(Page(found.heads, (*found.tables(), kinds)))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kgeval.cli.display import show, show_notes, wanted_digits
+from kgeval.cli.display import show, show_notes
 from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, given, import_options, policies
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
-from kgeval.table import Page, Table
-
-if TYPE_CHECKING:
-    from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.table import Page
 
 
 @click.command("compare")
@@ -82,7 +79,6 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
     from kgeval.analysis.comparison.leaderboard import side_by_side
-    from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
 
     compared = read_compared(runs, options)
@@ -91,35 +87,29 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     }
     settings |= common_policies(compared, options) | ({"metrics": metrics} if metrics else {})
     comparison = compare({run.name: run.table for run in compared}, **settings)
-    if form == "json":
-        say_json(comparison.to_dict())
+    if form == "html":
+        from kgeval.reports.document import comparison_document
+
+        say(comparison_document(comparison).rstrip("\n"))
     elif form != "text":
-        say(_written(comparison, form))
+        show(comparison, form)
     else:
-        page = side_by_side(comparison.summaries)
-        show(Page(page.heads, (*page.parts, *_differences(comparison))))
+        page, decisive = side_by_side(comparison.summaries), comparison.decisive
+        differences = (
+            replace(table, title=f"{metric}{'' if metric == decisive else ' (secondary)'}:")
+            for metric, table in comparison.differences_by_metric().items()
+        )
+        show(Page(page.heads, (*page.parts, *differences)))
     # Papers have their notes on tests below the table, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
     shown = comparison.notes if form in ("text", "json", "html") else leaderboard_alone
     show_notes([*shown, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
 
 
-def _written(comparison: Comparison, form: str) -> str:
-    """Write the leaderboard in a format."""
-    if form == "csv":
-        return comparison.to_csv().rstrip("\n")
-    if form == "html":
-        from kgeval.reports.document import comparison_document
-
-        return comparison_document(comparison).rstrip("\n")
-    text = comparison.to_latex(wanted_digits()) if form == "latex" else comparison.to_markdown(wanted_digits())
-    return text.rstrip("\n")
-
-
 def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show how models rank on several datasets, by one metric after the other."""
-    if form not in ("text", "json"):
-        raise ConfigError(f"--format {form}: ranks across datasets are written as text or json.")
+    if form == "html":
+        raise ConfigError("--format html: ranks across datasets are written as text, markdown, latex, csv or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.analysis.comparison.leaderboard import title_of
     from kgeval.cli.streams import say_json
@@ -139,16 +129,5 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
                 say("")
             (table,) = of_models.tables()
             named = f"{metric}{' (secondary)' if number else ''}"
-            show(Page((), (replace(table, columns=[named, *table.columns[1:]]),)))
+            show(Page((), (replace(table, columns=[named, *table.columns[1:]]),), of_models.notes), form)
             show_notes(of_models.notes)
-
-
-def _differences(comparison: Comparison) -> list[Table]:
-    """Lay out, under each metric, a row for each pair of models and group of rows; the metric named first decides."""
-    tables = []
-    for table in comparison.tables()[1:]:
-        for metric in dict.fromkeys(str(row[0]) for row in table.rows):
-            rows = [row[1:] for row in table.rows if row[0] == metric]
-            title = f"{metric}{'' if metric == comparison.decisive else ' (secondary)'}:"
-            tables.append(Table(table.columns[1:], rows, table.keys - 1, title=title))
-    return tables

@@ -26,17 +26,13 @@ if TYPE_CHECKING:
 def command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show
-    from kgeval.cli.streams import say_json
     from kgeval.errors import ConfigError
 
     description = _describe(path, settings)
     kind = next(iter(description))
     if settings["names"] and kind != "dataset":
         raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
-    if as_json:
-        say_json(description)
-    else:
-        show(described(description))
+    show(described(description), "json" if as_json else "text")
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +193,7 @@ def described(description: Mapping[str, Any]) -> Page:
     texts = {key: _line(key, value) for key, value in description.items() if key not in (*OMITTED, "models")}
     tables = (_by_part(description.get("metrics", {})), _by_model(description.get("models", {})))
     lines = Table(["", ""], [[key, text] for key, text in texts.items() if text], prose=True)
-    return Page((), (lines, *(table for table in tables if table.rows)))
+    return Page((), (lines, *(table for table in tables if table.rows)), content=lambda: description)
 
 
 def _line(key: str, value: Any) -> str:
