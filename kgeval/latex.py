@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-SIGNS = "↑↓±≤−–…“”‘’"
-"""characters that are written with commands, or that LaTeX knows"""
-
 NAMES = {
     "\\": "backslash",
     "^": "asciicircum",
@@ -18,11 +15,14 @@ NAMES = {
     '"': "quotedbl",
 }
 
+SIGNS = {"↑": "uparrow", "↓": "downarrow", "→": "rightarrow", "±": "pm", "≤": "leq", "≥": "geq", "∈": "in"}
+SYMBOLS = {"√": "surd", "Σ": "Sigma", "χ": "chi", "‖": "Vert", "⟨": "langle", "⟩": "rangle", "∘": "circ", "∞": "infty"}
+
 ESCAPES = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#%_"}
     | {character: rf"\text{name}{{}}" for character, name in NAMES.items()}
-    | {"↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$", "≤": r"$\leq$", "−": "$-$"}
-    | {"“": "``", "”": "''", "‘": "`", "’": "'", "\n": " ", "\r": " ", "\t": " "}
+    | {character: rf"$\{name}$" for character, name in (SIGNS | SYMBOLS).items()}
+    | {"−": "$-$", "“": "``", "”": "''", "‘": "`", "’": "'", "\n": " ", "\r": " ", "\t": " "}
 )
 
 LONGEST = 40
@@ -83,7 +83,7 @@ def escape(text: str) -> str:
 
 def _settable(character: str) -> str:
     """Spell a character out that LaTeX's usual fonts do not have."""
-    known = character.isascii() or character in SIGNS or "\u00a1" <= character <= "\u017f"
+    known = character.isascii() or ord(character) in ESCAPES or character in "–…" or "\u00a1" <= character <= "\u017f"
     return character if known else f"[U+{ord(character):04X}]"
 
 
