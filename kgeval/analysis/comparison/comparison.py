@@ -83,6 +83,7 @@ class Comparison(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
+        """What the numbers of each model are of."""
         return tuple(f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items())
 
     def tables(self) -> tuple[Table, ...]:
