@@ -128,12 +128,17 @@ class PairedDifference:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""
         values = {
-            "model": self.model, "other": self.other, "metric": self.name,
+            "model": self.model,
+            "other": self.other,
+            "metric": self.name,
             **({"group": dict(self.group)} if self.group else {}),
             "difference": self.difference,
             **{name: getattr(self.interval, name, None) for name in ("low", "high", "standard_error")},
-            "p": self.p, "p_is_bound": self.p is not None and self.p < 1.5 / (1 + self.draws),
-            "draws": self.draws, "adjusted_p": self.adjusted_p, "adjusted_p_is_bound": self.is_bound,
+            "p": self.p,
+            "p_is_bound": self.p is not None and self.p < 1.5 / (1 + self.draws),
+            "draws": self.draws,
+            "adjusted_p": self.adjusted_p,
+            "adjusted_p_is_bound": self.is_bound,
             **{name: getattr(self, name) for name in ("family", "detectable", "rows", "units", "unit", "verdict")},
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
