@@ -121,7 +121,7 @@ def run_and_show(
 ) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, watching
-    from kgeval.cli.outcomes import show_outcome, show_remarks
+    from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
     from kgeval.runs.runner import run
 
@@ -129,6 +129,6 @@ def run_and_show(
     if as_json:
         say_json(outcome.to_dict())
     else:
-        show_outcome(outcome)
+        show_outcomes([outcome])
     show_remarks([outcome])
     return outcome

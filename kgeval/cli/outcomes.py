@@ -2,68 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
+    from kgeval.table import Page
 
 
-def show_outcomes(outcomes: Sequence[Outcome]) -> None:
+def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
     """Print the metrics of one model; of several, one table with a row each, or with groups a table each."""
-    from kgeval.cli.display import show_comparison, show_labels, show_summary
+    from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say
-    from kgeval.metrics.labels.label_summary import LabelSummary
-    from kgeval.metrics.rank_summary import RankSummary
-    from kgeval.runs.outcome import comparability_notes, with_common_ties
+    from kgeval.runs.outcome import with_common_ties
 
-    outcomes = with_common_ties(outcomes)
-    of_labels = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, LabelSummary)}
-    of_ranks = {outcome.name: outcome.summary for outcome in outcomes if isinstance(outcome.summary, RankSummary)}
+    for index, page in enumerate(_pages(with_common_ties(outcomes))):
+        if index:
+            say("")
+        show(page, form)
+        show_notes(page.notes)
+
+
+def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
+    from kgeval.analysis.comparison.leaderboard import common_head, side_by_side
+    from kgeval.metrics.labels.label_summary import LabelSummary, label_table
+    from kgeval.metrics.rank_summary import RankSummary
+    from kgeval.metrics.summary import MODEL
+    from kgeval.runs.outcome import comparability_notes
+    from kgeval.table import Page
+
+    of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
+    of_ranks = {one.name: one.summary for one in outcomes if isinstance(one.summary, RankSummary)}
     if of_labels:
         # The baselines of models are the same only where the models were evaluated on the same triples.
-        parts = [{name: of_labels[name]} for name in of_labels] if comparability_notes(outcomes) else [of_labels]
-        for index, part in enumerate(parts):
-            if index:
-                say("")
-            show_labels(part)
+        alone = ({name: summary} for name, summary in of_labels.items())
+        for part in alone if comparability_notes(outcomes) else [of_labels]:
+            head, _ = common_head([summary.provenance for summary in part.values()])
+            yield Page((head,), (label_table(part),))
     elif len(outcomes) == 1:
-        show_outcome(outcomes[0])
+        yield _page(outcomes[0])
     elif any(summary.by for summary in of_ranks.values()):
-        for name, summary in of_ranks.items():
-            say(f"{name}:")
-            show_summary(summary)
+        yield from (Page((f"{name}:", *one.heads), one.tables()) for name, one in of_ranks.items())
     elif of_ranks:
-        show_comparison(of_ranks)
-        for outcome in outcomes:
-            _show_groups_of(outcome)
+        page = side_by_side(of_ranks)
+        groups = {one.name: one.result.groups.tables() for one in outcomes if one.result.groups is not None}
+        titled = (replace(table, title=f"{name}:") for name, tables in groups.items() for table in tables)
+        yield Page(page.heads, (*page.parts, *titled))
 
 
-def show_outcome(outcome: Outcome) -> None:
-    """Print the framework's own metrics if its protocol was followed and no others were requested; else the summary."""
-    from kgeval.cli.display import show_groups, show_head, show_notes, show_summary, show_table
+def _page(outcome: Outcome) -> Page:
+    """Lay out the framework's own metrics if its protocol was followed and no others requested; else the summary."""
+    from kgeval.table import Page, Table
 
-    framework = outcome.result.framework
+    framework, groups = outcome.result.framework, outcome.result.groups
+    further = () if groups is None else groups.tables()
     if framework is None or not outcome.result.follows_protocol:
-        show_summary(outcome.summary)
-    else:
-        headline = framework.headline
-        show_head(str(outcome.summary.provenance))
-        show_table([framework.protocol, ""], [*headline.items()])
-        if len(headline) < len(framework.texts):
-            counts = f"{len(headline)} of {len(framework.texts)} numbers"
-            show_notes([f"{counts}; the others are in metrics.json and --json."])
-    show_groups(outcome.result.groups)
-
-
-def _show_groups_of(outcome: Outcome) -> None:
-    """Print the groups of one of several models under its name."""
-    from kgeval.cli.display import show_groups
-    from kgeval.cli.streams import say
-
-    if outcome.result.groups is not None:
-        say(f"\n{outcome.name}:")
-        show_groups(outcome.result.groups)
+        return Page(outcome.summary.heads, (*outcome.summary.tables(), *further))
+    headline = Table([framework.protocol, ""], [*framework.headline.items()])
+    left_out = len(framework.headline) < len(framework.texts)
+    counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
+    notes = (f"{counts}; the others are in metrics.json and --json.",) if left_out else ()
+    return Page((str(outcome.summary.provenance),), (headline, *further), notes)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:

@@ -16,6 +16,7 @@ from kgeval.metrics.names import PARTS, PREFIXES, Kind, MetricName, Part, parse,
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.selection import RankColumns, TableView
 from kgeval.metrics.summary import Group, Summary
+from kgeval.table import Cell, Table
 
 DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
 """the metrics of a rank table if none are named"""
@@ -111,13 +112,19 @@ class RankSummary(Summary):
             further["chance"] = self.options.chance
         return further
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
+    def tables(self) -> tuple[Table, ...]:
         names = list(self.groups[0].values) if self.groups else []
         if self.by:
-            rows = [[*map(str, group.key.values()), *map(group.cell, group.values)] for group in self.groups]
-            return [*self.by, *map(str, names)], rows
-        sides = list(dict.fromkeys(str(name.side) for name in names))
-        return ["", *sides], self.groups[0].cells(sides)
+            names.sort(key=lambda name: PARTS.index(name.side or "both"))
+            rows: list[list[Cell]] = [
+                [*map(str, group.key.values()), *map(group.figure, names)] for group in self.groups
+            ]
+            parts = [str(name.side) for name in names]
+            return (Table([*self.by, *map(str, names)], rows, len(self.by), parts),)
+        (group,), sides = self.groups, list(dict.fromkeys(str(name.side) for name in names))
+        there = {(name.base, str(name.side)): group.figure(name) for name in names}
+        bases = dict.fromkeys(name.base for name in names)
+        return (Table(["", *sides], [[base, *(there.get((base, side), "") for side in sides)] for base in bases]),)
 
 
 def rank_summary(

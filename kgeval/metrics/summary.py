@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInter
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import Kind, MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.metrics.rendering import as_html, as_text, cell
 from kgeval.provenance import LabelProvenance, Provenance
+from kgeval.table import Figure, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,14 +53,7 @@ class TieStatistics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``tie_diagnosis`` in ``metrics.json``."""
-        return {
-            "ranks": self.ranks,
-            "tied": self.tied,
-            "largest": self.largest,
-            "optimistic_mrr": self.optimistic_mrr,
-            "pessimistic_mrr": self.pessimistic_mrr,
-            "mrr_gap": self.gap,
-        }
+        return {**asdict(self), "mrr_gap": self.gap}
 
     def __str__(self) -> str:
         if not self.ranks:
@@ -124,24 +117,14 @@ class Group:
         else:
             self.no_interval[str(name)] = str(interval)
 
-    def cell(self, name: MetricName, digits: int | None = None) -> str:
-        """Print a metric with its interval for people, by default with the digits that the interval justifies."""
-        if digits is None and str(name) in self.no_interval:
-            digits = FEWEST_DECIMALS
-        return cell(self.values[name], self.intervals.get(name), digits)
-
-    def cells(self, sides: Sequence[str], digits: int | None = None) -> list[list[str]]:
-        """Return a row for each metric: its name, and a cell for each side, empty where it was not requested."""
-        bases = dict.fromkeys(name.base for name in self.values)
-        names = {(name.base, str(name.side)): name for name in self.values}
-        return [
-            [base, *(self.cell(names[base, side], digits) if (base, side) in names else "" for side in sides)]
-            for base in bases
-        ]
+    def figure(self, name: MetricName) -> Figure:
+        """Return a metric with its interval; it is written with the digits that this justifies."""
+        digits = FEWEST_DECIMALS if str(name) in self.no_interval else None
+        return Figure(self.values[name], self.intervals.get(name), digits)
 
 
 @dataclass(frozen=True)
-class Summary(ABC):
+class Summary(Shown, ABC):
     """Metrics of a rank table, of labelled triples or of predicted confidences."""
 
     provenance: Provenance | LabelProvenance
@@ -172,10 +155,6 @@ class Summary(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""
-
-    @abstractmethod
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the titles of the columns, and the rows of cells, for people to read."""
 
     def __getitem__(self, name: str | Metric) -> float:
         """Look a metric of the model up, on all rows, by any of its names."""
@@ -254,12 +233,6 @@ class Summary(ABC):
         """What stands above the table: what the numbers are of."""
         return (str(self.provenance),)
 
-    def __str__(self) -> str:
-        return as_text(self.heads, *self.table(), self.notes)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.heads, *self.table(), self.notes)
-
 
 def _value(group: Group, name: str, spellings: Sequence[MetricName]) -> float:
     for spelling in spellings:
@@ -278,3 +251,19 @@ def _interval_columns(group: Group, names: Iterable[MetricName]) -> dict[str, fl
         for name in names
         for column in ("low", "high", "units")
     }
+
+
+def notes_with_models(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Collect the notes of models, by their names; a note that all of several have needs no names.
+
+    >>> notes_with_models({"a": ["3 triples are repeated."], "b": ["3 triples are repeated.", "4 ranks tie."]})
+    ['3 triples are repeated.', 'b: 4 ranks tie.']
+    """
+    models: dict[str, list[str]] = {}
+    for model, of_model in notes.items():
+        for note in dict.fromkeys(of_model):
+            models.setdefault(note, []).append(model)
+    return [
+        note if len(names) == len(notes) and (len(names) > 1 or not names[0]) else f"{', '.join(names)}: {note}"
+        for note, names in models.items()
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.provenance import Provenance
+from kgeval.table import Cell, Figure, Shown, Table
 
 NOTHING = "·"
 """the text of a change that would be printed as zero, such as that of sums in float32"""
@@ -31,7 +32,7 @@ class ProtocolExplanation:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """One model under several protocols."""
 
     metric: str
@@ -52,28 +53,32 @@ class Explanation:
     def __getitem__(self, name: str) -> ProtocolExplanation:
         return next(row for row in self.rows if row.protocol == name)
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the names of the columns and the cells of the rows; a change below the last digit is a dot."""
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return (f"{self.provenance}: {self.metric} {self.standard:.6f}",)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a row for each protocol; a change below the last digit is a dot."""
         exact = [
             # The values are printed differently, but their difference would be printed as zero.
             f"{self.standard:.6f}" != f"{row.value:.6f}" and _change(difference(self.standard, row.value)) == NOTHING
             for row in self.rows
         ]
         changes = {
-            cause: [_change(row.causes.get(cause, 0.0), exact=exact[index]) for index, row in enumerate(self.rows)]
+            cause: [_figure(row.causes.get(cause, 0.0), exact=exact[index]) for index, row in enumerate(self.rows)]
             for cause in self.causes
         }
-        changes = {cause: texts for cause, texts in changes.items() if {*texts} != {NOTHING}}
+        changes = {cause: cells for cause, cells in changes.items() if {cell.text for cell in cells} != {NOTHING}}
         columns = ["protocol", self.metric, "− standard", *changes, "if all ties won", "if all ties lost"]
-        rows = [
+        rows: list[list[Cell]] = [
             [
-                *(row.protocol, f"{row.value:.6f}", _change(difference(self.standard, row.value), exact=exact[index])),
-                *(texts[index] for texts in changes.values()),
-                *(f"{row.optimistic:.6f}", f"{row.pessimistic:.6f}"),
+                *(row.protocol, row.value, _figure(difference(self.standard, row.value), exact=exact[index])),
+                *(cells[index] for cells in changes.values()),
+                *(row.optimistic, row.pessimistic),
             ]
             for index, row in enumerate(self.rows)
         ]
-        return columns, rows
+        return (Table(columns, rows),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain data; infinite numbers are text."""
@@ -95,17 +100,6 @@ class Explanation:
             "notes": list(self.notes),
         }
 
-    def __str__(self) -> str:
-        columns, rows = self.table()
-        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-        lines = (
-            "  ".join(
-                f"{cell:<{width}}" if index == 0 else f"{cell:>{width}}" for index, (cell, width) in enumerate(cells)
-            )
-            for cells in (zip(line, widths, strict=True) for line in (columns, *rows))
-        )
-        return "\n".join([str(self.provenance), "", *(line.rstrip() for line in lines)])
-
 
 def difference(before: float, after: float) -> float:
     """Subtract values of a metric; the difference of equal ones is 0, also of infinite ones."""
@@ -118,6 +112,10 @@ def _change(change: float, *, exact: bool = False) -> str:
     if float(text):
         return text
     return f"{change:+.0e}" if exact and change else NOTHING
+
+
+def _figure(change: float, *, exact: bool) -> Figure:
+    return Figure(change, text=_change(change, exact=exact))
 
 
 def _plain(value: float) -> float | str:

@@ -120,10 +120,6 @@ def isolated(label: str) -> str:
 
 def comparison_document(comparison: Comparison) -> str:
     columns, rows = comparison.table()
-    (_, *differing), differences = comparison.differences_table()
-    metrics = dict.fromkeys(metric for metric, *_ in differences)
-    keys = differing.index("other") + 1
-    tables = [(metric, differing, [row for name, *row in differences if name == metric], keys) for metric in metrics]
     provenances = [summary.provenance for summary in comparison.summaries.values()]
     datasets = dict.fromkeys(isolated(provenance.dataset) for provenance in provenances)
     return document(
@@ -134,7 +130,10 @@ def comparison_document(comparison: Comparison) -> str:
         columns=columns,
         rows=rows,
         keys=1 + columns.index("model"),
-        differences=tables,
+        differences=[
+            (metric, table.columns, table.texts(), table.keys)
+            for metric, table in comparison.differences_by_metric().items()
+        ],
         notes=comparison.notes,
     )
 

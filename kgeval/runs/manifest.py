@@ -12,6 +12,7 @@ from typing import Any
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
+from kgeval.data.dataset import Dataset
 from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged

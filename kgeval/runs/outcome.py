@@ -13,8 +13,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import KgevalError, RunError
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
-from kgeval.metrics.rendering import notes_with_models
-from kgeval.metrics.summary import Summary
+from kgeval.metrics.summary import Summary, notes_with_models
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import REPORT
 from kgeval.runs.results import Result

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from kgeval import compare, evaluate
-from kgeval.analysis.comparison.formats import escape
+from kgeval.latex import escape
+from kgeval.table import written
 
 METRICS = ["mrr", "hits@1", "mr", "count"]
 
@@ -38,24 +39,30 @@ def wrapped(nations):
     return compare({name: evaluate(model, nations) for name, model in models.items()}, ["mrr"], draws=99)
 
 
+def columns_of(table):
+    """The cells of each metric, by its title."""
+    return dict(zip(table.columns[1:], list(zip(*table.rows, strict=True))[1:], strict=True))
+
+
 def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
-    table = comparison._paper_table(None)
-    assert [column.title for column in table.columns] == ["MRR", "Hits@1", "MR", "count"]
-    assert [column.arrow for column in table.columns] == ["↑", "↑", "↓", ""]
+    (table,) = comparison.papers()
+    columns = columns_of(table)
+    assert list(columns) == ["MRR ↑", "Hits@1 ↑", "MR ↓", "count"]
     marks = 0
-    for column, name in zip(table.columns, METRICS, strict=True):
+    for cells, name in zip(columns.values(), METRICS, strict=True):
         values = {model: summary[name] for model, summary in comparison.summaries.items()}
         if name == "count":
-            assert not any(cell.best or cell.near for cell in column.cells)
+            assert not any(cell.best or cell.near for cell in cells)
             continue
         best = comparison.best(name)
-        assert [model for model, cell in zip(values, column.cells, strict=True) if cell.best] == [best]
-        for model, cell in zip(values, column.cells, strict=True):
+        assert [model for model, cell in zip(values, cells, strict=True) if cell.best] == [best]
+        for model, cell in zip(values, cells, strict=True):
             pairs = [
                 pair for pair in comparison.pairs if pair.name == name and {pair.model, pair.other} == {model, best}
             ]
             assert cell.near == any(pair.seen == "none" for pair in pairs)
-            assert float(cell.text) == pytest.approx(values[model], abs=0.5 * 10 ** -len(cell.text.partition(".")[2]))
+            text = written(cell)
+            assert float(text) == pytest.approx(values[model], abs=0.5 * 10 ** -len(text.partition(".")[2]))
             marks += cell.near
     assert marks
     assert any(
@@ -65,9 +72,8 @@ def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
 
 
 def test_digits_are_as_many_as_are_wanted(comparison):
-    assert {
-        cell.text.partition(".")[2] for cell in comparison._paper_table(2).columns[0].cells if len(cell.text) != 4
-    } == set()
+    (table,) = comparison.papers()
+    assert {len(row[1]) for row in table.texts(2)} == {4}
 
 
 def test_the_latex_has_its_structure(comparison):

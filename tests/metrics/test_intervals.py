@@ -18,6 +18,7 @@ from kgeval.metrics.intervals.mean_terms import mean_terms
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.table import written
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, changed
 
@@ -427,9 +428,9 @@ def test_a_number_without_an_interval_has_few_digits():
     summary = summarize(TABLE.where(TABLE.column("relation") == 0), ["mrr", "count"], intervals="triple")
     (group,) = summary.groups
     names = {str(name): name for name in group.values}
-    assert group.cell(names["both.mrr"]) == f"{summary['mrr']:.3f}"
-    assert group.cell(names["both.mrr"], 5) == f"{summary['mrr']:.5f}"
-    assert group.cell(names["both.count"]) == str(summary["count"])
+    assert written(group.figure(names["both.mrr"])) == f"{summary['mrr']:.3f}"
+    assert written(group.figure(names["both.mrr"]), 5) == f"{summary['mrr']:.5f}"
+    assert written(group.figure(names["both.count"])) == str(summary["count"])
 
 
 def test_stored_ranks_give_the_same_intervals(tmp_path):

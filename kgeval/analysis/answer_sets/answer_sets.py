@@ -11,6 +11,7 @@ import numpy as np
 
 from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
 from kgeval.analysis.answer_sets.conformal_limits import Limit
+from kgeval.analysis.answer_sets.nonconformity import find_nonconformity
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import BoolArray, Float64Array, IntArray
@@ -23,6 +24,7 @@ from kgeval.metrics.intervals.linearised import unit_scatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, limits_of
 from kgeval.metrics.metric import Metric
 from kgeval.ranking.rank_table import RankTable
+from kgeval.table import Cell, Figure, Shown, Table
 
 COVERAGE = Metric(
     "coverage", "coverage", "mean 1[answer in set]", "—", lowest=0, highest=1, increasing=None, compute=lambda x, _: x
@@ -73,7 +75,7 @@ def _with_interval(metric: Metric, values: Float64Array, units: Units, level: fl
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerSets:
+class AnswerSets(Shown):
     """The answer sets of a split, one for each row of its rank table."""
 
     ranks: RankTable
@@ -153,6 +155,33 @@ class AnswerSets:
         if new and dataset is not None:
             table = annotate(table, dataset, new)
         return describe_sets(table, names, self.covered, self.sizes, level=level)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What the ranks are of, what the sets are to cover, and up to which nonconformity candidates are in them."""
+        formula, valid = find_nonconformity(self.nonconformity).formula, sum(limit.valid for limit in self.limits)
+        finite = [limit.limit for limit in self.limits if np.isfinite(limit.limit)]
+        ends = dict.fromkeys(f"{limit:.6g}" for limit in (min(finite), max(finite))) if finite else {}
+        sets = [f"{formula} ≤ {'–'.join(ends)}"] if finite else []
+        sets += ["all candidates (no finite limit covers as many)"] if len(finite) < len(self.limits) else []
+        how = self.nonconformity + (f" per {' and '.join(self.per)}" if self.per else "")
+        calibration = f"{self.target:g} coverage by {how}, {' or '.join(sets)}, of {valid:,} valid ranks"
+        return str(self.ranks.provenance), calibration
+
+    def tables(self, groups: Sequence[SetGroup] = ()) -> tuple[Table, ...]:
+        """Return a row for all sets, and one for each group."""
+        by = list(groups[0].key) if groups else []
+        rows: list[list[Cell]] = [
+            [
+                *(str(group.key.get(name, "all")) for name in by),
+                Figure(group.coverage, group.coverage_interval),
+                Figure(group.mean_size, group.size_interval),
+                Figure(group.median_size, text=f"{group.median_size:g}"),
+                group.rows,
+            ]
+            for group in (*self.groups(), *groups)
+        ]
+        return (Table([*by, "coverage", "mean size", "median size", "ranks"], rows, len(by)),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what the sets are of, their limits, coverage and sizes."""

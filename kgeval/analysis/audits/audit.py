@@ -23,7 +23,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.loading import Source, as_dataset
 from kgeval.errors import DatasetError, InputError, did_you_mean
-from kgeval.metrics.rendering import as_html, as_text
+from kgeval.table import Cell, Figure, Shown, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,37 +33,33 @@ SHOWN = 3
 """how many findings of a kind are shown; all of them are in the data"""
 
 
-SectionTable = tuple[list[str], list[list[str]]]
-"""columns, and rows of cells: how much there is of the kinds of a section"""
-
-
-def section_tables(tallies: Sequence[Tally]) -> Iterator[SectionTable]:
+def section_tables(tallies: Sequence[Tally]) -> Iterator[Table]:
     """Lay out a table for each section: a row for each kind, and for kinds of triples, columns for each split.
 
     >>> tallies = [Tally("repeated", 25, 1000, "test"), Tally("repeated", 0, 900, "valid"), Tally("inverse rules", 2)]
-    >>> for columns, rows in section_tables(tallies):
-    ...     print(columns, rows)
+    >>> for table in section_tables(tallies):
+    ...     print(table.columns, table.texts())
     ['triples', 'test', 'of 1000', 'valid', 'of 900'] [['repeated', '25', '2.5%', '0', '0.0%']]
     ['relations', 'found', 'of', 'share'] [['inverse rules', '2', '', '']]
     """
     for section in dict.fromkeys(KINDS[tally.kind].section for tally in tallies):
         there = [tally for tally in tallies if KINDS[tally.kind].section == section]
         splits = {tally.split: f"of {tally.total}" for tally in there if tally.split}
-        kinds = dict.fromkeys(tally.kind for tally in there)
+        rows: list[list[Cell]]
         if splits:
-            found = {(tally.kind, tally.split): [str(tally.count), _share(tally)] for tally in there}
-            cells = [
-                [kind, *(cell for split in splits for cell in found.get((kind, split), ["", ""]))] for kind in kinds
+            found = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in there}
+            kinds = dict.fromkeys(tally.kind for tally in there)
+            rows = [
+                [kind, *(cell for split in splits for cell in found.get((kind, split), ("", "")))] for kind in kinds
             ]
-            yield [section, *(cell for column in splits.items() for cell in column)], cells
+            yield Table([section, *(cell for column in splits.items() for cell in column)], rows)
         else:
-            totals = ("" if tally.total is None else str(tally.total) for tally in there)
-            rows = [[tally.kind, str(tally.count), next(totals), _share(tally)] for tally in there]
-            yield [section, "found", "of", "share"], rows
+            rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in there]
+            yield Table([section, "found", "of", "share"], rows)
 
 
-def _share(tally: Tally) -> str:
-    return "" if tally.share is None else f"{tally.share:.1%}"
+def _share(tally: Tally) -> Cell:
+    return "" if tally.share is None else Figure(tally.share, text=f"{tally.share:.1%}")
 
 
 def explained(kind: str, findings: Sequence[Finding], *, threshold: float, display: Callable[[str], str]) -> str:
@@ -95,7 +91,7 @@ One = TypeVar("One", Tally, Finding)
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Shown):
     """What an audit found in a dataset. :func:`audit` makes one."""
 
     dataset: Dataset
@@ -181,12 +177,12 @@ class Audit:
         return {kind: tuple(found[kind]) for kind in KINDS}
 
     @property
-    def head(self) -> str:
+    def heads(self) -> tuple[str, ...]:
         """What was searched, in a line."""
         sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
         entities, relations = len(self.dataset.entities), len(self.dataset.relations)
         about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"
-        return f"{about}, threshold {self.threshold:g}"
+        return (f"{about}, threshold {self.threshold:g}",)
 
     def explanations(self) -> dict[str, str]:
         """Say of each kind of which there is any what it means, with the worst of it."""
@@ -196,23 +192,21 @@ class Audit:
             for kind in there
         }
 
-    def sections(self) -> tuple[SectionTable, ...]:
+    def tables(self) -> tuple[Table, ...]:
         """Return a table for each section: relations, triples, degrees, labels."""
         return tuple(section_tables(self.tallies))
 
-    def __str__(self) -> str:
-        return "\n\n".join([self.head, *(as_text([], *table, []) for table in self.sections()), *self._remarks()])
+    def to_csv(self) -> str:
+        """Write a row for each finding as CSV, with the columns of :meth:`to_frame`."""
+        return self.to_frame().to_csv(index=False)
 
     def __repr__(self) -> str:
         return f"Audit({self.dataset.name}: {len(self.findings)} findings at threshold {self.threshold:g})"
 
-    def _repr_html_(self) -> str:
-        *tables, last = self.sections()
-        parts = [as_html([self.head], *tables[0], []), *(as_html([], *table, []) for table in tables[1:])]
-        return "".join([*parts, as_html([], *last, self._remarks())])
-
-    def _remarks(self) -> list[str]:
-        return [*(f"{kind}: {text}" for kind, text in self.explanations().items()), *self.notes]
+    @property
+    def below(self) -> tuple[str, ...]:
+        """What the kinds mean, with the worst of what was found, and what was not searched for."""
+        return (*(f"{kind}: {text}" for kind, text in self.explanations().items()), *self.notes)
 
 
 def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Audit:

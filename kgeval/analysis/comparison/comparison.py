@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.comparison_notes import notes_on_tests
-from kgeval.analysis.comparison.formats import PaperTable, as_csv, as_latex, as_markdown, paper_table
-from kgeval.analysis.comparison.leaderboard_rows import Leaderboard, leaderboard_of, number_of
-from kgeval.analysis.comparison.paired_difference import DEFAULT_DIFFERENCES, DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.leaderboard import Leaderboard, leaderboard_of
+from kgeval.analysis.comparison.paired_difference import (
+    DEFAULT_DIFFERENCES,
+    DifferenceOptions,
+    PairedDifference,
+)
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import RankSummary
-from kgeval.metrics.rendering import as_html, as_text, cell, notes_with_models, number
+from kgeval.metrics.summary import notes_with_models
+from kgeval.table import Cell, Figure, Shown, Table, number, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +28,7 @@ RESULTS = ("difference", "p", "detectable", "seen")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Summaries of several models, by the models' names, and the differences of each pair on the rows they share."""
 
     summaries: Mapping[str, RankSummary]
@@ -77,32 +81,51 @@ class Comparison:
         """What a reader of the models' metrics should know, whatever is said of differences."""
         return tuple(notes_with_models({model: summary.notes for model, summary in self.summaries.items()}))
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the leaderboard: the names of the columns, and a row of cells for each model, in each group.
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What the numbers of each model are of."""
+        return tuple(f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items())
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the leaderboard, a row for each model, in each group, and the differences, if there are any.
 
         A metric that was requested with a side has its column, one without is of both sides, or of the one ranked.
         """
-        board = self._leaderboard
-        columns = [name.base if name.side == "both" else str(name) for name in board.names]
-        return [*board.by, "model", *columns], [
-            [*board.key_of(row), *(number_of(row.group, name) for name in board.names)] for row in board.rows
-        ]
+        return (self._leaderboard.table(), *([self._differences()] if self.pairs else []))
+
+    def differences_by_metric(self) -> dict[str, Table]:
+        """Return the differences by each metric, a row for each pair of models and group of rows."""
+        table = self._differences()
+        rows = {
+            name: [row[1:] for row in table.rows if row[0] == name]
+            for name in dict.fromkeys(pair.name for pair in self.pairs)
+        }
+        return {name: Table(table.columns[1:], own, table.keys - 1) for name, own in rows.items()}
+
+    def papers(self) -> tuple[Table, ...]:
+        """Return the leaderboard, the best marked, and what is not seen to be worse."""
+        return (self._leaderboard.paper(self.pairs, self.options, self.remarks),)
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
         """Return the names of the columns, and a row of cells for each pair, metric and group, which says its size."""
-        by, names = list(self.pairs[0].group) if self.pairs else [], [pair.name for pair in self.pairs]
+        table = self._differences()
+        return list(table.columns), table.texts()
+
+    def _differences(self) -> Table:
+        by = list(self.pairs[0].group) if self.pairs else []
         columns = ["metric", *by, "model", "other", *(["ranks"] if by else []), *RESULTS]
-        return columns, [
+        metrics = list(dict.fromkeys(pair.name for pair in self.pairs))
+        rows: list[list[Cell]] = [
             [
                 pair.name,
                 *(str(pair.group[name]) for name in by),
-                pair.model,
-                pair.other,
-                *([str(pair.rows)] if by else []),
+                *(pair.model, pair.other),
+                *([pair.rows] if by else []),
                 *_cells(pair),
             ]
-            for pair in sorted(self.pairs, key=lambda pair: names.index(pair.name))
+            for pair in sorted(self.pairs, key=lambda pair: metrics.index(pair.name))
         ]
+        return Table(columns, rows, keys=3 + len(by))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the content of each model's ``metrics.json``, the differences, and the notes."""
@@ -141,49 +164,28 @@ class Comparison:
             [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
         )
 
-    def to_latex(self, digits: int | None = None) -> str:
-        """Write the leaderboard for a paper: booktabs, siunitx, the best bold, what is not seen to be worse underlined.
-
-        Numbers have the digits after the point that the intervals of differences justify, or as many as ``digits``.
-        """
-        return as_latex(self._paper_table(digits))
-
-    def to_markdown(self, digits: int | None = None) -> str:
-        """Write the leaderboard in Markdown; ``digits`` as in :meth:`to_latex`."""
-        return as_markdown(self._paper_table(digits))
-
     def to_csv(self) -> str:
         """Write the leaderboard as CSV, with all digits."""
-        return as_csv(self._leaderboard)
-
-    def __str__(self) -> str:
-        leaderboard = as_text(self._heads(), *self.table(), () if self.pairs else self.notes)
-        if not self.pairs:
-            return leaderboard
-        return f"{leaderboard}\n\n{as_text((), *self.differences_table(), self.notes).strip()}"
-
-    def _repr_html_(self) -> str:
-        if not self.pairs:
-            return as_html(self._heads(), *self.table(), self.notes)
-        leaderboard = as_html(self._heads(), *self.table(), ())
-        return f"<div>{leaderboard}{as_html((), *self.differences_table(), self.notes)}</div>"
-
-    def _paper_table(self, digits: int | None) -> PaperTable:
-        return paper_table(self._leaderboard, self.pairs, options=self.options, remarks=self.remarks, digits=digits)
+        return self._leaderboard.table().csv()
 
     @property
     def _leaderboard(self) -> Leaderboard:
         return leaderboard_of(self.summaries, self.grouped)
 
-    def _heads(self) -> list[str]:
-        return [f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items()]
+    def _groups_of(self, model: str) -> dict[str, Any]:
+        """The metrics of each group, as ``metrics.json`` has them; nothing without groups."""
+        if not self.grouped:
+            return {}
+        content = self.grouped[model].to_dict()
+        return {"by": content["by"], "groups": content["groups"]}
 
 
-def _cells(pair: PairedDifference) -> list[str]:
+def _cells(pair: PairedDifference) -> list[Cell]:
     """Print a difference, with as many digits as its standard error justifies."""
+    difference, least = Figure(pair.difference, pair.interval), pair.detectable
     return [
-        "undefined" if pair.difference is None else cell(pair.difference, pair.interval),
-        pair.p_text,
-        "" if pair.detectable is None else number(pair.detectable, pair.decimals),
+        difference._replace(text=written(difference)),
+        pair.p_text if pair.adjusted_p is None else Figure(pair.adjusted_p, text=pair.p_text),
+        "" if least is None else Figure(least, text=number(least, pair.decimals)),
         pair.seen or "not tested",
     ]

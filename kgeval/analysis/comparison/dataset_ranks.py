@@ -12,14 +12,14 @@ import numpy as np
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.rendering import as_html, as_text, number, p_text
+from kgeval.table import Figure, Shown, Table, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
-class DatasetRanks:
+class DatasetRanks(Shown):
     """A metric of each model on each dataset, and the models' ranks by it."""
 
     datasets: tuple[str, ...]
@@ -114,18 +114,23 @@ class DatasetRanks:
             f"p: against {self.control}{chosen}, adjusted for {models - 1} tests (Holm, 1979).",
         )
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the names of the columns, and a row of cells for each model, the best first."""
-        order = np.argsort(self.average_ranks, kind="stable")
-        return ["model", *self.datasets, "average rank", "p"], [
+    heads = ()
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return a row for each model, the best first, and a column for each dataset."""
+        rows = [
             [
                 self.models[place],
-                *map("{} ({:g})".format, map(number, self.values[:, place]), self.ranks[:, place]),
-                f"{self.average_ranks[place]:.3f}",
-                p_text(self.adjusted_p[self.models[place]]) if self.models[place] in self.adjusted_p else "",
+                *(
+                    Figure(float(value), text=f"{number(value)} ({rank:g})")
+                    for value, rank in zip(self.values[:, place], self.ranks[:, place], strict=True)
+                ),
+                Figure(float(self.average_ranks[place]), digits=3),
+                "" if (p := self.adjusted_p.get(self.models[place])) is None else Figure(p, text=p_text(p)),
             ]
-            for place in order
+            for place in np.argsort(self.average_ranks, kind="stable")
         ]
+        return (Table(["model", *self.datasets, "average rank", "p"], rows),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""
@@ -151,12 +156,6 @@ class DatasetRanks:
         frame["average rank"] = self.average_ranks
         frame["p"] = pd.Series(self.adjusted_p, dtype=float)
         return frame
-
-    def __str__(self) -> str:
-        return as_text((), *self.table(), self.notes).strip()
-
-    def _repr_html_(self) -> str:
-        return as_html((), *self.table(), self.notes)
 
 
 def rank_models(

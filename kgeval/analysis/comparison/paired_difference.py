@@ -11,7 +11,7 @@ from kgeval.analysis.comparison.sign_flips import check_draws
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.rendering import DIGITS, number, p_text
+from kgeval.table import DIGITS, number, p_text
 
 POWER = 0.8
 """the share of test sets on which a difference as large as the detectable one would be seen"""
@@ -131,20 +131,13 @@ class PairedDifference:
             "metric": self.name,
             **({"group": dict(self.group)} if self.group else {}),
             "difference": self.difference,
-            "low": self.interval and self.interval.low,
-            "high": self.interval and self.interval.high,
-            "standard_error": self.interval and self.interval.standard_error,
+            **{name: getattr(self.interval, name, None) for name in ("low", "high", "standard_error")},
             "p": self.p,
             "p_is_bound": _at_floor(self.p, self.draws),
             "draws": self.draws,
             "adjusted_p": self.adjusted_p,
             "adjusted_p_is_bound": self.is_bound,
-            "family": self.family,
-            "detectable": self.detectable,
-            "rows": self.rows,
-            "units": self.units,
-            "unit": self.unit,
-            "verdict": self.verdict,
+            **{name: getattr(self, name) for name in ("family", "detectable", "rows", "units", "unit", "verdict")},
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
 

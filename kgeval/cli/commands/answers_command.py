@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration
-from kgeval.cli.display import show_head, show_table, wanted_digits
 from kgeval.cli.setting_options import present, setting_options, split_at_commas
 from kgeval.cli.shared_options import BY, DIGITS, JSON, QUIET, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
@@ -56,8 +54,8 @@ def command(source: str, dataset: str | None, out: Path | None, force: bool, as_
 
     Example: kgeval answers umls-TransE --dataset umls --nonconformity softmax --per relation --out sets.parquet
     """
-    from kgeval.cli.display import show_notes, show_place
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.display import show, show_notes, show_place
+    from kgeval.table import Page
 
     _refuse_contradictions(dataset, out, options, force=force)
     if options["valid"] is not None:
@@ -69,10 +67,8 @@ def command(source: str, dataset: str | None, out: Path | None, force: bool, as_
     if out is not None:
         found.sets.to_parquet(out)
         show_place(out)
-    if as_json:
-        say_json(as_plain(found, groups))
-    else:
-        show_answer_sets(found, groups)
+    page = Page(found.heads, found.tables(groups), content=lambda: as_plain(found, groups))
+    show(page, "json" if as_json else "text")
     show_notes(found.notes)
 
 
@@ -142,41 +138,6 @@ def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: boo
         )
 
 
-def show_answer_sets(found: AnswerSets, groups: Sequence[SetGroup]) -> None:
-    """Print a row for all sets, and one for each group."""
-    show_head(str(found.ranks.provenance), _calibration(found))
-    by = list(groups[0].key) if groups else []
-    rows = [[*(str(group.key.get(name, "all")) for name in by), *_cells(group)] for group in (*found.groups(), *groups)]
-    show_table([*by, "coverage", "mean size", "median size", "ranks"], rows, keys=len(by))
-
-
 def as_plain(found: AnswerSets, groups: Sequence[SetGroup]) -> dict[str, Any]:
     """Return the content as plain data."""
     return {**found.to_dict(), **({"groups": [{"key": g.key, **g.to_dict()} for g in groups]} if groups else {})}
-
-
-def _cells(group: SetGroup) -> list[str]:
-    from kgeval.metrics.rendering import cell
-
-    coverage, size = (
-        cell(value, interval, wanted_digits())
-        for value, interval in (
-            (group.coverage, group.coverage_interval),
-            (group.mean_size, group.size_interval),
-        )
-    )
-    return [coverage, size, f"{group.median_size:g}", str(group.rows)]
-
-
-def _calibration(found: AnswerSets) -> str:
-    """Say what the sets are to cover, and up to which nonconformity candidates are in them."""
-    from kgeval.analysis.answer_sets.nonconformity import find_nonconformity
-
-    formula, valid = find_nonconformity(found.nonconformity).formula, sum(limit.valid for limit in found.limits)
-    limits = [limit.limit for limit in found.limits]
-    finite = [limit for limit in limits if math.isfinite(limit)]
-    ends = dict.fromkeys(f"{limit:.6g}" for limit in (min(finite), max(finite))) if finite else {}
-    sets = [f"{formula} ≤ {'–'.join(ends)}"] if finite else []
-    sets += ["all candidates (no finite limit covers as many)"] if len(finite) < len(limits) else []
-    how = found.nonconformity + (f" per {' and '.join(found.per)}" if found.per else "")
-    return f"{found.target:g} coverage by {how}, {' or '.join(sets)}, of {valid:,} valid ranks"

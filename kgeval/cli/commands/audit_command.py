@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kgeval.cli.display import FORMAT
 from kgeval.cli.shared_options import JSON, NAMES, QUIET
-
-if TYPE_CHECKING:
-    from kgeval.analysis.audits.audit import Audit
 
 
 @click.command("audit")
@@ -26,23 +23,32 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="A .json file for everything that is found.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@FORMAT
 @QUIET
 @JSON
 def command(
-    dataset: str, layout: str, names: tuple[str, ...], threshold: float, out: Path | None, force: bool, as_json: bool
+    dataset: str,
+    layout: str,
+    names: tuple[str, ...],
+    threshold: float,
+    out: Path | None,
+    form: str,
+    *,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and label twins.
 
     Example: kgeval audit wn18rr --out audit.json
     """
     from kgeval.analysis.audits.audit import audit
-    from kgeval.cli.display import show_notes, show_place, watching
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.display import show, show_notes, show_place, watching
     from kgeval.data.loading import load_dataset
     from kgeval.errors import InputError
     from kgeval.paths import exists_safely
     from kgeval.run_directory.contents import as_json as written
     from kgeval.storage.atomic import write_text
+    from kgeval.table import Page, Table
 
     if out is not None and exists_safely(out) and not force:
         raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
@@ -52,22 +58,11 @@ def command(
         found = audit(graph, threshold=threshold)
     if out is not None:
         write_text(out, written(found.to_dict()))
-    if as_json:
-        say_json(found.to_dict())
+    if as_json or form != "text":
+        show(found, "json" if as_json else form)
     else:
-        show_audit(found)
+        kinds = Table(["", ""], [*found.explanations().items()], prose=True)
+        show(Page(found.heads, (*found.tables(), kinds)))
     show_notes([*graph.notes, *found.notes])
     if out is not None:
         show_place(out)
-
-
-def show_audit(audit: Audit) -> None:
-    """Print how much there is of each kind, and of what there is, what it means and the worst of it."""
-    from kgeval.cli.display import show_head, show_prose, show_table
-    from kgeval.cli.streams import say
-
-    show_head(audit.head)
-    for columns, rows in audit.sections():
-        show_table(columns, rows)
-        say("")
-    show_prose(["", ""], [[kind, text] for kind, text in audit.explanations().items()])

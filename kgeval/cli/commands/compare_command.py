@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import click
 
-from kgeval.cli.display import show_notes, show_table
+from kgeval.cli.display import show, show_notes
 from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, given, import_options, policies
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
-
-if TYPE_CHECKING:
-    from kgeval.analysis.comparison.comparison import Comparison
-    from kgeval.analysis.comparison.dataset_ranks import DatasetRanks
+from kgeval.table import Page
 
 
 @click.command("compare")
@@ -81,8 +78,7 @@ def command(
 def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show models side by side, and the differences of each pair."""
     from kgeval.analysis.comparison.compare_models import compare
-    from kgeval.cli.display import show_comparison, show_notes
-    from kgeval.cli.streams import say, say_json
+    from kgeval.analysis.comparison.leaderboard import side_by_side
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
 
     compared = read_compared(runs, options)
@@ -91,43 +87,36 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     }
     settings |= common_policies(compared, options) | ({"metrics": metrics} if metrics else {})
     comparison = compare({run.name: run.table for run in compared}, **settings)
-    if form == "json":
-        say_json(comparison.to_dict())
+    if form == "html":
+        from kgeval.reports.document import comparison_document
+
+        say(comparison_document(comparison).rstrip("\n"))
     elif form != "text":
-        say(_written(comparison, form))
+        show(comparison, form)
     else:
-        show_comparison(comparison.summaries)
-        show_differences(comparison)
+        page, decisive = side_by_side(comparison.summaries), comparison.decisive
+        differences = (
+            replace(table, title=f"{metric}{'' if metric == decisive else ' (secondary)'}:")
+            for metric, table in comparison.differences_by_metric().items()
+        )
+        show(Page(page.heads, (*page.parts, *differences)))
     # Papers have their notes on tests below the table, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
     shown = comparison.notes if form in ("text", "json", "html") else leaderboard_alone
     show_notes([*shown, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
 
 
-def _written(comparison: Comparison, form: str) -> str:
-    """Write the leaderboard in a format."""
-    from kgeval.cli.display import wanted_digits
-
-    if form == "csv":
-        return comparison.to_csv().rstrip("\n")
-    if form == "html":
-        from kgeval.reports.document import comparison_document
-
-        return comparison_document(comparison).rstrip("\n")
-    text = comparison.to_latex(wanted_digits()) if form == "latex" else comparison.to_markdown(wanted_digits())
-    return text.rstrip("\n")
-
-
 def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show how models rank on several datasets, by one metric after the other."""
-    if form not in ("text", "json"):
-        raise ConfigError(f"--format {form}: ranks across datasets are written as text or json.")
+    if form == "html":
+        raise ConfigError("--format html: ranks across datasets are written as text, markdown, latex, csv or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
+    from kgeval.analysis.comparison.leaderboard import title_of
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import read_compared, values_by_dataset
 
     found = {
-        (name.base if name.side == "both" else str(name)): rank_models(
+        title_of(name): rank_models(
             values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
         )
         for name, values in values_by_dataset(read_compared(runs, options, across=True), metrics, options).items()
@@ -135,23 +124,10 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
     if form == "json":
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})
     else:
-        show_ranks(found)
-
-
-def show_differences(comparison: Comparison) -> None:
-    """Print, under each metric, a row for each pair of models and group of rows; the metric named first decides."""
-    (_, *columns), rows = comparison.differences_table()
-    for metric in dict.fromkeys(metric for metric, *_ in rows):
-        say(f"\n{metric}{'' if metric == comparison.decisive else ' (secondary)'}:\n")
-        of_metric = [row for name, *row in rows if name == metric]
-        show_table(columns, of_metric, keys=columns.index("other") + 1)
-
-
-def show_ranks(ranks: Mapping[str, DatasetRanks]) -> None:
-    """Print, under each metric, a row for each model."""
-    for number, (metric, of_models) in enumerate(ranks.items()):
-        if number:
-            say("")
-        columns, rows = of_models.table()
-        show_table([f"{metric}{' (secondary)' if number else ''}", *columns[1:]], rows)
-        show_notes(of_models.notes)
+        for number, (metric, of_models) in enumerate(found.items()):
+            if number:
+                say("")
+            (table,) = of_models.tables()
+            named = f"{metric}{' (secondary)' if number else ''}"
+            show(Page((), (replace(table, columns=[named, *table.columns[1:]]),), of_models.notes), form)
+            show_notes(of_models.notes)

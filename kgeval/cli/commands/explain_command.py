@@ -32,16 +32,12 @@ def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, a
 
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """
-    from kgeval.cli.display import show_explanation, show_notes
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.display import show, show_notes
 
     _refuse_other_keys(options["overrides"])
     config = configuration("explain", checkpoint, dataset, options, evaluation=block_of(options, ("evaluation",)))
     explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
-    if as_json:
-        say_json(explanation.to_dict())
-    else:
-        show_explanation(explanation)
+    show(explanation, "json" if as_json else "text")
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
     show_notes([*explanation.notes, *notes])
 

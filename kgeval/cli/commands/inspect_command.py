@@ -11,6 +11,7 @@ import click
 from kgeval.cli.setting_options import pairs, setting_options
 from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, how_both_are_read
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.table import Page, Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -25,17 +26,14 @@ if TYPE_CHECKING:
 @JSON
 def command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.display import show
     from kgeval.errors import ConfigError
 
     description = _describe(path, settings)
     kind = next(iter(description))
     if settings["names"] and kind != "dataset":
         raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
-    if as_json:
-        say_json(description)
-    else:
-        show_page(description)
+    show(described(description), "json" if as_json else "text")
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -191,18 +189,12 @@ PARTS = {
 """the keys of blocks that are shown only in part"""
 
 
-def show_page(description: Mapping[str, Any]) -> None:
-    """Print a description: a line for each key, and the metrics as a table."""
-    from kgeval.cli.display import show_prose, show_table
-    from kgeval.cli.streams import say
-
-    texts = {key: _line(key, value) for key, value in description.items() if key not in OMITTED}
-    tables = [_by_part(description.get("metrics", {})), _by_model(description.get("models", {}))]
-    show_prose(["", ""], [[key, text] for key, text in texts.items() if text and key != "models"])
-    for columns, rows in tables:
-        if rows:
-            say("")
-            show_table(columns, rows)
+def described(description: Mapping[str, Any]) -> Page:
+    """Lay a description out: a line for each key, and the metrics as a table."""
+    texts = {key: _line(key, value) for key, value in description.items() if key not in (*OMITTED, "models")}
+    tables = (_by_part(description.get("metrics", {})), _by_model(description.get("models", {})))
+    lines = Table(["", ""], [[key, text] for key, text in texts.items() if text], prose=True)
+    return Page((), (lines, *(table for table in tables if table.rows)), content=lambda: description)
 
 
 def _line(key: str, value: Any) -> str:
@@ -220,25 +212,17 @@ def _inside(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+def _by_part(metrics: Mapping[str, Mapping[str, Any]]) -> Table:
     """Make a table of the metrics of a run: a row per metric, a column per side or predictor."""
-    from kgeval.metrics.rendering import number
-
     names = dict.fromkeys(name for values in metrics.values() for name in values)
-    rows = [[name, *(number(values[name]) if name in values else "" for values in metrics.values())] for name in names]
-    return ["", *metrics], rows
+    return Table(["", *metrics], [[name, *(values.get(name, "") for values in metrics.values())] for name in names])
 
 
-def _by_model(models: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+def _by_model(models: Mapping[str, Mapping[str, Any]]) -> Table:
     """Make a table of the metrics of several runs: a row per model, with the metrics of both sides or of the model."""
-    from kgeval.metrics.rendering import number
-
     by_model: dict[str, Mapping[str, Any]] = {
         name: next(iter(content["metrics"].values()), {}) for name, content in models.items()
     }
     columns = list(dict.fromkeys(metric for values in by_model.values() for metric in values))
-    rows = [
-        [name, *(number(values[metric]) if metric in values else "" for metric in columns)]
-        for name, values in by_model.items()
-    ]
-    return ["model", *columns], rows
+    rows = [[name, *(values.get(metric, "") for metric in columns)] for name, values in by_model.items()]
+    return Table(["model", *columns], rows)

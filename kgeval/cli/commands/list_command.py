@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import click
 
+from kgeval.cli.display import FORMAT
 from kgeval.cli.shared_options import JSON
 
 Listing = tuple[list[str], list[list[str]]]
@@ -28,26 +29,25 @@ BRIEF = {
     type=click.Choice(["metrics", "models", "baselines", "formats", "protocols", "corruptions", "slices", "datasets"]),
 )
 @click.argument("name", required=False)
+@FORMAT
 @JSON
-def command(what: str, name: str | None, as_json: bool) -> None:
+def command(what: str, name: str | None, form: str, as_json: bool) -> None:
     """List metrics, models, baselines, formats and so on; with a NAME, show all about that one.
 
     Example: kgeval list metrics ndcg
     """
-    from kgeval.cli.display import show_prose
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.display import show
+    from kgeval.table import Page, Table
 
     columns, rows = LISTINGS[what]()
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
     if name is not None:
         (entry,) = entries = [_entry(what, name, entries)]
-    if as_json:
-        say_json(entries)
-    elif name is not None:
-        show_prose(["", ""], [[column, value] for column, value in entry.items() if value])
-    else:
-        brief = BRIEF.get(what, tuple(columns))
-        show_prose(brief, [[entry[column] for column in brief] for entry in entries])
+    brief = BRIEF.get(what, columns) if form == "text" else columns
+    table = Table(brief, [[entry[column] for column in brief] for entry in entries], prose=True)
+    if name is not None and form != "csv":
+        table = Table(["", ""], [item for item in entry.items() if item[1]], prose=True)
+    show(Page((), (table,), content=lambda: entries), "json" if as_json else form)
 
 
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:

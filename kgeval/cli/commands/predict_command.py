@@ -9,13 +9,12 @@ import click
 import numpy as np
 
 from kgeval.cli.configuration import configuration
-from kgeval.cli.display import show_head, show_notes, show_table
 from kgeval.cli.setting_options import block_of, setting_options
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone
-from kgeval.cli.streams import say
 from kgeval.data.triples import triple_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import TIME
+from kgeval.table import Cell, Figure, Page, Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -69,7 +68,7 @@ def command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any)
 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
     """
-    from kgeval.cli.display import show_notes, show_place
+    from kgeval.cli.display import show, show_notes, show_place
     from kgeval.cli.streams import say_json
 
     _refuse_contradictions(options)
@@ -83,7 +82,9 @@ def command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any)
     if as_json:
         say_json(as_plain(table))
     elif options["out"] is None:
-        show_predictions(table, graph)
+        page = shown(table, graph)
+        show(page)
+        show_notes(page.notes)
     show_notes(table.notes)
 
 
@@ -178,21 +179,19 @@ RANKS = {"rank": "", "raw rank": "raw_"}
 """the prefix of the counts of each rank: without other known answers, as an evaluation has it, and among all"""
 
 
-def show_predictions(table: PredictionTable, dataset: Dataset) -> None:
-    """Print the predictions of each query, of the first ones where there are many; entities by their names."""
-    show_head(str(table.provenance))
+def shown(table: PredictionTable, dataset: Dataset) -> Page:
+    """Lay out the predictions of each query, of the first ones where there are many; entities by their names."""
     rows = table.data.to_pylist() if table.queries <= SHOWN else table.data.slice(0, SHOWN * table.places).to_pylist()
-    numbers = list(dict.fromkeys(row["query"] for row in rows))[:SHOWN]
-    for index, number in enumerate(numbers):
+    tables = []
+    for number in list(dict.fromkeys(row["query"] for row in rows))[:SHOWN]:
         mine = [row for row in rows if row["query"] == number]
-        if index:
-            say("")
-        show_head(_query_text(mine[0], dataset))
         ranks = [name for name, prefix in RANKS.items() if mine[0][f"{prefix}greater"] is not None]
         columns = (ranks[-1], "entity", "score", *ranks[:-1], "known", "of type")
-        show_table(columns, [_cells(row, dataset, ranks) for row in mine], keys=2)
-    if table.queries > len(numbers) == SHOWN:
-        show_notes([f"the first {SHOWN} of {table.queries:,} queries. --out FILE.parquet or --json has all of them."])
+        title = _query_text(mine[0], dataset)
+        tables.append(Table(columns, [_cells(row, dataset, ranks) for row in mine], keys=2, title=title))
+    more = table.queries > len(tables) == SHOWN
+    note = f"the first {SHOWN} of {table.queries:,} queries. --out FILE.parquet or --json has all of them."
+    return Page((str(table.provenance),), tuple(tables), (note,) if more else ())
 
 
 def as_plain(table: PredictionTable) -> dict[str, Any]:
@@ -221,13 +220,13 @@ def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
     return f"{text} at {row[TIME]}" if TIME in row else text
 
 
-def _cells(row: dict[str, Any], dataset: Dataset, ranks: list[str]) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], dataset: Dataset, ranks: list[str]) -> list[Cell]:
     entity, of_type = dataset.display_label(row["entity_label"]), "yes" if row["is_of_type"] else "no"
     *filtered, among_all = (_rank(row, RANKS[name]) for name in ranks)
-    return among_all, entity, f"{row['score']:.6g}", *filtered, row["known"], of_type
+    return [among_all, entity, Figure(row["score"], text=f"{row['score']:.6g}"), *filtered, row["known"], of_type]
 
 
-def _rank(row: dict[str, Any], prefix: str) -> str:
+def _rank(row: dict[str, Any], prefix: str) -> Cell:
     """Write the best and the worst rank of an answer that ties, or its one rank."""
     above, tied = row[f"{prefix}greater"], row[f"{prefix}tied"]
-    return f"{1 + above}–{1 + above + tied}" if tied else str(1 + above)
+    return Figure(1 + above + tied / 2, text=f"{1 + above}–{1 + above + tied}") if tied else 1 + above

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.display import FORMAT
 from kgeval.cli.shared_options import (
     BY,
     DIGITS,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 @NAMES
 @click.option("--high-confidence", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
 @thresholds
+@FORMAT
 @DIGITS
 @QUIET
 @JSON
@@ -56,6 +58,7 @@ def command(
     fail_under: dict[str, float],
     fail_over: dict[str, float],
     names: tuple[str, ...],
+    form: str,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -76,10 +79,11 @@ def command(
     further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
     options = given(further) | interval_block(settings)
     bounds = {UNDER: fail_under, OVER: fail_over}
+    form = "json" if as_json else form
     if holds_runs(run):
-        _summarize_several(run, metrics, options, bounds, as_json=as_json)
+        _summarize_several(run, metrics, options, bounds, form=form)
     else:
-        _summarize_one(run, metrics, options, bounds, names=names, as_json=as_json)
+        _summarize_one(run, metrics, options, bounds, names=names, form=form)
 
 
 def _summarize_one(
@@ -89,17 +93,17 @@ def _summarize_one(
     bounds: Bounds,
     *,
     names: tuple[str, ...],
-    as_json: bool,
+    form: str,
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
-    from kgeval.cli.display import show_groups, show_notes, show_summary
-    from kgeval.cli.streams import say_json
+    from kgeval.cli.display import show, show_notes
     from kgeval.data.human_names import Names, read_names
     from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
     from kgeval.runs.sliced_ranks import named
     from kgeval.runs.stored_result import read_result
+    from kgeval.table import Page
 
     result = read_result(run, metrics, options)
     summary, groups = result.summary, result.groups
@@ -108,17 +112,14 @@ def _summarize_one(
     if names:
         spelled = Names.merged(map(read_names, names))
         summary, groups = named(summary, spelled), groups and named(groups, spelled)
-    if as_json:
-        say_json(summary.to_dict() | beside(groups))
-    else:
-        show_summary(summary)
-        show_groups(groups)
+    tables = (*summary.tables(), *(groups.tables() if groups else ()))
+    show(Page(summary.heads, tables, summary.notes, lambda: summary.to_dict() | beside(groups)), form)
     show_notes(summary.notes)
     refuse_missed(missed)
 
 
 def _summarize_several(
-    folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, as_json: bool
+    folder: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, form: str
 ) -> None:
     """Show the metrics of the runs inside a folder side by side."""
     from kgeval.cli.display import show_notes
@@ -137,10 +138,10 @@ def _summarize_several(
     # A bound is for the number that the table shows, by the tie policy that all of it has.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
-    if as_json:
+    if form == "json":
         say_json(common_table(outcomes, failed, planned=unfinished))
     else:
-        show_outcomes(outcomes)
+        show_outcomes(outcomes, form)
     show_remarks(outcomes, failed, places=False)
     show_notes(
         f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished

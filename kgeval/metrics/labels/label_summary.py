@@ -15,9 +15,9 @@ from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_la
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import Kind, MetricName, parse_all
-from kgeval.metrics.rendering import number
 from kgeval.metrics.summary import MODEL, Group, Summary
 from kgeval.provenance import LabelProvenance
+from kgeval.table import Table
 
 CLASSIFICATION = (
     *("accuracy", "precision", "recall", "f1", "relation.accuracy", "relation.f1"),
@@ -111,15 +111,31 @@ class LabelSummary(Summary):
             **self.details,
         }
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        names = list(self.groups[0].values)
-        return ["", *map(str, names)], [
-            [
-                ", ".join([group.predictor, *map(str, group.key.values())]),
-                *(number(group.values[name]) if name in group.values else "" for name in names),
-            ]
-            for group in self.groups
+    def tables(self) -> tuple[Table, ...]:
+        return (label_table({MODEL: self}),)
+
+
+def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
+    """Lay out a row per model, baseline and group, and a column per metric.
+
+    The baselines are the same for every model, and have their rows once, at the end.
+    """
+    first = next(iter(summaries.values()))
+    lines = [
+        (model, group) for model, summary in summaries.items() for group in summary.groups if group.predictor == MODEL
+    ]
+    lines += [(group.predictor, group) for group in first.groups if group.predictor != MODEL]
+    names = list(first.groups[0].values)
+    keys = list(dict.fromkeys(key for _, group in lines for key in group.key))
+    rows = [
+        [
+            model,
+            *(str(group.key.get(key, "all")) for key in keys),
+            *(group.figure(metric) if metric in group.values else "" for metric in names),
         ]
+        for model, group in lines
+    ]
+    return Table(["", *keys, *map(str, names)], rows, 1 + len(keys))
 
 
 def label_summary(

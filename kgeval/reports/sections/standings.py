@@ -11,11 +11,11 @@ from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title
-from kgeval.metrics.rendering import number
 from kgeval.reports.charts.leaderboard import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, Study
+from kgeval.table import number
 
 
 class Verdict(NamedTuple):

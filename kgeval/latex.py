@@ -1,0 +1,117 @@
+"""Tables in LaTeX: booktabs, numbers aligned by siunitx, the best bold, what is not seen to be worse underlined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NAMES = {
+    "\\": "backslash",
+    "^": "asciicircum",
+    "~": "asciitilde",
+    "<": "less",
+    ">": "greater",
+    "|": "bar",
+    '"': "quotedbl",
+}
+
+SIGNS = {"↑": "uparrow", "↓": "downarrow", "→": "rightarrow", "±": "pm", "≤": "leq", "≥": "geq", "∈": "in"}
+SYMBOLS = {"√": "surd", "Σ": "Sigma", "χ": "chi", "‖": "Vert", "⟨": "langle", "⟩": "rangle", "∘": "circ", "∞": "infty"}
+
+ESCAPES = str.maketrans(
+    {character: f"\\{character}" for character in "{}$&#%_"}
+    | {character: rf"\text{name}{{}}" for character, name in NAMES.items()}
+    | {character: rf"$\{name}$" for character, name in (SIGNS | SYMBOLS).items()}
+    | {"−": "$-$", "“": "``", "”": "''", "‘": "`", "’": "'", "\n": " ", "\r": " ", "\t": " "}
+)
+
+LONGEST = 40
+"""letters of a label that stay on one line"""
+
+WRAPPED = r">{\raggedright\arraybackslash}p{.35\linewidth}"
+"""a column of longer ones, by the package array, which siunitx loads"""
+
+PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunitx}"
+
+NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
+
+Marked = tuple[str, str]
+"""a text, empty for an undefined number, and its mark: ``best``, ``near`` or none"""
+
+
+def latex(title: str, columns: Sequence[str], keys: int, rows: Sequence[Sequence[Marked]], notes: str) -> str:
+    """Write a table whose first columns, ``keys`` of them, are text; of the others, plain numbers are aligned."""
+    own = [[row[place] for row in rows] for place in range(len(columns))]
+    formats = [_digits([text for text, _ in column]) for column in own]
+    specs = [
+        _text_column(column) if place < keys else f"S[{digits},detect-weight]" if digits else "r"
+        for place, (column, digits) in enumerate(zip(own, formats, strict=True))
+    ]
+    cells = [
+        [escape(text) if place < keys else _cell(text, mark, formats[place]) for place, (text, mark) in enumerate(row)]
+        for row in rows
+    ]
+    lines = [
+        PREAMBLE,
+        r"\begin{table}",
+        r"\centering",
+        *([rf"\caption{{{escape(title)}.}}", r"\smallskip"] if title else []),
+        rf"\begin{{tabular}}{{{' '.join(specs)}}}",
+        r"\toprule",
+        _row([f"{{{escape(name)}}}" for name in columns]),
+        r"\midrule",
+        *map(_row, cells),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *([rf"\par\smallskip\footnotesize {escape(notes)}"] if notes else []),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    r"""Write text so that LaTeX prints it.
+
+    >>> print(escape("50% of R&D_{x}"))
+    50\% of R\&D\_\{x\}
+    >>> print(escape("Gödel 🚀 a--b"))
+    Gödel [U+1F680] a-{}-b
+    """
+    # Two hyphens would be printed as a dash.
+    return re.sub("-(?=-)", "-{}", "".join(map(_settable, text)).translate(ESCAPES))
+
+
+def _settable(character: str) -> str:
+    """Spell a character out that LaTeX's usual fonts do not have."""
+    known = character.isascii() or ord(character) in ESCAPES or character in "–…" or "\u00a1" <= character <= "\u017f"
+    return character if known else f"[U+{ord(character):04X}]"
+
+
+def _text_column(cells: Sequence[Marked]) -> str:
+    return "l" if max((len(text) for text, _ in cells), default=0) <= LONGEST else WRAPPED
+
+
+def _cell(text: str, mark: str, digits: str) -> str:
+    if not text:
+        return "{--}"
+    text = text if digits else escape(text)
+    if mark == "best":
+        return rf"\bfseries {text}"
+    if mark == "near":
+        return rf"{{\underline{{\tablenum[{digits}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
+    return text
+
+
+def _digits(texts: Sequence[str]) -> str:
+    """Tell siunitx how many digits the numbers of a column have before and after the point; empty for other cells."""
+    found = [NUMBER.fullmatch(text) for text in texts if text]
+    numbers = [match for match in found if match]
+    if len(numbers) < len(found):
+        return ""
+    whole, after = (max((len(match[part] or "") for match in numbers), default=1) for part in (2, 3))
+    sign = "-" if any(match[1] for match in numbers) else ""
+    return f"table-format={sign}{whole}.{after}" if after else f"table-format={sign}{whole}"
+
+
+def _row(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"

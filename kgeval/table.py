@@ -1,0 +1,281 @@
+"""A table: its numbers stay numbers until they are written, as text, HTML, Markdown, LaTeX or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape as escape_html
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from kgeval import text_layout
+from kgeval.latex import Marked, latex
+
+DIGITS = 6
+"""decimals, where no interval tells how many mean something"""
+
+
+class Ends(Protocol):
+    """An interval."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def decimals(self) -> int: ...
+
+
+class Figure(NamedTuple):
+    """A number, and how it is written."""
+
+    value: float | None
+    interval: Ends | None = None
+    digits: int | None = None
+    """after the point; by default as many as the interval justifies"""
+    text: str = ""
+    """how it is written, whatever digits are wanted"""
+    best: bool = False
+    near: bool = False
+    """whether no difference to the best is seen"""
+
+
+Cell = str | float | Figure | None
+"""``None`` is an undefined number"""
+
+
+def number(value: float | None, digits: int = DIGITS) -> str:
+    """Format a number: counts as integers, other values with some decimals, from 10¹² on in scientific notation.
+
+    >>> number(20466), number(1), number(1.0), number(0.3126566306), number(0.3126566306, 4), number(None)
+    ('20466', '1', '1.000000', '0.312657', '0.3127', 'undefined')
+    >>> number(2e200), number(-1e-9)
+    ('2.000000e+200', '0.000000')
+    """
+    if value is None:
+        return "undefined"
+    if isinstance(value, int):
+        return str(value)
+    # Adding 0.0 turns a negative zero into 0.0.
+    return f"{round(value, digits) + 0.0:.{digits}f}" if abs(value) < 1e12 else f"{value:.{digits}e}"
+
+
+def written(cell: Cell, digits: int | None = None) -> str:
+    """Write a cell; a number with its interval: ± half of it where it is symmetric, else with both ends.
+
+    >>> class Symmetric(NamedTuple):
+    ...     low: float
+    ...     high: float
+    ...     decimals: int = 3
+    >>> around = Symmetric(0.3, 0.34)
+    >>> written(Figure(0.32, around)), written(Figure(0.31, around), digits=2), written(0.32)
+    ('0.320 ± 0.020', '0.31 (0.30–0.34)', '0.320000')
+    """
+    if isinstance(cell, str):
+        return cell
+    value, interval, own, text, *_ = cell if isinstance(cell, Figure) else Figure(cell)
+    if text:
+        return text
+    places = own if digits is None else digits
+    if value is None or interval is None:
+        return number(value, DIGITS if places is None else places)
+    places = interval.decimals if places is None else places
+    below, above = value - interval.low, interval.high - value
+    if abs(above - below) <= 1e-9 * (interval.high - interval.low):
+        return f"{number(value, places)} ± {number(above, places)}"
+    return f"{number(value, places)} ({number(interval.low, places)}–{number(interval.high, places)})"
+
+
+def p_text(p: float, *, is_bound: bool = False) -> str:
+    """Format a p-value; one that is only known to be no larger, because no draw was as extreme, as ``≤``.
+
+    >>> p_text(0.00914), p_text(0.0045, is_bound=True), p_text(0.00031, is_bound=True), p_text(1e-9)
+    ('0.0091', '≤ 0.0045', '≤ 0.0004', '< 0.0001')
+    """
+    if is_bound:  # rounded up, or it would claim more
+        return f"≤ {math.ceil(p * 10_000 - 1e-6) / 10_000:.4f}"
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells: key columns, which name a row, then columns of numbers; or, as prose, columns of text."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    keys: int = 1
+    """the number of key columns, which are the first ones"""
+    parts: Sequence[str] = ()
+    """the group of each column of numbers, such as its side: blocks are split between groups first"""
+    prose: bool = False
+    title: str = ""
+    notes: Sequence[str] = ()
+
+    def texts(self, digits: int | None = None) -> list[list[str]]:
+        """Write the cells of each row."""
+        return [[written(cell, digits) for cell in row] for row in self.rows]
+
+    def lines(
+        self,
+        width: int | None,
+        digits: int | None = None,
+        *,
+        spell: Callable[[str], str] = str,
+        ruled: bool = True,
+    ) -> Iterator[str]:
+        """Yield the lines of the table as text that fits the columns of a terminal.
+
+        ``spell`` writes each cell in the characters of a stream, before it is known how much room the cells need.
+        """
+        if self.title:
+            yield from (*text_layout.wrap_lines(self.title, width), "")
+        columns, *rows = ([spell(text) for text in row] for row in (self.columns, *self.texts(digits)))
+        if self.prose:
+            yield from text_layout.prose(columns, rows, width, ruled=ruled)
+        else:
+            yield from text_layout.numbers(columns, rows, self.keys, self.parts, width, ruled=ruled)
+
+    def html(self) -> str:
+        """Write the table as HTML; labels are escaped.
+
+        >>> Table(["", "mrr"], [["<b>", 0.5]]).html()
+        '<table><tr><th></th><th>mrr</th></tr><tr><th>&lt;b&gt;</th><td>0.500000</td></tr></table>'
+        """
+        rows = "".join(_html_row(row, self.keys) for row in self.texts())
+        return f"<table>{_html_row(self.columns, len(self.columns))}{rows}</table>"
+
+    def markdown(self, digits: int | None = None) -> str:
+        """Write the table in Markdown, its title above and its notes below it."""
+        rule = [":--" if place < self.text_columns else "--:" for place in range(len(self.columns))]
+        rows = [
+            [_markdown_cell(*cell, of_text=place < self.text_columns) for place, cell in enumerate(row)]
+            for row in self._marked(digits)
+        ]
+        lines = [f"| {' | '.join(row)} |" for row in (map(escape_markdown, self.columns), rule, *rows)]
+        above = [escape_markdown(self.title), ""] if self.title else []
+        below = ["", escape_markdown(" ".join(self.notes))] if self.notes else []
+        return "\n".join([*above, *lines, *below]) + "\n"
+
+    def latex(self, digits: int | None = None) -> str:
+        """Write the table for a document with the packages ``booktabs`` and ``siunitx``."""
+        return latex(self.title, self.columns, self.text_columns, self._marked(digits), " ".join(self.notes))
+
+    @property
+    def text_columns(self) -> int:
+        """How many columns, the first ones, are text."""
+        return len(self.columns) if self.prose else self.keys
+
+    def _marked(self, digits: int | None) -> list[list[Marked]]:
+        return [[_marked(cell, digits) for cell in row] for row in self.rows]
+
+    def csv(self) -> str:
+        """Write the table as CSV, with all digits; an undefined number is an empty cell."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([cell.value if isinstance(cell, Figure) else cell for cell in row] for row in self.rows)
+        return text.getvalue()
+
+
+def _html_row(cells: Sequence[str], heads: int) -> str:
+    tags = ["th"] * heads + ["td"] * (len(cells) - heads)
+    return f"<tr>{''.join(f'<{tag}>{escape_html(cell)}</{tag}>' for tag, cell in zip(tags, cells, strict=True))}</tr>"
+
+
+def escape_markdown(text: str) -> str:
+    r"""Write text so that Markdown shows it.
+
+    >>> print(escape_markdown("a|b *c* <script>"))
+    a\|b \*c\* &lt;script&gt;
+    """
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", plain)
+
+
+def _marked(cell: Cell, digits: int | None) -> Marked:
+    figure = cell if isinstance(cell, Figure) else Figure(0.0 if isinstance(cell, str) else cell)
+    if figure.value is None and not figure.text:
+        return "", ""
+    return written(cell, digits), "best" if figure.best else "near" if figure.near else ""
+
+
+def _markdown_cell(text: str, mark: str, *, of_text: bool) -> str:
+    plain = escape_markdown(text) if text or of_text else "–"
+    return {"best": f"**{plain}**", "near": f"<u>{plain}</u>"}.get(mark, plain)
+
+
+class Shown:
+    """A result: heads, tables and notes, in a terminal, in a notebook, in a paper and for other programs."""
+
+    if TYPE_CHECKING:
+        # Not for classes at run time, whose fields would take these for default values.
+        @property
+        def heads(self) -> tuple[str, ...]: ...
+        @property
+        def notes(self) -> tuple[str, ...]: ...
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables, the first of which says most."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        raise NotImplementedError
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The lines below the tables."""
+        return tuple(f"Note: {note}" for note in self.notes)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the titles of the columns, and the rows of cells, for people to read."""
+        first = self.tables()[0]
+        return list(first.columns), first.texts()
+
+    def papers(self) -> tuple[Table, ...]:
+        """Return the tables with what is above and below them."""
+        *others, last = self.tables()
+        last = replace(last, notes=[line.removeprefix("Note: ") for line in self.below])
+        first, *others = [*others, last]
+        return (replace(first, title="; ".join(filter(None, (*self.heads, first.title)))), *others)
+
+    def to_markdown(self, digits: int | None = None) -> str:
+        """Write the tables in Markdown; ``digits`` after the point, by default as many as are justified."""
+        return "\n".join(table.markdown(digits) for table in self.papers())
+
+    def to_latex(self, digits: int | None = None) -> str:
+        """Write the tables for a paper: booktabs, siunitx; ``digits`` as in :meth:`to_markdown`."""
+        return "\n".join(table.latex(digits) for table in self.papers())
+
+    def to_csv(self) -> str:
+        """Write the tables as CSV, with all digits."""
+        return "\n".join(table.csv() for table in self.tables())
+
+    def __str__(self) -> str:
+        tables = ["\n".join(table.lines(None, ruled=False)) for table in self.tables()]
+        return "\n".join(["\n\n".join(["\n".join(self.heads), *tables] if self.heads else tables), *self.below])
+
+    def _repr_html_(self) -> str:
+        above = "".join(f"<p>{escape_html(head)}</p>" for head in self.heads)
+        below = "".join(f"<p>{escape_html(remark)}</p>" for remark in self.below)
+        return f"<div>{above}{''.join(table.html() for table in self.tables())}{below}</div>"
+
+
+@dataclass(frozen=True)
+class Page(Shown):
+    """What a command line shows of a result, or of several."""
+
+    heads: tuple[str, ...]
+    parts: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
+    content: Callable[[], Any] = dict
+    """makes the plain data"""
+
+    def tables(self) -> tuple[Table, ...]:
+        return self.parts
+
+    def to_dict(self) -> Any:
+        return self.content()
