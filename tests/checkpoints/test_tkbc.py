@@ -181,7 +181,7 @@ def test_a_time_that_the_model_does_not_know_is_unseen(tmp_path, graph):
     ("shapes", "why"),
     [
         ({"2": (3, 4)}, "entity and time must have the same width"),
-        ({"3": (2, 6)}, "relation and timeless must have the same shape"),
+        ({"3": (2, 6)}, r"timeless must have the shape \(4, 6\)"),
         ({"1": (3, 6), "3": (3, 6)}, "two rows per relation"),
         ({"0": (4, 6)}, "the model has 4 entity rows, but 5 entity labels"),
         ({"2": (2, 6)}, "the model has 2 time rows, but 3 time labels"),

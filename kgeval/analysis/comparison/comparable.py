@@ -222,4 +222,4 @@ def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
         if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
-        yield f"the ranks of {', '.join(names)} do not tell their {fields}: they may be of others."
+        yield f"the ranks of {', '.join(names)} do not tell their {fields}, which may differ."

@@ -100,7 +100,7 @@ def with_interval(difference: PairedDifference, drawn: Float64Array) -> PairedDi
     """Add the percentile interval of the differences in each draw (float64[draw])."""
     error = float(drawn.std(ddof=1))
     if is_rounding(error, difference.difference or 0):
-        return replace(difference, reason="it is the same in all draws, which tells nothing of others")
+        return replace(difference, reason="it is the same in all draws, so they do not show how it varies")
     low, high = percentiles(drawn, difference.level)
     method = f"bootstrap, percentile, {len(drawn)} draws"
     interval = Interval(low, high, difference.level, difference.unit, difference.units, method, standard_error=error)

@@ -47,7 +47,7 @@ def bootstrapped(
     refuse_few(units.count, units.kind)
     values = drawn_values(name, selection, units, intervals=intervals)
     if is_rounding(error := float(values.std(ddof=1)), value):
-        raise NoInterval("it is the same in all draws, which tells nothing of others")
+        raise NoInterval("it is the same in all draws, so they do not show how it varies")
     low, high, clipped = clipped_to(name.metric, value, percentiles(values, intervals.level))
     method = f"bootstrap, percentile, {intervals.draws} draws"
     return Interval(low, high, intervals.level, units.kind, units.count, method, error, clipped)

@@ -109,7 +109,7 @@ def wilson(metric: Metric, value: float, effective: float, level: float) -> tupl
 
     width = metric.highest - metric.lowest
     if not np.isfinite(width) or min(value - metric.lowest, metric.highest - value) > ZERO * max(1, abs(value)):
-        raise NoInterval("it is the same in all units, which tells nothing of others")
+        raise NoInterval("it is the same in all units, so they do not show how it varies")
     square = float(ndtri((1 + level) / 2)) ** 2
     reach = width * square / (effective + square)
     return (value, value + reach) if value - metric.lowest < metric.highest - value else (value - reach, value)

@@ -109,7 +109,7 @@ def _pigeonhole(
     variance = float(drawn.var(ddof=1)) + of_seeds / runs
     value, error = float(np.mean(values)), float(np.sqrt(variance))
     if is_rounding(error, value):
-        raise NoInterval("it is the same in all draws, which tells nothing of others")
+        raise NoInterval("it is the same in all draws, so they do not show how it varies")
     of_units = max(variance - of_seeds, 0.0)
     degrees = (of_seeds + of_units) ** 2 / (of_seeds**2 / (runs - 1) + of_units**2 / (units.count - 1))
     half = t_quantile(degrees, intervals.level) * error
