@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
@@ -111,7 +111,7 @@ class Evaluation(Settings):
     """How a model is evaluated. The protocol decides the filter and the corruption where they are not given."""
 
     display_name = "arguments of the evaluation"
-    decided_later: ClassVar = {
+    decided_later: ClassVar[Mapping[str, str]] = {
         "sides": "head and tail",
         "filter": "as the protocol says, all",
         "corruption": "as the protocol says, all",
