@@ -45,8 +45,10 @@ ALIASES = {"sides": ("--side",)}
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
-def setting_options(settings: type[Settings], *names: str, place: Place = ()) -> Callable[..., Any]:
+def setting_options(settings: type[Settings], *names: str, place: Place = (), **words: str) -> Callable[..., Any]:
     """Add options for fields of settings, which stand at a place of the configuration.
+
+    Where a command uses a field for less, ``words`` has another description of it, by name.
 
     A field that holds several values may be repeated, or its values joined by commas. The values are checked by the
     settings, whose messages name the option.
@@ -55,19 +57,23 @@ def setting_options(settings: type[Settings], *names: str, place: Place = ()) ->
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             flag = OPTIONS[(*place, name)] = f"--{name.replace('_', '-')}"
-            command = click.option(flag, *ALIASES.get(name, ()), name, **_option(settings, name))(command)
+            command = click.option(flag, *ALIASES.get(name, ()), name, **_option(settings, name, words.get(name, "")))(
+                command
+            )
         return command
 
     return add
 
 
-def _option(settings: type[Settings], name: str) -> dict[str, Any]:
+def _option(settings: type[Settings], name: str, words: str) -> dict[str, Any]:
     field = settings.model_fields[name]
     parts = list(_parts(field.annotation))
-    choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
-    words = (field.description or "").replace("\n", " ").partition(". ")[0].rstrip(".")
+    choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part) if choice in words]
+    if not words:  # without source files, fields have no description
+        choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
+        words = (field.description or "").replace("\n", " ").partition(". ")[0].rstrip(".")
     default = settings.decided_later.get(name, field.default)
-    sentence = f"{words[0].upper()}{words[1:]}"
+    sentence = f"{words[:1].upper()}{words[1:]}"
     shown = "" if default is None else f"  [default: {default}]"
     if name == "corruption":
         return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}.{shown}"}

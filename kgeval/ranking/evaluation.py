@@ -138,9 +138,10 @@ class Evaluation(Settings):
     batch_size: Annotated[int, Field(ge=1)] | None = None
     """queries that are scored at a time; it changes no rank of a vector model"""
     memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
-    """what the blocks of work may take besides model and graph, such as 2GB; by default a quarter of the free memory"""
+    """what the blocks of work may take besides model and graph, such as 2GB; it changes no rank. By default a quarter
+    of the free memory"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
-    """threads of the counting loops and of the matrix products; by default all cores"""
+    """threads of the counting loops and of the matrix products; they change no rank. By default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers. For int8, vectors of more than 65,536 dimensions
     are screened in float32"""

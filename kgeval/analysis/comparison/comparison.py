@@ -172,13 +172,6 @@ class Comparison(Shown):
     def _leaderboard(self) -> Leaderboard:
         return leaderboard_of(self.summaries, self.grouped)
 
-    def _groups_of(self, model: str) -> dict[str, Any]:
-        """The metrics of each group, as ``metrics.json`` has them; nothing without groups."""
-        if not self.grouped:
-            return {}
-        content = self.grouped[model].to_dict()
-        return {"by": content["by"], "groups": content["groups"]}
-
 
 def _cells(pair: PairedDifference) -> list[Cell]:
     """Print a difference, with as many digits as its standard error justifies."""

@@ -41,7 +41,13 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     help="Nothing is scored: RUN_OR_CHECKPOINT is a run (or its ranks) of test, this one of valid.",
 )
 @BY
-@setting_options(Evaluation, *SETTINGS, place=("evaluation",))
+@setting_options(
+    Evaluation,
+    *SETTINGS,
+    place=("evaluation",),
+    sides="what is predicted: head, tail",
+    unseen="triples that the model does not know: error or drop",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write the entities of all sets: a .parquet file.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @DIGITS

@@ -41,7 +41,14 @@ OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "mem
     "--queries", "query_file", metavar="FILE", help="A file of such rows, or OGB-LSC's array of heads and relations."
 )
 @click.option("--at", metavar="TIME", help="Of a temporal graph, the time of the queries of --query.")
-@setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
+@setting_options(
+    Evaluation,
+    *OF_EVALUATION,
+    place=("evaluation",),
+    split="without queries: the split whose queries are answered, train, valid or test",
+    sides="of the split: head, tail",
+    unseen="queries with what the model does not know: error or drop",
+)
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many answers of each query.")
 @click.option(
     "--known",
