@@ -172,8 +172,9 @@ def outputs(kind: type[io.StringIO], commands: list[str]) -> dict[str, object]:
         for command in commands:
             code, out, errors = printed(command, kind())
             texts = {"output": out, "errors": errors}
-            lines = {name: normal(text, folder).splitlines() for name, text in texts.items() if text}
-            found[f"kgeval {command}"] = {"exit code": code, **lines}
+            lines = {name: normal(text, folder).splitlines() for name, text in texts.items()}
+            shown = {name: those for name, those in lines.items() if those}  # progress lines alone are nothing
+            found[f"kgeval {command}"] = {"exit code": code, **shown}
     return found
 
 
