@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from kgeval.runs.config.variables import Place
-from kgeval.settings.settings import Settings
+if TYPE_CHECKING:
+    from kgeval.runs.config.variables import Place
+    from kgeval.settings.settings import Settings
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",
@@ -57,9 +58,8 @@ def setting_options(settings: type[Settings], *names: str, place: Place = (), **
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             flag = OPTIONS[(*place, name)] = f"--{name.replace('_', '-')}"
-            command = click.option(flag, *ALIASES.get(name, ()), name, **_option(settings, name, words.get(name, "")))(
-                command
-            )
+            about = _option(settings, name, words.get(name, ""))
+            command = click.option(flag, *ALIASES.get(name, ()), name, **about)(command)
         return command
 
     return add
@@ -68,9 +68,10 @@ def setting_options(settings: type[Settings], *names: str, place: Place = (), **
 def _option(settings: type[Settings], name: str, words: str) -> dict[str, Any]:
     field = settings.model_fields[name]
     parts = list(_parts(field.annotation))
-    choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part) if choice in words]
-    if not words:  # without source files, fields have no description
-        choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
+    choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
+    if words:
+        choices = [choice for choice in choices if choice in words]
+    else:  # without source files, fields have no description
         words = (field.description or "").replace("\n", " ").partition(". ")[0].rstrip(".")
     default = settings.decided_later.get(name, field.default)
     sentence = f"{words[:1].upper()}{words[1:]}"

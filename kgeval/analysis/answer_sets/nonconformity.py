@@ -99,7 +99,7 @@ class PessimisticRanks(SplitNonconformities):
         candidates = self.split.ranks.column("candidates")
         lowest = np.where(limits >= candidates, -np.inf, np.inf)
         searched = (limits >= 1) & (limits < candidates)
-        # With one place more than the limit, whoever ties with the last one found has too many beside it.
+        # One place more than the limit is searched, so that a tie across the limit is found as well.
         places = np.where(searched, np.where(searched, limits, 0) + 1, 0).astype(np.int64)
         values, scores = self.values, self.split.scores
         for side, best in self.split.best(places):

@@ -82,7 +82,7 @@ def _place(model: EvaluatedModel) -> str:
 def _relative(content: Any, folder: Path | None) -> Any:
     """Replace absolute paths in a configuration: pages are passed on, and tell nobody where things lay.
 
-    >>> _relative({"model": {"path": "/home/me/runs/ck"}, "seed": 0}, Path("/home/me/runs/a"))
+    >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
     {'model': {'path': '../ck'}, 'seed': 0}
     """
     if isinstance(content, dict):
