@@ -25,7 +25,7 @@ WHERE_IT_WENT = ("output", "report", "tracker", "executor")
 
 
 def configuration(
-    command: str, checkpoint: str, dataset: str | None, options: Mapping[str, Any], **blocks: Any
+    command: str, checkpoint: str, dataset: str | None, options: Mapping[str, Any], blocks: Mapping[str, Any]
 ) -> RunConfig:
     """Make a configuration of the options of a command, and of the stored run that may stand in the model's place.
 
@@ -38,7 +38,7 @@ def configuration(
     options
         those of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
     blocks
-        the other blocks of the configuration
+        the other blocks of the configuration, as ``blocks`` makes them of the options
     """
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely, suggest_paths
@@ -49,7 +49,7 @@ def configuration(
     from kgeval.runs.stored_model import read_stored_document
 
     if dataset is not None:
-        blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"]), **blocks}
+        blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"])} | {**blocks}
     path = Path(checkpoint)
     if dataset is None and not exists_safely(path):
         what = f"only a run directory tells it, and {checkpoint[:200]!r} is none"
@@ -58,14 +58,14 @@ def configuration(
         document = _over_stored(command, read_stored_document(path), options, blocks)
     else:
         model = _model_block(checkpoint, options.get("format", "auto"), pairs(options["options"], "--option"))
-        content = {"dataset": blocks.pop("dataset"), "model": model, **blocks}
+        content = {"dataset": blocks["dataset"], "model": model} | {**blocks}
         document = Document(command, content, options=OPTIONS)
     for override in options["overrides"]:
         document.override(override, expand_shorthand)
     return check(document)
 
 
-def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: dict[str, Any]) -> Document:
+def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: Mapping[str, Any]) -> Document:
     """Lay the blocks of the options over the configuration of a run; only ``evaluate`` takes all of its settings."""
     from kgeval.errors import ConfigError
     from kgeval.protocols.protocol import protocols

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +26,28 @@ DIGITS = "kgeval.digits"
 
 FORMS = ("text", "markdown", "latex", "csv", "json")
 
-FORMAT = click.option(
-    *("--format", "form"),
-    type=click.Choice(FORMS),
-    default="text",
-    help="How the tables are written: for the terminal, a paper, or other programs.  [default: text]",
-)
+JSON_HELP = "Print JSON, for machines."
+
+
+def format_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add ``--format``, how tables are written, and ``--json``, which is short for one of its values."""
+
+    def chosen(context: click.Context, _: click.Parameter, form: str | None) -> str:
+        as_json = context.params.pop("as_json")
+        if as_json and form not in (None, "json"):
+            raise click.UsageError(f"--json and --format {form} are two formats: give one.")
+        return "json" if as_json else form or "text"
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        form = click.option(
+            *("--format", "form"),
+            type=click.Choice(FORMS + forms),
+            callback=chosen,
+            help="How the tables are written: for the terminal, a paper, or other programs.  [default: text]",
+        )
+        return form(click.option("--json", "as_json", is_flag=True, is_eager=True, help=JSON_HELP)(command))
+
+    return add
 
 
 def show(result: Shown, form: str = "text") -> None:

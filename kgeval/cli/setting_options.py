@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from kgeval.runs.config.variables import Place
     from kgeval.settings.settings import Settings
 
@@ -26,30 +28,45 @@ OPTIONS: dict[Place, str] = {
     ("task", "kind"): "--task",
     ("task", "sides"): "--sides",
     ("task", "unseen"): "--unseen",
-    ("task", "negatives", "valid"): "--valid-negatives",
-    ("task", "negatives", "test"): "--test-negatives",
-    ("task", "negatives", "corruption"): "--corruption",
-    ("evaluation", "estimate", "error"): "--error",
     ("evaluation", "estimate", "level"): "--level",
     ("intervals",): "--intervals",
-    ("intervals", "unit"): "--intervals",
-    ("intervals", "level"): "--level",
-    ("metrics",): "--metric",
-    **{(name,): f"--{name}" for name in ("by", "protocol", "ties", "seed", "chance", "popularity")},
 }
 """the option of each key of the configuration, by which a problem is reported; those of settings are added"""
 
 KINDS = "such as uniform:count=500; 'kgeval list corruptions' shows all"
 
-ALIASES = {"sides": ("--side",)}
+SPELLINGS: dict[Place, tuple[str, ...]] = {
+    ("metrics",): ("--metric", "-m"),
+    ("intervals", "unit"): ("--intervals",),
+    ("evaluation", "sides"): ("--sides", "--side"),
+    ("task", "negatives", "valid"): ("--valid-negatives",),
+    ("task", "negatives", "test"): ("--test-negatives",),
+}
+"""options that are not called like their fields"""
+
+NONE_BY_DEFAULT = [("intervals", "unit"), ("task", "negatives", "corruption")]
+"""settings of blocks that are not there without the option, so that the default of the field is not what holds"""
+
+METAVARS = {"metrics": "METRIC", "by": "COLUMN", "ties": "POLICY", "popularity": "E R", "valid": "FILE", "test": "FILE"}
 
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
-def setting_options(settings: type[Settings], *names: str, place: Place = (), **words: str) -> Callable[..., Any]:
+class SettingOption(click.Option):
+    """An option for the setting at a place of the configuration."""
+
+    def __init__(self, *args: Any, place: Place, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.place = place
+
+
+def setting_options(
+    settings: type[Settings], *names: str, place: Place = (), stored: bool = False, **words: str
+) -> Callable[..., Any]:
     """Add options for fields of settings, which stand at a place of the configuration.
 
-    Where a command uses a field for less, ``words`` has another description of it, by name.
+    Where a command uses a field for less, ``words`` has another description of it, by name. The default of a command
+    that reads a ``stored`` run is what the run says.
 
     A field that holds several values may be repeated, or its values joined by commas. The values are checked by the
     settings, whose messages name the option.
@@ -57,34 +74,64 @@ def setting_options(settings: type[Settings], *names: str, place: Place = (), **
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
-            flag = OPTIONS[(*place, name)] = f"--{name.replace('_', '-')}"
-            about = _option(settings, name, words.get(name, ""))
-            command = click.option(flag, *ALIASES.get(name, ()), name, **about)(command)
+            flags = SPELLINGS.get((*place, name), (f"--{name.replace('_', '-')}",))
+            OPTIONS[(*place, name)] = flags[0]
+            shown = "" if (*place, name) in NONE_BY_DEFAULT else _default(settings, name, stored=stored)
+            about = _option(settings.model_fields[name], name, words.get(name, ""), stored=stored)
+            about["help"] += shown
+            command = click.option(*flags, name, cls=SettingOption, place=(*place, name), **about)(command)
         return command
 
     return add
 
 
-def _option(settings: type[Settings], name: str, words: str) -> dict[str, Any]:
-    field = settings.model_fields[name]
+def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[str, Any]:
     parts = list(_parts(field.annotation))
     choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
     if words:
-        choices = [choice for choice in choices if choice in words]
+        choices = [choice for choice in choices if choice in words] or choices
     else:  # without source files, fields have no description
-        words = (field.description or "").replace("\n", " ").partition(". ")[0].rstrip(".")
-    default = settings.decided_later.get(name, field.default)
+        words = (field.description or "").replace("\n", " ").replace("``", "'").partition(". ")[0].rstrip(".")
     sentence = f"{words[:1].upper()}{words[1:]}"
-    shown = "" if default is None else f"  [default: {default}]"
     if name == "corruption":
-        return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}.{shown}"}
-    if any(get_origin(part) is tuple for part in parts):
-        may_be_empty = not any(hasattr(rule, "min_length") for rule in field.metadata)
-        metavar = "|".join([*choices, "none"] if may_be_empty else choices)
-        several = f"{sentence}; may be repeated.{shown}"
-        return {"multiple": True, "callback": _values, "metavar": metavar, "help": several}
-    kinds: dict[str, Any] = {"type": int} if int in parts else {"metavar": "|".join(choices)} if choices else {}
-    return {**kinds, "help": f"{sentence}.{shown}"}
+        return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
+    if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
+        may_be_empty = choices and not any(hasattr(rule, "min_length") for rule in field.metadata)
+        metavar = "|".join([*choices, "none"] if may_be_empty else choices) or METAVARS[name]
+        return {"multiple": True, "callback": _values, "metavar": metavar, "help": f"{sentence}; may be repeated."}
+    kinds = {tuple[float, float]: (float, float), int: int, float: float}
+    return {
+        "type": next((kinds[part] for part in parts if part in kinds), None),
+        "metavar": METAVARS.get(name, "|".join(choices)) or None,
+        "callback": _checked(field) if stored else None,
+        "help": f"{sentence}.",
+    }
+
+
+def _checked(field: FieldInfo) -> Callable[..., Any]:
+    """Check a value that is for a stored run: no configuration has it, whose check would find that it is wrong."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from kgeval.settings.messages import problems_of
+
+    annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+
+    def check(_: click.Context, __: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else TypeAdapter(annotation).validate_python(value)
+        except ValidationError as error:
+            problem = problems_of(error, value, annotation)[0]
+            raise click.BadParameter(f"{problem.message}. {problem.hint}".strip()) from error
+
+    return check
+
+
+def _default(settings: type[Settings], name: str, *, stored: bool) -> str:
+    default = settings.decided_later.get(name, settings.model_fields[name].default)
+    if default in (None, ()):
+        return "  [default: as in the run]" if stored else ""
+    spelled = " ".join(f"{one:g}" for one in default) if isinstance(default, tuple) else default
+    return f"  [default: {'as in the run, or ' if stored else ''}{spelled}]"
 
 
 def _parts(annotation: Any) -> Iterable[Any]:
@@ -134,12 +181,26 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
     return values
 
 
-def present(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return those of the named options that have a value; a repeatable option becomes a list."""
-    values = {name: options[name] for name in names if name in options and options[name] not in (None, ())}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+def blocks(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Nest the settings that were given to this command by their places in the configuration."""
+    content: dict[str, Any] = {}
+    for option in _setting_options():
+        if (value := options.get(str(option.name))) is not None:
+            *path, name = option.place
+            block = content
+            for key in path:
+                block = block.setdefault(key, {})
+            block[name] = list(value) if isinstance(value, tuple) else value
+    return content
 
 
-def block_of(options: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Return the block at a place of the configuration, of the options that have a value."""
-    return present(options, *(name for *at, name in OPTIONS if tuple(at) == place))
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, settings in their blocks; an empty ``filter`` was: ``--filter none``."""
+    settings = {option.name for option in _setting_options()}
+    others = {name: value for name, value in options.items() if name not in settings and value is not None}
+    return {name: value for name, value in others.items() if value != () or name == "filter"} | blocks(options)
+
+
+def _setting_options() -> list[SettingOption]:
+    command = click.get_current_context().command
+    return [option for option in command.params if isinstance(option, SettingOption)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kgeval.cli.display import DIGITS as NUM_DIGITS
+from kgeval.cli.display import JSON_HELP, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
 from kgeval.cli.setting_options import split_at_commas
 from kgeval.progress import loops_shown
@@ -22,7 +23,8 @@ def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
         context.with_resource(loops_shown(wanted=False))
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+JSON = click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
+FORMAT = format_options()
 QUIET = click.option(
     "--quiet",
     "-q",
@@ -44,23 +46,6 @@ NAMES = click.option(
     metavar="FILE",
     help="Rows label<TAB>name: what people call entities and relations; may be repeated."
     "  [default: entity2text.txt and relation2text.txt of the dataset]",
-)
-METRIC = click.option(
-    "--metric",
-    "-m",
-    "metrics",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="METRIC",
-    help="A metric, [side.][ties.][average.]name[@k]; may be repeated. 'kgeval list metrics' shows all.",
-)
-BY = click.option(
-    "--by",
-    multiple=True,
-    callback=split_at_commas,
-    metavar="COLUMN",
-    help="Group by a column, such as relation, or by a slice, such as cardinality; may be repeated. "
-    "'kgeval list slices' shows all.",
 )
 UNIT = click.option(
     "--unit",
@@ -163,96 +148,11 @@ class _Folder(click.Path):
 FOLDER = _Folder(path_type=Path)
 
 
-def _exponents(_: click.Context, __: click.Parameter, value: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Check the exponents of popularity while options are parsed, so that the message names the option."""
-    from kgeval.errors import MetricError
-    from kgeval.metrics.metric_options import checked_exponents
-
-    try:
-        return None if value is None else checked_exponents(value)
-    except MetricError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-def intervals(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what would be drawn again, and how often the interval then holds the metric."""
-    options = (
-        click.option(
-            "--intervals",
-            type=click.Choice(["triple", "query", "relation"]),
-            help="Give every metric the interval in which it would fall, had these been drawn again.",
-        ),
-        click.option(
-            "--level",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            help="How often the interval holds the metric.  [default: 0.95]",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def interval_block(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the configuration's block of intervals of the options; without any, there is none.
-
-    >>> interval_block({"intervals": None, "level": 0.9}), interval_block({"intervals": None, "level": None})
-    ({'intervals': {'level': 0.9}}, {})
-    """
-    keys = {"unit": options.get("intervals"), "level": options.get("level")}
-    block = {key: value for key, value in keys.items() if value is not None}
-    return {"intervals": block} if block else {}
-
-
-def policies(*, stored: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the options that metrics of ranks depend on: ties, seed, chance and popularity; a stored run has its own."""
-    run = "as the run says, or " if stored else ""
-    options = (
-        click.option(
-            "--ties",
-            metavar="POLICY",
-            help="The tie policy: optimistic, realistic, rounded, pessimistic, expected, random."
-            f"  [default: {run}as the protocol says]",
-        ),
-        click.option("--seed", type=int, help=f"The seed of random ties.  [default: {run}0]"),
-        click.option(
-            "--chance",
-            type=click.Choice(["exact", "without-answer"]),
-            help="What adjusted metrics compare with: random ranking among N candidates, or N - 1 without the answer."
-            f"  [default: {run}exact]",
-        ),
-        click.option(
-            "--popularity",
-            type=(float, float),
-            metavar="E R",
-            callback=_exponents,
-            help="What strat metrics weigh against: the exponents of the frequencies of answer and relation."
-            f"  [default: {run}1 1]",
-        ),
-    )
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
 def _splits_or_none(context: click.Context, option: click.Parameter, splits: tuple[str, ...]) -> tuple[str, ...] | None:
     """Read splits, or none of them; nothing where the option is not there."""
     if "none" in splits and len(splits) > 1:
         raise click.BadParameter("none stands alone.", context, option)
     return None if not splits else () if splits == ("none",) else splits
-
-
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given; an empty ``filter`` was: ``--filter none``.
-
-    >>> given({"filter": (), "by": (), "split": None, "ties": "expected"})
-    {'filter': (), 'ties': 'expected'}
-    """
-    return {name: value for name, value in options.items() if value is not None and (value != () or name == "filter")}
 
 
 def import_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -160,9 +160,6 @@ def _read_confidences(
 ) -> Result:
     if not isinstance(request.task, Confidences):
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
-    if not 0 < options.get("high_confidence", 1) <= 1:
-        what = f"--high-confidence {options['high_confidence']:g}"
-        raise ConfigError(f"{what}: confidences go up to 1, and high ones begin above 0.")
     task = request.task.with_overrides(options)
     labels = read_labels(run)
     ranks = {"score": read_ranks(run)}

@@ -150,7 +150,8 @@ def test_metrics_of_confidences_come_from_the_stored_run(done, data, refused):
     assert other["mapping"] == {"kind": "raw"}
     assert set(other["metrics"]["model"]) == {"rmse", "graded-ndcg@5"}
     assert other["metrics"]["model"]["rmse"] != told["metrics"]["model"]["rmse"]
-    assert "--high-confidence 1.5: confidences go up to 1" in refused("summarize", "out", "--high-confidence", "1.5")
+    wrong = refused("summarize", "out", "--high-confidence", "1.5")
+    assert "'--high-confidence': expected less than or equal to 1, found 1.5" in wrong
     assert "--by side: a run of confidences is grouped by relation only" in refused("summarize", "out", "--by", "side")
     assert "--calibration: confidences need none" in refused("summarize", "out", "--calibration", "platt")
     assert "--chance: no metric of confidences" in refused("summarize", "out", "--chance", "exact")

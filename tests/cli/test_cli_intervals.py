@@ -125,7 +125,7 @@ def test_what_the_key_cannot_be_is_refused(large, refused, block, message):
 
 
 def test_options_that_cannot_be_are_refused(large, refused):
-    assert "'triples' is not one of" in refused("summarize", "bare", "--intervals", "triples")
+    assert "unknown value 'triples'. Did you mean 'triple'?" in refused("summarize", "bare", "--intervals", "triples")
     assert "--level" in refused("summarize", "bare", "--level", "95")
     assert "--digits" in refused("summarize", "bare", "--digits", "-1")
 

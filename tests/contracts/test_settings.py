@@ -8,8 +8,11 @@ from typing import get_type_hints
 import pytest
 
 import kgeval
+from kgeval.cli import main
+from kgeval.cli.setting_options import SettingOption
 from kgeval.errors import InputError
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
+from kgeval.runs.config.run_config import RunConfig
 from tests.conftest import random_dataset
 
 
@@ -30,3 +33,14 @@ def test_every_keyword_is_described(name):
 def test_an_unknown_keyword_is_refused_with_the_nearest(call):
     with pytest.raises(InputError, match=r"no argument 'thread'\. Did you mean 'threads'"):
         call(lambda h, r, t: h, random_dataset(), thread=1)
+
+
+@pytest.mark.parametrize("name", ["answers", "evaluate", "predict", "summarize"])
+def test_options_of_the_configuration_are_made_of_its_fields(name):
+    fields = {**RunConfig.model_fields, **Evaluation.model_fields}
+    rest = {"dataset", "task"}  # of two words each: what is read, and as what
+    rest |= {"split", "filter"} if name == "summarize" else set()  # of text files of ranks, not of the run
+    options = main.get_command(None, name).params
+    made = {option.name for option in options if isinstance(option, SettingOption)}
+    assert {option.name for option in options} & fields.keys() - rest <= made
+    assert made

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration
-from kgeval.cli.setting_options import present, setting_options, split_at_commas
-from kgeval.cli.shared_options import BY, DIGITS, JSON, QUIET, run_or_model_and_dataset
+from kgeval.cli.setting_options import blocks, setting_options, split_at_commas
+from kgeval.cli.shared_options import DIGITS, JSON, QUIET, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.runs.config.metric_request import MetricRequest
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets, SetGroup
@@ -40,7 +41,7 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     metavar="RUN",
     help="Nothing is scored: RUN_OR_CHECKPOINT is a run (or its ranks) of test, this one of valid.",
 )
-@BY
+@setting_options(MetricRequest, "by", by="group by a column, such as relation, or by a slice, such as cardinality")
 @setting_options(
     Evaluation,
     *SETTINGS,
@@ -87,13 +88,15 @@ def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[
     if out is not None:
         refuse_file(out, force=force)
     if options["valid"] is not None:
-        others = present(options, *SETTINGS, "overrides", "options")
+        others = blocks(options).get("evaluation") or options["overrides"] or options["options"]
         if dataset is not None or out is not None or others or options["nonconformity"] != "rank":
             raise ConfigError(
                 "--valid: stored ranks give coverage and sizes by rank; only --coverage, --per and --by go."
             )
-    elif dataset is None and (others := present(options, "overrides", "options", "names")):
-        raise ConfigError(f"--{'set' if 'overrides' in others else min(others)}: a run tells its own. Leave it out.")
+    elif dataset is None:
+        for name, option in {"overrides": "--set", "names": "--names", "options": "--option"}.items():
+            if options[name]:
+                raise ConfigError(f"{option}: a run tells its own. Leave it out.")
 
 
 def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
@@ -112,7 +115,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.run_directory.contents import is_run
     from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
 
-    block = present(options, *SETTINGS)
+    block = blocks(options).get("evaluation", {})
     if dataset is None:
         with watching("loading model"):
             stored = read_stored_model(Path(source))
@@ -120,7 +123,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
         return stored._replace(evaluation=type(stored.evaluation)(**own | block))
     if exists_safely(Path(source)) and is_run(Path(source)):
         raise ConfigError(f"--dataset: the run {source!r} tells its own. Leave it out.")
-    config = configuration("answers", source, dataset, options, evaluation=block)
+    config = configuration("answers", source, dataset, options, {"evaluation": block})
     with watching("loading dataset"):
         graph = config.dataset.load()
     with watching("loading model"):

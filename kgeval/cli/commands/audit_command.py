@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from kgeval.cli.display import FORMAT
-from kgeval.cli.shared_options import JSON, NAMES, QUIET
+from kgeval.cli.shared_options import FORMAT, NAMES, QUIET
 
 
 @click.command("audit")
@@ -25,7 +24,6 @@ from kgeval.cli.shared_options import JSON, NAMES, QUIET
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @FORMAT
 @QUIET
-@JSON
 def command(
     dataset: str,
     layout: str,
@@ -35,7 +33,6 @@ def command(
     form: str,
     *,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and label twins.
 
@@ -46,7 +43,7 @@ def command(
     from kgeval.data.loading import load_dataset
     from kgeval.errors import InputError
     from kgeval.paths import exists_safely
-    from kgeval.run_directory.contents import as_json as written
+    from kgeval.run_directory.contents import as_json
     from kgeval.storage.atomic import write_text
     from kgeval.table import Page, Table
 
@@ -57,9 +54,9 @@ def command(
     with watching("comparing relations"):
         found = audit(graph, threshold=threshold)
     if out is not None:
-        write_text(out, written(found.to_dict()))
-    if as_json or form != "text":
-        show(found, "json" if as_json else form)
+        write_text(out, as_json(found.to_dict()))
+    if form != "text":
+        show(found, form)
     else:
         kinds = Table(["", ""], [*found.explanations().items()], prose=True)
         show(Page(found.heads, (*found.tables(), kinds)))

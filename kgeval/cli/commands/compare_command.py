@@ -7,16 +7,18 @@ from typing import Any
 
 import click
 
-from kgeval.cli.display import show, show_notes
-from kgeval.cli.shared_options import ALLOW, BY, DIGITS, JSON, METRIC, QUIET, UNIT, given, import_options, policies
+from kgeval.cli.display import format_options, show, show_notes
+from kgeval.cli.setting_options import given, setting_options
+from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
+from kgeval.runs.config.metric_request import POLICIES, MetricRequest
 from kgeval.table import Page
 
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@METRIC
+@setting_options(MetricRequest, "metrics")
 @UNIT
 @click.option(
     "--level",
@@ -25,7 +27,7 @@ from kgeval.table import Page
     show_default=True,
     help="Of the intervals; a difference is seen if its adjusted p-value is at most 1 - level.",
 )
-@BY
+@setting_options(MetricRequest, "by")
 @click.option("--reference", metavar="NAME", help="Compare all others with this model.  [default: each with each]")
 @click.option(
     "--draws", type=click.IntRange(1, 10**6), default=9999, show_default=True, help="Random signs of each unit."
@@ -38,27 +40,12 @@ from kgeval.table import Page
     help="The runs are of several datasets: rank the models on each, by Friedman's test and Nemenyi's critical "
     "difference.",
 )
-@policies(stored=True)
+@setting_options(MetricRequest, *POLICIES, stored=True)
 @import_options
-@click.option(
-    *("--format", "form"),
-    type=click.Choice(["text", "markdown", "latex", "csv", "json", "html"]),
-    default="text",
-    help="How the leaderboard is written: for the terminal, a paper, or other programs.  [default: text]",
-)
+@format_options("html")
 @DIGITS
 @QUIET
-@JSON
-def command(
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    by: tuple[str, ...],
-    allow: tuple[str, ...],
-    across: bool,
-    form: str,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
     A RUN is a path or NAME=PATH. Each pair of models has, by each metric, its difference with an interval, the p-value
@@ -68,11 +55,11 @@ def command(
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
     options = given(options)
-    form = "json" if as_json else form
+    metrics = tuple(options.pop("metrics", ()))
     if across:
         _compare_datasets(runs, metrics or ("mrr",), options, form=form)
     else:
-        _compare_models(runs, metrics, {**options, "by": by, "allow": allow}, form=form)
+        _compare_models(runs, metrics, {**options, "allow": allow}, form=form)
 
 
 def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:

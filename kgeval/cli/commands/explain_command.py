@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration
-from kgeval.cli.setting_options import block_of, setting_options
+from kgeval.cli.setting_options import blocks, setting_options
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 
@@ -35,7 +35,7 @@ def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, a
     from kgeval.cli.display import show, show_notes
 
     _refuse_other_keys(options["overrides"])
-    config = configuration("explain", checkpoint, dataset, options, evaluation=block_of(options, ("evaluation",)))
+    config = configuration("explain", checkpoint, dataset, options, blocks(options))
     explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
     show(explanation, "json" if as_json else "text")
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import click
 
-from kgeval.cli.display import FORMAT
-from kgeval.cli.shared_options import JSON
+from kgeval.cli.shared_options import FORMAT
 
 Listing = tuple[list[str], list[list[str]]]
 
@@ -30,8 +29,7 @@ BRIEF = {
 )
 @click.argument("name", required=False)
 @FORMAT
-@JSON
-def command(what: str, name: str | None, form: str, as_json: bool) -> None:
+def command(what: str, name: str | None, form: str) -> None:
     """List metrics, models, baselines, formats and so on; with a NAME, show all about that one.
 
     Example: kgeval list metrics ndcg
@@ -47,7 +45,7 @@ def command(what: str, name: str | None, form: str, as_json: bool) -> None:
     table = Table(brief, [[entry[column] for column in brief] for entry in entries], prose=True)
     if name is not None and form != "csv":
         table = Table(["", ""], [item for item in entry.items() if item[1]], prose=True)
-    show(Page((), (table,), content=lambda: entries), "json" if as_json else form)
+    show(Page((), (table,), content=lambda: entries), form)
 
 
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from kgeval.cli.shared_options import DIGITS, JSON, QUIET
+from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET
 
 
 @click.command("merge")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@FORMAT
 @DIGITS
 @QUIET
-@JSON
-def command(folder: Path, force: bool, as_json: bool) -> None:
+def command(folder: Path, force: bool, form: str) -> None:
     """Finish the run in DIR, all of whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
 
     Shards that are missing are named, and so is one that is of another run.
@@ -27,8 +27,8 @@ def command(folder: Path, force: bool, as_json: bool) -> None:
     from kgeval.runs.shards.shard_job import merge
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)
-    if as_json:
+    if form == "json":
         say_json(common_table(outcomes, {}) if outcomes[0].name else outcomes[0].to_dict())
     else:
-        show_outcomes(outcomes)
+        show_outcomes(outcomes, form)
     show_remarks(outcomes)

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from kgeval.cli.configuration import configuration
-from kgeval.cli.setting_options import block_of, setting_options
+from kgeval.cli.setting_options import blocks, setting_options
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone
 from kgeval.data.triples import triple_of
 from kgeval.ranking.evaluation import Evaluation
@@ -79,10 +79,9 @@ def command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any)
     from kgeval.cli.streams import say_json
 
     _refuse_contradictions(options)
-    block = block_of(options, ("evaluation",))
     if options["written_as"] == "ogb-lsc":
-        block.setdefault("sides", ["tail"])
-    config = configuration("predict", checkpoint, dataset, options, evaluation=block)
+        options["sides"] = options["sides"] or ["tail"]
+    config = configuration("predict", checkpoint, dataset, options, blocks(options))
     table, graph = _predictions(config, options)
     if options["out"] is not None:
         show_place(_write(table, graph, options["out"], options["written_as"]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, SET, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -27,18 +27,16 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 
 @click.command("run")
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a key, such as evaluation.split=valid."
-)
+@SET
 @click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @click.option(
     "--shard", metavar="K/N", callback=_shard, help="Rank only the K-th of N parts; 'kgeval merge' finishes the run."
 )
 @thresholds
+@FORMAT
 @DIGITS
 @QUIET
-@JSON
 def command(
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
@@ -47,7 +45,7 @@ def command(
     shard: tuple[int, int] | None,
     fail_under: dict[str, float],
     fail_over: dict[str, float],
-    as_json: bool,
+    form: str,
 ) -> None:
     """Run experiments from configuration files.
 
@@ -78,12 +76,12 @@ def command(
         outcomes[path], failure = _run(config, folders[path], limits, force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
-        if not as_json:
+        if form != "json":
             if len(outcomes) > 1:
                 say("")
-            show_outcomes(outcomes[path])
+            show_outcomes(outcomes[path], form)
         show_remarks(outcomes[path])
-    if as_json:
+    if form == "json":
         contents = {str(path): _content(outcomes[path], failures.get(path), run_configs[path]) for path in outcomes}
         say_json(contents if len(run_configs) > 1 else next(iter(contents.values())))
     if failures:

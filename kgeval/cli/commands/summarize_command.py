@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.display import FORMAT
-from kgeval.cli.shared_options import (
-    BY,
-    DIGITS,
-    FOLDER,
-    JSON,
-    METRIC,
-    NAMES,
-    QUIET,
-    given,
-    import_options,
-    interval_block,
-    intervals,
-    policies,
-    thresholds,
-)
+from kgeval.cli.setting_options import given, setting_options
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, NAMES, QUIET, import_options, thresholds
+from kgeval.metrics.intervals.interval import Intervals
+from kgeval.runs.config.metric_request import POLICIES, MetricRequest
+from kgeval.tasks.classification import Classification
+from kgeval.tasks.confidences import Confidences
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
@@ -35,31 +25,27 @@ if TYPE_CHECKING:
 @click.command("summarize")
 @click.argument("run", type=FOLDER)
 @import_options
-@METRIC
-@policies(stored=True)
-@intervals
-@BY
-@click.option("--calibration", help="Of a classification: platt, isotonic or none.  [default: as in the run]")
+@setting_options(MetricRequest, "metrics", *POLICIES, stored=True)
+@setting_options(Intervals, "unit", "level", place=("intervals",), stored=True)
+@setting_options(MetricRequest, "by", stored=True)
+@setting_options(Classification, "calibration", stored=True)
 @click.option(
     "--mapping",
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
     help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
 )
 @NAMES
-@click.option("--high-confidence", type=float, help="Of confidences: where high ones begin.  [default: as in the run]")
+@setting_options(Confidences, "high_confidence", stored=True)
 @thresholds
 @FORMAT
 @DIGITS
 @QUIET
-@JSON
 def command(
     run: Path,
-    metrics: tuple[str, ...],
     fail_under: dict[str, float],
     fail_over: dict[str, float],
     names: tuple[str, ...],
     form: str,
-    as_json: bool,
     **settings: Any,
 ) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
@@ -76,10 +62,9 @@ def command(
     from kgeval.run_directory.folders import holds_runs
     from kgeval.runs.metric_bounds import OVER, UNDER
 
-    further = {name: value for name, value in settings.items() if name not in ("intervals", "level")}
-    options = given(further) | interval_block(settings)
+    options = given(settings)
+    metrics = tuple(options.pop("metrics", ()))
     bounds = {UNDER: fail_under, OVER: fail_over}
-    form = "json" if as_json else form
     if holds_runs(run):
         _summarize_several(run, metrics, options, bounds, form=form)
     else:

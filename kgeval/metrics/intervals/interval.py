@@ -91,7 +91,8 @@ class Intervals(Settings):
     """
 
     unit: Unit = "triple"
-    """``triple``, with both sides; ``query``, with all of its answers; ``relation``, with all of its triples"""
+    """what is drawn again, for the interval in which every metric would then fall. ``triple``: with both sides;
+    ``query``: with all of its answers; ``relation``: with all of its triples"""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """how often the interval holds the metric"""
     draws: Annotated[int, Field(ge=100)] = 2000

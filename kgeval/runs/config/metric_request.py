@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -49,23 +49,26 @@ INAPPLICABLE_OPTIONS = {
 class MetricRequest(Settings):
     """What is asked of a model's scores; a run keeps it, so that ``kgeval summarize`` can answer again."""
 
+    decided_later: ClassVar[Mapping[str, str]] = {"ties": "as the protocol says"}
+
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
     """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
     metrics: Metrics = ()
-    """``[side.][ties.][average.]name[@k]``, of a task ``[relation.]name[@k]``; by default those of task or protocol"""
+    """a metric, ``[side.][ties.][average.]name[@k]``, of a task ``[relation.]name[@k]``; ``kgeval list metrics`` shows
+    all. By default those of the protocol or task"""
     ties: TieName | None = None
-    """the rank of an answer that ties with others; by default as the protocol says"""
+    """the tie policy: optimistic, realistic, rounded, pessimistic, expected, random. By default as the protocol says"""
     seed: int = 0
-    """of random ties"""
+    """the seed of random ties"""
     chance: Chance = "exact"
-    """what adjusted metrics compare with: random ranking among N candidates, or the N − 1 without the answer"""
+    """what adjusted metrics compare with: random ranking among N candidates, or N − 1 without the answer"""
     popularity: Exponents = (1.0, 1.0)
-    """the exponents of the frequencies of answer and relation, which ``strat`` metrics weigh against"""
+    """what strat metrics weigh against: the exponents of the frequencies of answer and relation"""
     intervals: Intervals | None = None
-    """what would be drawn again, for the interval of every metric; by default there are none"""
+    """what is drawn again, for the interval of every metric; by default there are none"""
     by: ColumnsAndSlices | None = None
-    """what divides the rows into groups, whose metrics are given beside those of the whole: columns of the rank table,
-    such as ``relation``, and slices, which ``kgeval list slices`` shows; with several, every combination"""
+    """a column, such as ``relation``, or a slice, such as ``cardinality``, whose groups of rows have metrics of their
+    own; ``kgeval list slices`` shows all. With several, every combination is a group"""
 
     @field_validator(*POLICIES, "intervals")
     @classmethod

@@ -141,8 +141,8 @@ class Evaluated(Settings):
     models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None
     """several models by name: several runs, and one table"""
     protocol: str = "standard"
-    """the framework whose rules are followed: what is level with an answer, who competes, and, where nothing else is
-    said, corruption, ties, filter and metrics; ``kgeval list protocols`` shows all"""
+    """the framework whose rules are followed; ``kgeval list protocols`` shows all. They say which scores tie with an
+    answer's and which entities compete, and the corruption, ties, filter and metrics where none are set"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
     executor: ExecutorConfig | None = None
