@@ -75,25 +75,19 @@ _error = partial(
 )
 
 RMSE = _error(
-    name="rmse",
-    title="root mean squared error of confidences",
-    formula="√(Σ (ŵ − w)² / n)",
+    *("rmse", "root mean squared error of confidences", "√(Σ (ŵ − w)² / n)"),
     compute=lambda data, _: rmse(data.confidences, data.predictions()),
     synonyms=("root_mean_squared_error",),
 )
 
 MSE = _error(
-    name="mse",
-    title="mean squared error of confidences",
-    formula="Σ (ŵ − w)² / n",
+    *("mse", "mean squared error of confidences", "Σ (ŵ − w)² / n"),
     compute=without_cutoff(mean_squared_error),
     synonyms=("mean_squared_error",),
 )
 
 MAE = _error(
-    name="mae",
-    title="mean absolute error of confidences",
-    formula="Σ |ŵ − w| / n",
+    *("mae", "mean absolute error of confidences", "Σ |ŵ − w| / n"),
     compute=without_cutoff(mean_absolute_error),
     synonyms=("mean_absolute_error",),
 )
@@ -104,9 +98,7 @@ _weighted = partial(
 )
 
 WMR = _weighted(
-    name="wmr",
-    title="mean rank, weighted by confidence",
-    formula="Σ w r / Σ w",
+    *("wmr", "mean rank, weighted by confidence", "Σ w r / Σ w"),
     lowest=1,
     highest=np.inf,
     increasing=False,
@@ -115,9 +107,7 @@ WMR = _weighted(
 )
 
 WMRR = _weighted(
-    name="wmrr",
-    title="mean reciprocal rank, weighted by confidence",
-    formula="Σ (w / r) / Σ w",
+    *("wmrr", "mean reciprocal rank, weighted by confidence", "Σ (w / r) / Σ w"),
     lowest=0,
     highest=1,
     increasing=True,
@@ -137,17 +127,17 @@ _graded = partial(
 )
 
 GRADED_NDCG = _graded(
-    name="graded-ndcg",
-    title="nDCG per (h, r, ?), graded by confidence",
-    formula="DCG / DCG of the best order, gain w",
+    *("graded-ndcg", "nDCG per (h, r, ?), graded by confidence", "DCG / DCG of the best order, gain w"),
     compute=lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
     synonyms=("graded_ndcg",),
 )
 
 GRADED_NDCG_EXPONENTIAL = _graded(
-    name="graded-ndcg-exp",
-    title="nDCG per (h, r, ?), graded by confidence, exponential",
-    formula="DCG / DCG of the best order, gain 2^w − 1",
+    *(
+        "graded-ndcg-exp",
+        "nDCG per (h, r, ?), graded by confidence, exponential",
+        "DCG / DCG of the best order, gain 2^w − 1",
+    ),
     compute=lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
     synonyms=("graded_ndcg_exp",),
 )

@@ -53,37 +53,25 @@ def _ratio(count: int, total: int, undefined: str) -> float:
 _of_labels = partial(Metric, lowest=0, highest=1, increasing=True, needs="labels")
 
 ACCURACY = _of_labels(
-    name="accuracy",
-    title="accuracy of triple classification",
-    formula="(TP + TN) / n",
-    source="Socher et al., 2013",
+    *("accuracy", "accuracy of triple classification", "(TP + TN) / n", "Socher et al., 2013"),
     compute=without_cutoff(accuracy),
     undefined="no triples, or no validation triples to choose thresholds on",
 )
 
 PRECISION = _of_labels(
-    name="precision",
-    title="precision of triple classification",
-    formula="TP / (TP + FP)",
-    source="van Rijsbergen, 1979",
+    *("precision", "precision of triple classification", "TP / (TP + FP)", "van Rijsbergen, 1979"),
     compute=without_cutoff(precision),
     undefined="no triple was predicted true",
 )
 
 RECALL = _of_labels(
-    name="recall",
-    title="recall of triple classification",
-    formula="TP / (TP + FN)",
-    source="van Rijsbergen, 1979",
+    *("recall", "recall of triple classification", "TP / (TP + FN)", "van Rijsbergen, 1979"),
     compute=without_cutoff(recall),
     undefined="no triple is true",
 )
 
 F1 = _of_labels(
-    name="f1",
-    title="F1 of triple classification",
-    formula="2 TP / (2 TP + FP + FN)",
-    source="van Rijsbergen, 1979",
+    *("f1", "F1 of triple classification", "2 TP / (2 TP + FP + FN)", "van Rijsbergen, 1979"),
     compute=without_cutoff(f1),
     undefined="no triple is true or was predicted true",
 )
@@ -106,20 +94,19 @@ def average_precision_of_triples(predictions: LabelPredictions) -> float:
 
 
 ROC_AUC = _of_labels(
-    name="roc_auc",
-    title="area under the ROC curve",
-    formula="P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
-    source="Hanley and McNeil, 1982",
+    *("roc_auc", "area under the ROC curve", "P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2", "Hanley and McNeil, 1982"),
     compute=without_cutoff(roc_auc),
     synonyms=("auc", "roc_auc_score"),
     undefined="all triples are true, or all are false",
 )
 
 AVERAGE_PRECISION = _of_labels(
-    name="average_precision",
-    title="average precision of triple classification",
-    formula="Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
-    source="Zhu, 2004",
+    *(
+        "average_precision",
+        "average precision of triple classification",
+        "Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
+        "Zhu, 2004",
+    ),
     compute=without_cutoff(average_precision_of_triples),
     synonyms=("pr_auc", "average_precision_score"),
     undefined="all triples are true, or all are false",
@@ -158,10 +145,7 @@ def ece(predictions: LabelPredictions) -> float:
 
 
 BRIER = _of_labels(
-    name="brier",
-    title="Brier score",
-    formula="Σ (p − y)² / n",
-    source="Brier, 1950",
+    *("brier", "Brier score", "Σ (p − y)² / n", "Brier, 1950"),
     increasing=False,
     compute=without_cutoff(brier),
     synonyms=("brier_score_loss",),
@@ -169,10 +153,7 @@ BRIER = _of_labels(
 )
 
 LOG_LOSS = _of_labels(
-    name="log_loss",
-    title="logarithmic loss",
-    formula="−Σ (y ln p + (1 − y) ln (1 − p)) / n",
-    source="Good, 1952",
+    *("log_loss", "logarithmic loss", "−Σ (y ln p + (1 − y) ln (1 − p)) / n", "Good, 1952"),
     highest=np.inf,
     increasing=False,
     compute=without_cutoff(log_loss),
@@ -181,10 +162,12 @@ LOG_LOSS = _of_labels(
 )
 
 ECE = _of_labels(
-    name="ece",
-    title="expected calibration error",
-    formula="Σ (n_b / n) |share true − mean p| over 15 equal bins",
-    source="Naeini et al., 2015",
+    *(
+        "ece",
+        "expected calibration error",
+        "Σ (n_b / n) |share true − mean p| over 15 equal bins",
+        "Naeini et al., 2015",
+    ),
     increasing=False,
     compute=without_cutoff(ece),
     synonyms=("expected_calibration_error",),

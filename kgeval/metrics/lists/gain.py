@@ -53,46 +53,36 @@ _gain = partial(list_metric, highest=np.inf, cutoff="optional")
 _share = partial(list_metric, cutoff="optional")
 
 CG = _gain(
-    name="cg",
-    title="cumulative gain",
-    formula="Σ g over places ≤ k",
-    source="Järvelin and Kekäläinen, 2002",
+    *("cg", "cumulative gain", "Σ g over places ≤ k", "Järvelin and Kekäläinen, 2002"),
     compute=PerList(cumulative_gains),
     synonyms=("cumulative_gain", "cg_at_{k}"),
 )
 
 DCG = _gain(
-    name="dcg",
-    title="discounted cumulative gain",
-    formula="Σ g / log₂(place + 1)",
-    source="Järvelin and Kekäläinen, 2002",
+    *("dcg", "discounted cumulative gain", "Σ g / log₂(place + 1)", "Järvelin and Kekäläinen, 2002"),
     compute=PerList(discounted_gains),
     synonyms=("discounted_cumulative_gain", "dcg_at_{k}"),
 )
 
 DCG_EXPONENTIAL = _gain(
-    name="dcg-exp",
-    title="discounted cumulative gain, exponential",
-    formula="Σ (2^g − 1) / log₂(place + 1)",
-    source="Burges et al., 2005",
+    *("dcg-exp", "discounted cumulative gain, exponential", "Σ (2^g − 1) / log₂(place + 1)", "Burges et al., 2005"),
     compute=PerList(partial(discounted_gains, gain="exponential")),
     synonyms=("dcg-burges", "dcg_exponential"),
 )
 
 NDCG = _share(
-    name="ndcg",
-    title="normalised discounted cumulative gain",
-    formula="DCG / DCG of the best order",
-    source="Järvelin and Kekäläinen, 2002",
+    *("ndcg", "normalised discounted cumulative gain", "DCG / DCG of the best order", "Järvelin and Kekäläinen, 2002"),
     compute=PerList(normalised_gains),
     synonyms=("normalised_discounted_cumulative_gain", "ndcg_at_{k}"),
 )
 
 NDCG_EXPONENTIAL = _share(
-    name="ndcg-exp",
-    title="normalised discounted cumulative gain, exponential",
-    formula="DCG / DCG of the best order, gain 2^g − 1",
-    source="Burges et al., 2005",
+    *(
+        "ndcg-exp",
+        "normalised discounted cumulative gain, exponential",
+        "DCG / DCG of the best order, gain 2^g − 1",
+        "Burges et al., 2005",
+    ),
     compute=PerList(partial(normalised_gains, gain="exponential")),
     synonyms=("ndcg-burges", "ndcg_exponential"),
 )

@@ -56,10 +56,7 @@ def index_of_geometric_mean(ranks: Ranks, k: int) -> float:
 
 
 AMR = Metric(
-    name="amr",
-    title="adjusted mean rank",
-    formula="MR / E[MR], E[r] = (N + 1) / 2",
-    source="Berrendorf et al., 2020",
+    *("amr", "adjusted mean rank", "MR / E[MR], E[r] = (N + 1) / 2", "Berrendorf et al., 2020"),
     lowest=0,
     highest=2,
     increasing=False,
@@ -78,26 +75,20 @@ _index = partial(
 )
 
 AMRI = _index(
-    name="amri",
-    title="adjusted mean rank index",
-    formula="1 − (MR − 1) / (E[MR] − 1)",
+    *("amri", "adjusted mean rank index", "1 − (MR − 1) / (E[MR] − 1)"),
     source="Berrendorf et al., 2020",
     compute=index(MEAN_RANK),
     synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
 )
 
 AMRR = _index(
-    name="amrr",
-    title="adjusted mean reciprocal rank",
-    formula="(MRR − E) / (1 − E), E[1/r] = H(N) / N",
+    *("amrr", "adjusted mean reciprocal rank", "(MRR − E) / (1 − E), E[1/r] = H(N) / N"),
     compute=index(MEAN_RECIPROCAL_RANK),
     synonyms=("adjusted_mrr", "adjusted_mean_reciprocal_rank", "aihmr", "adjusted_inverse_harmonic_mean_rank"),
 )
 
 ADJUSTED_HITS = _index(
-    name="ahits",
-    title="adjusted hits at k",
-    formula="(Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)",
+    *("ahits", "adjusted hits at k", "(Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)"),
     lowest=-np.inf,
     compute=index(HITS_AT_K),
     cutoff="required",
@@ -106,9 +97,7 @@ ADJUSTED_HITS = _index(
 )
 
 AGMRI = _index(
-    name="agmri",
-    title="adjusted geometric mean rank index",
-    formula="1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)",
+    *("agmri", "adjusted geometric mean rank index", "1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)"),
     lowest=-np.inf,
     compute=index_of_geometric_mean,
     synonyms=("gmri", "adjusted_geometric_mean_rank_index"),
@@ -185,25 +174,19 @@ _metric = partial(
 )
 
 Z_MR = _metric(
-    name="z-mr",
-    title="z-scored mean rank",
-    formula="(E − MR) / √V, V[r] = (N² − 1) / 12",
+    *("z-mr", "z-scored mean rank", "(E − MR) / √V, V[r] = (N² − 1) / 12"),
     compute=ZScore(MEAN_RANK, increasing=False),
     synonyms=("zmr", "zamr", "z_arithmetic_mean_rank"),
 )
 
 Z_MRR = _metric(
-    name="z-mrr",
-    title="z-scored mean reciprocal rank",
-    formula="(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²",
+    *("z-mrr", "z-scored mean reciprocal rank", "(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²"),
     compute=ZScore(MEAN_RECIPROCAL_RANK, increasing=True),
     synonyms=("zmrr", "zihmr", "z_inverse_harmonic_mean_rank"),
 )
 
 Z_HITS = _metric(
-    name="z-hits",
-    title="z-scored hits at k",
-    formula="(Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)",
+    *("z-hits", "z-scored hits at k", "(Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)"),
     compute=ZScore(HITS_AT_K, increasing=True),
     cutoff="required",
     synonyms=("zh", "zhits", "z_hits_at_{k}"),
@@ -211,9 +194,7 @@ Z_HITS = _metric(
 )
 
 Z_GMR = _metric(
-    name="z-gmr",
-    title="z-scored geometric mean rank",
-    formula="(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²",
+    *("z-gmr", "z-scored geometric mean rank", "(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²"),
     compute=z_score_of_geometric_mean,
     synonyms=("zgmr", "z_geometric_mean_rank"),
 )

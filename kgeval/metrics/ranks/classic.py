@@ -72,10 +72,7 @@ class _Count:
 
 
 COUNT = Metric(
-    name="count",
-    title="number of ranks",
-    formula="n",
-    source="—",
+    *("count", "number of ranks", "n", "—"),
     lowest=0,
     highest=np.inf,
     increasing=None,
@@ -89,28 +86,19 @@ _mean = partial(Metric, lowest=1, highest=np.inf, increasing=False)
 _share = partial(Metric, lowest=0, highest=1, increasing=True)
 
 MR = _mean(
-    name="mr",
-    title="mean rank",
-    formula="Σ r / n",
-    source="Bordes et al., 2013",
+    *("mr", "mean rank", "Σ r / n", "Bordes et al., 2013"),
     compute=mean_metric(MEAN_RANK),
     synonyms=("mean_rank", "arithmetic_mean_rank"),
 )
 
 MRR = _share(
-    name="mrr",
-    title="mean reciprocal rank",
-    formula="Σ (1/r) / n",
-    source="Voorhees, 1999",
+    *("mrr", "mean reciprocal rank", "Σ (1/r) / n", "Voorhees, 1999"),
     compute=mean_metric(MEAN_RECIPROCAL_RANK),
     synonyms=("mean_reciprocal_rank", "inverse_harmonic_mean_rank"),
 )
 
 HITS = _share(
-    name="hits",
-    title="hits at k",
-    formula="#{r ≤ k} / n",
-    source="Bordes et al., 2013",
+    *("hits", "hits at k", "#{r ≤ k} / n", "Bordes et al., 2013"),
     compute=mean_metric(HITS_AT_K),
     cutoff="required",
     synonyms=("hits_at_{k}", "h_at_{k}", "h"),
@@ -181,38 +169,26 @@ def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
 
 
 GMR = _mean(
-    name="gmr",
-    title="geometric mean rank",
-    formula="(Π r)^(1/n)",
-    source="Hoyt et al., 2022",
+    *("gmr", "geometric mean rank", "(Π r)^(1/n)", "Hoyt et al., 2022"),
     compute=GEOMETRIC_MEAN.value,
     synonyms=("geometric_mean_rank",),
 )
 
 IGMR = _share(
-    name="igmr",
-    title="inverse geometric mean rank",
-    formula="(Π r)^(−1/n)",
-    source="Hoyt et al., 2022",
+    *("igmr", "inverse geometric mean rank", "(Π r)^(−1/n)", "Hoyt et al., 2022"),
     compute=INVERSE_GEOMETRIC_MEAN.value,
     synonyms=("inverse_geometric_mean_rank",),
 )
 
 IMR = _share(
-    name="imr",
-    title="inverse mean rank",
-    formula="n / Σ r",
-    source="Hoyt et al., 2022",
+    *("imr", "inverse mean rank", "n / Σ r", "Hoyt et al., 2022"),
     compute=inverse(lambda rank: rank),
     synonyms=("iamr", "inverse_arithmetic_mean_rank"),
     undefined="no ranks; expected ties",
 )
 
 HMR = _mean(
-    name="hmr",
-    title="harmonic mean rank",
-    formula="n / Σ (1/r)",
-    source="Hoyt et al., 2022",
+    *("hmr", "harmonic mean rank", "n / Σ (1/r)", "Hoyt et al., 2022"),
     compute=inverse(lambda rank: 1 / rank),
     synonyms=("harmonic_mean_rank",),
     undefined="no ranks; expected ties",

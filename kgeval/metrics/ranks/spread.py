@@ -58,9 +58,7 @@ def _median(values: Float64Array, ranks: Ranks) -> float:
 _median_metric = partial(Metric, source="Hoyt et al., 2022", undefined="no ranks; expected ties")
 
 MEDIAN = _median_metric(
-    name="median",
-    title="median rank",
-    formula="the middle rank",
+    *("median", "median rank", "the middle rank"),
     lowest=1,
     highest=np.inf,
     increasing=False,
@@ -69,9 +67,7 @@ MEDIAN = _median_metric(
 )
 
 INVERSE_MEDIAN = _median_metric(
-    name="inverse-median",
-    title="inverse median rank",
-    formula="1 / the middle rank",
+    *("inverse-median", "inverse median rank", "1 / the middle rank"),
     lowest=0,
     highest=1,
     increasing=True,
@@ -82,26 +78,20 @@ INVERSE_MEDIAN = _median_metric(
 _spread = partial(Metric, source="—", lowest=0, highest=np.inf, increasing=None)
 
 VARIANCE = _spread(
-    name="variance",
-    title="variance of the ranks",
-    formula="Σ (r − MR)² / n",
+    *("variance", "variance of the ranks", "Σ (r − MR)² / n"),
     compute=variance,
     synonyms=("var", "rank_var"),
 )
 
 STANDARD_DEVIATION = _spread(
-    name="std",
-    title="standard deviation of the ranks",
-    formula="√(Σ (r − MR)² / n)",
+    *("std", "standard deviation of the ranks", "√(Σ (r − MR)² / n)"),
     compute=standard_deviation,
     synonyms=("standard_deviation", "rank_std"),
     undefined="no ranks; expected ties",
 )
 
 MAD = _spread(
-    name="mad",
-    title="median absolute deviation of the ranks",
-    formula="1.4826 · median of |r − median|",
+    *("mad", "median absolute deviation of the ranks", "1.4826 · median of |r − median|"),
     compute=median_absolute_deviation,
     synonyms=("median_absolute_deviation", "rank_mad"),
     undefined="no ranks; expected ties",
