@@ -110,11 +110,12 @@ def how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that make a command fail where a metric is out of bounds."""
+    """Add the options that make a command fail where a metric is out of bounds: ``bounds``, by option."""
     for option, worse in (("--fail-over", "higher"), ("--fail-under", "lower")):
         command = click.option(
             option,
             multiple=True,
+            expose_value=False,
             callback=_bounds,
             metavar="[MODEL.]METRIC=NUMBER",
             help=f"Exit with 1 if a metric is {worse}, or undefined; may be repeated. MODEL is the name of one of "
@@ -123,8 +124,8 @@ def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _bounds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    bounds = {}
+def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    bounds = context.params.setdefault("bounds", {"--fail-under": {}, "--fail-over": {}})[option.opts[0]]
     for text in values:
         metric, equals, bound = text.partition("=")
         try:
@@ -133,7 +134,6 @@ def _bounds(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> d
             equals = ""
         if not equals or not metric.strip() or not math.isfinite(bounds[metric.strip()]):
             raise click.BadParameter(f"{text!r}: expected METRIC=NUMBER, for example mrr=0.3")
-    return bounds
 
 
 class _Folder(click.Path):

@@ -40,15 +40,14 @@ def command(
     """
     from kgeval.analysis.audits.audit import audit
     from kgeval.cli.display import show, show_notes, show_place, watching
+    from kgeval.cli.named_runs import refuse_file
     from kgeval.data.loading import load_dataset
-    from kgeval.errors import InputError
-    from kgeval.paths import exists_safely
     from kgeval.run_directory.contents import as_json
     from kgeval.storage.atomic import write_text
     from kgeval.table import Page, Table
 
-    if out is not None and exists_safely(out) and not force:
-        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    if out is not None:
+        refuse_file(out, force=force)
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout, names=names)
     with watching("comparing relations"):

@@ -35,13 +35,13 @@ def command(source: str, out: Path, format: str, force: bool, as_json: bool, **s
     Examples: kgeval convert umls-TransE --out model.safetensors; kgeval convert data/wikikg2 --out wikikg2
     """
     from kgeval.checkpoints.reader import formats
+    from kgeval.cli.named_runs import refuse_file
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
-    from kgeval.errors import ConfigError, InputError
+    from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely
 
-    if exists_safely(out) and not force:
-        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    refuse_file(out, force=force)
     place, dataset, options = Path(source), settings["dataset"], settings["options"]
     reading = {"layout": settings["layout"], "names": settings["names"]}
     is_model = exists_safely(place) and any(reader.recognises(place) for reader in formats().values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from kgeval.metrics.intervals.interval import Intervals
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
 from kgeval.runs.config.run_config import Evaluated
+
+if TYPE_CHECKING:
+    from kgeval.runs.metric_bounds import Bounds
 
 OF_EVALUATION = (
     *("split", "sides", "filter", "times", "corruption", "unseen", "nan"),
@@ -52,8 +55,7 @@ def command(
     dataset: str | None,
     out: Path | None,
     force: bool,
-    fail_under: dict[str, float],
-    fail_over: dict[str, float],
+    bounds: Bounds,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -64,10 +66,10 @@ def command(
     In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all. A run
     directory is its model on its dataset, evaluated as before but for what the options change.
     """
-    from kgeval.runs.metric_bounds import OVER, UNDER, Judged, limits_of, misses, refuse_missed
+    from kgeval.runs.metric_bounds import Judged, limits_of, misses, refuse_missed
 
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
-    limits = limits_of({UNDER: fail_under, OVER: fail_over}, [config])
+    limits = limits_of(bounds, [config])
     outcome = run_and_show(config, out, force=force, as_json=as_json, limits=limits)
     refuse_missed(misses(limits, [Judged("", outcome.result.compute)]))
 

@@ -47,16 +47,14 @@ def command(
 ) -> None:
     """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
     from kgeval.cli.display import show_notes, watching
+    from kgeval.cli.named_runs import refuse_file
     from kgeval.cli.streams import say, say_json
     from kgeval.corruption.export import generate_negatives, write_negatives
     from kgeval.data.loading import load_dataset
-    from kgeval.errors import InputError
-    from kgeval.paths import exists_safely
     from kgeval.runs.config.load import check_corruption
 
     generator = check_corruption(corruption_block(corruption), {(): "--corruption"})
-    if exists_safely(out) and not force:
-        raise InputError(f"{str(out)!r} already exists. Choose another name, or add --force.")
+    refuse_file(out, force=force)
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)

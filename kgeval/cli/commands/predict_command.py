@@ -127,14 +127,12 @@ def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
 
 
 def _refuse_existing(out: Path, written_as: str) -> None:
-    from kgeval.errors import InputError
-    from kgeval.paths import exists_safely
+    from kgeval.cli.named_runs import refuse_file
 
     if written_as == "ogb-lsc" and out.is_dir():
         return
     for path in [out, out.with_suffix(".qrels")] if written_as == "trec" else [out]:
-        if exists_safely(path):
-            raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")
+        refuse_file(path, force=False)
 
 
 def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[PredictionTable, Dataset]:

@@ -12,7 +12,7 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, SET, thresh
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.runs.metric_bounds import Judged, Threshold
+    from kgeval.runs.metric_bounds import Bounds, Judged, Threshold
     from kgeval.runs.outcome import Outcome
 
 
@@ -43,8 +43,7 @@ def command(
     out: Path | None,
     force: bool,
     shard: tuple[int, int] | None,
-    fail_under: dict[str, float],
-    fail_over: dict[str, float],
+    bounds: Bounds,
     form: str,
 ) -> None:
     """Run experiments from configuration files.
@@ -58,7 +57,7 @@ def command(
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_config
-    from kgeval.runs.metric_bounds import OVER, UNDER, limits_of, misses, refuse_missed
+    from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
     from kgeval.runs.trackers import refuse_unusable
 
     run_configs = {path: load_config(path, overrides) for path in configs}
@@ -66,7 +65,7 @@ def command(
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
         return
-    limits = limits_of({UNDER: fail_under, OVER: fail_over}, [*run_configs.values()])
+    limits = limits_of(bounds, [*run_configs.values()])
     for config in run_configs.values():  # before the first is run
         with config.document.variables.concealed():
             refuse_unusable(config.tracker, config.jobs)

@@ -40,14 +40,7 @@ if TYPE_CHECKING:
 @FORMAT
 @DIGITS
 @QUIET
-def command(
-    run: Path,
-    fail_under: dict[str, float],
-    fail_over: dict[str, float],
-    names: tuple[str, ...],
-    form: str,
-    **settings: Any,
-) -> None:
+def command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
 
     Of several models, give a directory with their runs in it, up to three levels deep.
@@ -60,11 +53,9 @@ def command(
     names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.run_directory.folders import holds_runs
-    from kgeval.runs.metric_bounds import OVER, UNDER
 
     options = given(settings)
     metrics = tuple(options.pop("metrics", ()))
-    bounds = {UNDER: fail_under, OVER: fail_over}
     if holds_runs(run):
         _summarize_several(run, metrics, options, bounds, form=form)
     else:
