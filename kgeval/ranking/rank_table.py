@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -147,40 +147,18 @@ class RankTable(Columns):
         return {**self.provenance.to_dict(), "notes": self.notes, **sampling}
 
     @classmethod
-    def _of(cls, data: pa.Table, about: Any) -> RankTable:
-        notes, splits, times = about.get("notes", []), about.get("filter"), about.get("times")
-        competing, missing = about.get("competing"), about.get("missing", 0)
-        names = {name: about.get(name, UNKNOWN) for name in ("split", "protocol", "model", "dataset", "candidates")}
-        fit = isinstance(notes, list) and isinstance(splits, list | None) and times in {None, *get_args(KnownTimes)}
-        if times is not None and TIME not in data.column_names:
-            raise TableError(f"a rank table of facts at a time needs the column {TIME!r}.")
-        fit = fit and (competing is None or isinstance(competing, int)) and isinstance(missing, int)
-        if not fit or not all(isinstance(text, str) for text in names.values()):
-            raise ValueError("its metadata are not kgeval's")
-        filtered = None if splits is None else tuple(map(str, splits))
-        sampling = None if about.get("sampling") is None else Sampling.from_dict(about["sampling"])
-        table = cls(
-            data,
-            notes=tuple(map(str, notes)),
-            filter=filtered,
-            times=times,
-            sampling=sampling,
-            competing=competing,
-            missing=missing,
-            **names,
-        )
-        table._refuse_nonsense()
-        return table
+    def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> RankTable:
+        return super()._of(data, {"split": UNKNOWN, **metadata})
 
-    def _refuse_nonsense(self) -> None:
+    def refuse_nonsense(self) -> None:
         """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice."""
+        if self.times is not None and TIME not in self.columns:
+            raise TableError(f"a rank table of facts at a time needs the column {TIME!r}.")
         for name in SCHEMA.names:
             unknown = name.startswith("raw_") and self.knows_no_raw  # where ranks were made elsewhere
             if name != "score" and not name.endswith("_label") and not unknown and self.data.column(name).null_count:
                 raise TableError(f"the column {name} has empty cells.")
-        for prefix in ("", "raw_"):
-            if prefix and self.knows_no_raw:
-                continue
+        for prefix in ("",) if self.knows_no_raw else ("", "raw_"):
             wrong = RankCounts.of(self.data, prefix).impossible
             if wrong.any():
                 raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")

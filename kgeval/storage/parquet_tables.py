@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import FileError, TableError, did_you_mean, reason
@@ -27,7 +29,7 @@ LABELS = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(ABC):
+class Columns:
     """A table that has at least the columns of its schema; further columns are kept as they are."""
 
     data: pa.Table
@@ -112,8 +114,8 @@ class Columns(ABC):
             data = read_parquet(Path(path))
             metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
             own = cls.SCHEMA.names
-            fields = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
-            return cls._of(data.cast(pa.schema(fields)), metadata)
+            typed = [cls.SCHEMA.field(field.name) if field.name in own else field for field in data.schema]
+            return cls._of(data.cast(pa.schema(typed)), metadata)
         except FileNotFoundError as error:
             raise TableError(f"no such file {str(path)!r}.") from error
         except FileError:
@@ -132,11 +134,28 @@ class Columns(ABC):
         except (pa.ArrowException, OSError, ValueError, FileError):
             return False
 
-    @abstractmethod
     def _about(self) -> dict[str, Any]:
-        """The metadata of the table, as plain data."""
+        """The metadata of the table, as plain data: its fields."""
+        return {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
 
     @classmethod
-    @abstractmethod
-    def _of(cls, data: pa.Table, metadata: Any) -> Self:
+    def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> Self:
         """Make a table of what was read; whatever cannot be read raises."""
+        kinds = cls._kinds()
+        try:
+            about = {name: kinds[name].validate_python(metadata[name]) for name in kinds.keys() & metadata.keys()}
+        except ValidationError as error:
+            raise ValueError("its metadata are not kgeval's") from error
+        table = cls(data, **about)
+        table.refuse_nonsense()
+        return table
+
+    @classmethod
+    @cache
+    def _kinds(cls) -> dict[str, TypeAdapter[Any]]:
+        """The types of the fields that are kept: all but the columns, and how the work went."""
+        kinds = get_type_hints(cls)
+        return {one.name: TypeAdapter(kinds[one.name]) for one in fields(cls) if one.name not in ("data", "work")}
+
+    def refuse_nonsense(self) -> None:
+        """Refuse, of a table that was read, what cannot be."""

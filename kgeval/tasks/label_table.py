@@ -85,16 +85,6 @@ class LabelTable(Columns):
         rows = ScoredLabels(self.column(scores), self.column("label"), self.column("relation_label").astype(str))
         return rows[self.column("split") == split]
 
-    def _about(self) -> dict[str, Any]:
-        names = {"model": self.model, "dataset": self.dataset, "negatives": self.negatives}
-        return {**names, "notes": self.notes, "thresholds": dict(self.thresholds)}
-
-    @classmethod
-    def _of(cls, data: pa.Table, about: Any) -> LabelTable:
-        thresholds = {str(name): float(value) for name, value in about.get("thresholds", {}).items()}
-        names = {name: str(about.get(name, UNKNOWN)) for name in ("model", "dataset", "negatives")}
-        return cls(data, tuple(map(str, about.get("notes", []))), thresholds, **names)
-
     @classmethod
     def build(
         cls, dataset: Dataset, parts: Mapping[str, LabelledSplit], scores: Mapping[str, Float64Array], **about: Any

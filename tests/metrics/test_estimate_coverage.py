@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from pydantic import TypeAdapter
 
 import kgeval
 from kgeval import Estimate, RankTable
@@ -173,7 +174,10 @@ def test_the_summary_of_a_table_is_this_estimate():
         tuple(sample.auxiliary.counts.tolist()),
         tuple(map(tuple, sample.auxiliary.means.tolist())),
     )
-    table = replace(population.table(np.sort(order[:1000]), strata), sampling=Sampling.from_dict(sampling.to_dict()))
+    table = replace(
+        population.table(np.sort(order[:1000]), strata),
+        sampling=TypeAdapter(Sampling).validate_python(sampling.to_dict()),
+    )
     summary = kgeval.summarize(table, [*METRICS, "mr", "median"])
     for name in METRICS:
         value, half = population.estimated(name, order[:1000], sample)

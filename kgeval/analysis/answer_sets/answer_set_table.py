@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,14 +52,6 @@ class AnswerSetTable(Columns):
 
     def __repr__(self) -> str:
         return f"AnswerSetTable({len(self)} entities, {self.coverage:g} coverage by {self.nonconformity})"
-
-    def _about(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("split", "coverage", "nonconformity", "model", "dataset")}
-
-    @classmethod
-    def _of(cls, data: pa.Table, about: Any) -> AnswerSetTable:
-        names = ("split", "nonconformity", "model", "dataset")
-        return cls(data, coverage=float(about["coverage"]), **{name: str(about[name]) for name in names})
 
 
 def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:

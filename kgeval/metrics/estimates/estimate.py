@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, TypeAdapter, field_validator, model_validator
 
 from kgeval.errors import MetricError
 from kgeval.metrics.names import MetricName, parse
@@ -120,18 +119,8 @@ class Sampling:
         return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(replace(self, settings=None)), "settings": self.settings.model_dump(mode="json")}  # type: ignore[arg-type]
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Sampling:
-        """Read plain data; whatever cannot be read raises."""
-        return cls(
-            Estimate(**content["settings"]),
-            tuple(map(int, content["counts"])),
-            tuple(map(int, content["sizes"])),
-            tuple(map(int, content["typed_counts"])),
-            tuple(tuple(map(float, means)) for means in content["typed_means"]),
-        )
+        content: dict[str, Any] = TypeAdapter(Sampling).dump_python(self, mode="json")
+        return content
 
     def __str__(self) -> str:
         triples = f"{self.num_ranked:,} of {self.num_triples:,} triples"

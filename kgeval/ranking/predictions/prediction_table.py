@@ -107,26 +107,6 @@ class PredictionTable(Columns):
         kept = super().where(keep)
         return replace(kept, work={}, queries=int(pc.count_distinct(kept.data.column("query")).as_py()))
 
-    def _about(self) -> dict[str, Any]:
-        return {**self.provenance.to_dict(), "notes": self.notes}
-
-    @classmethod
-    def _of(cls, data: pa.Table, about: Any) -> PredictionTable:
-        split = about["split"]
-        table = cls(
-            data,
-            places=int(about["places"]),
-            queries=int(about["queries"]),
-            split=None if split is None else str(split),
-            notes=tuple(map(str, about["notes"])),
-            filter=tuple(map(str, about["filter"])),
-            drops_known=bool(about["drops_known"]),
-            model=str(about["model"]),
-            dataset=str(about["dataset"]),
-        )
-        table.refuse_nonsense()
-        return table
-
     def refuse_nonsense(self) -> None:
         """Refuse empty cells, and places that are not 1, 2, … in each query.
 
