@@ -43,7 +43,7 @@ def command(what: str, name: str | None, form: str) -> None:
         (entry,) = entries = [_entry(what, name, entries)]
     brief = BRIEF.get(what, columns) if form == "text" else columns
     table = Table(brief, [[entry[column] for column in brief] for entry in entries], prose=True)
-    if name is not None and form != "csv":
+    if name is not None and form == "text":
         table = Table(["", ""], [item for item in entry.items() if item[1]], prose=True)
     show(Page((), (table,), content=lambda: entries), form)
 
