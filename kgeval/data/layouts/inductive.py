@@ -5,7 +5,7 @@ Their training messages run over ``facts``, and their training queries are ``tra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def _of_split(dataset: Dataset, split: str, flagged: BoolArray, what: str) -> It
         yield f"{int(flagged.sum()):,} of {len(flagged):,} {split} triples {what}: {examples}."
 
 
-STEMS = {
+STEMS: dict[str, Mapping[str, Sequence[str]]] = {
     "ilpc": {
         "train": ("inference",),
         "valid": ("inference_validation", "inference_valid"),

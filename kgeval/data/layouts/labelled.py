@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import rows
 from kgeval.data.io.triple_files import common_header, read_triples
 from kgeval.data.layout import Layout
-from kgeval.data.numbering import NumberedGraph, number
+from kgeval.data.numbering import number
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
@@ -119,22 +119,13 @@ def read_files(
     """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
     graph, header = _number_files(files, relations, further_train)
     pa.default_memory_pool().release_unused()  # the text of a large graph
-    return Dataset.build(
-        name,
-        graph.splits,
-        entities=graph.entities,
-        relations=graph.relations,
-        files=(*files.values(), *further_train),
-        confidences=graph.confidences,
-        id_source="kgeval",
-        times=graph.times,
-        notes=(HEADER.format(" ".join(header)),) if header else (),
-    )
+    notes = (HEADER.format(" ".join(header)),) if header else ()
+    return Dataset.build(name, **graph, files=(*files.values(), *further_train), id_source="kgeval", notes=notes)
 
 
 def _number_files(
     files: Mapping[str, Path], relations: Vocabulary | None, further_train: Sequence[Path]
-) -> tuple[NumberedGraph, list[str]]:
+) -> tuple[dict[str, Any], list[str]]:
     """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
     tables = {path: read_triples(path) for path in (*files.values(), *further_train)}
     if header := common_header(tables.values()):
