@@ -17,7 +17,7 @@ from kgeval.data.labelled_triples import LabelledTriples
 from kgeval.data.numbering import as_table, number
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
-from kgeval.errors import DatasetError, did_you_mean, visible
+from kgeval.errors import DatasetError, did_you_mean, first_few, visible
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -117,10 +117,10 @@ class Dataset:
             confidences={split: LabelledTriples(parts[split], labels) for split, labels in (confidences or {}).items()},
             id_source=id_source,
             notes=notes,
-            names={},
             times=times,
-            training_graph=None,
-            **{split: triples for split, (triples, _) in kept.items()},
+            train=kept["train"].triples,
+            valid=kept["valid"].triples,
+            test=kept["test"].triples,
         )
 
     @classmethod
@@ -173,15 +173,7 @@ class Dataset:
             entities=None if entities is None else Vocabulary.of(entities),
             relations=None if relations is None else Vocabulary.of(relations, "relation"),
         )
-        return cls.build(
-            name,
-            graph.splits,
-            entities=graph.entities,
-            relations=graph.relations,
-            confidences=graph.confidences,
-            times=graph.times,
-            id_source="kgeval" if entities is None or relations is None else None,
-        )
+        return cls.build(name, **graph, id_source="kgeval" if entities is None or relations is None else None)
 
     @property
     def repeated(self) -> dict[str, int]:
@@ -243,7 +235,7 @@ class Dataset:
 
     def examples(self, ids: IntArray) -> str:
         """Write the first three of some triples, int64[triple, 3], and ``…`` in place of the others."""
-        return ", ".join([*(self.triple(*row) for row in ids[:3].tolist()), *(["…"] if len(ids) > 3 else [])])
+        return first_few([self.triple(*row) for row in ids[:4].tolist()], 3)
 
     def display_label(self, label: str) -> str:
         """Write a label with its name before it, if it has one."""

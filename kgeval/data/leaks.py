@@ -10,6 +10,7 @@ import numpy as np
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.relation_overlaps import PairedFacts
+from kgeval.errors import first_few
 
 INVERSE_SHARE = 0.8
 """Relations r1 and r2 are inverse if at least this share of r1's pairs (h, t) stand as (t, h) in r2, and at least this
@@ -26,10 +27,7 @@ TOO_MANY = "whether train has {} triples with head and tail swapped is not known
 
 @dataclass(frozen=True, eq=False)
 class Leaks:
-    """Which triples of one split train repeats or has swapped.
-
-    Near-duplicate relations are not searched here; see the slice ``leak``.
-    """
+    """Which triples of one split train repeats or has swapped; the slice ``leak`` searches near-duplicate relations."""
 
     repeated: BoolArray
     """bool[triple], whether train has it too"""
@@ -42,8 +40,6 @@ class Leaks:
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
     """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset.
 
-    Examples
-    --------
     >>> from kgeval.data.triples import Triples
     >>> from kgeval.data.vocabulary import Vocabulary
     >>> data = Dataset.build(
@@ -106,9 +102,8 @@ def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None, swa
 
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     counts = np.bincount(relations, minlength=len(dataset.relations))
-    most = np.argsort(-counts, kind="stable")[: min(3, np.count_nonzero(counts))]
-    listed = ", ".join(f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most)
-    return f"{listed}{', …' if np.count_nonzero(counts) > len(most) else ''}"
+    most = np.argsort(-counts, kind="stable")[: min(4, np.count_nonzero(counts))]
+    return first_few([f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most], 3)
 
 
 _FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()

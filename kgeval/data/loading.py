@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layout import Layout, layouts
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.errors import DatasetError, did_you_mean, first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 
@@ -21,21 +21,6 @@ SIMILAR = 0.75
 
 MAX_NAMES = 8
 """the most files or folders that the message lists"""
-
-
-class _Fit(NamedTuple):
-    """The files of a layout that a folder has and lacks."""
-
-    layout: str
-    present: list[str]
-    missing: list[str]
-    misspelt: dict[str, str]
-    """the right names of files, by their misspelt ones"""
-
-    @property
-    def nearness(self) -> tuple[float, float]:
-        """A key for the nearest layout: files that are present (misspelt ones count half), then fewest missing."""
-        return len(self.present) + len(self.misspelt) / 2, -len(self.missing)
 
 
 def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
@@ -54,26 +39,42 @@ def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
     if datasets:
         kind = "folders that are datasets" if len(datasets) > 1 else "folder that is a dataset"
         names = [f"{entry.name}/" for entry in datasets]
-        lines = [f"It holds {len(datasets)} {kind}: {_first_names(names)}. Choose one."]
+        lines = [f"It holds {len(datasets)} {kind}: {first_few(names, MAX_NAMES)}. Choose one."]
     else:
         names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
-        lines = [f"It holds {_first_names(names)}." if names else "It is empty."]
-        fits = [_fit(folder, known.name, known.needs, [entry.name for entry in entries]) for known in layouts.values()]
-        nearest = max(fits, key=lambda fit: fit.nearness, default=None)
-        lines += _nearest_layout(nearest) if nearest is not None and nearest.nearness > (0, 0) else []
+        lines = [f"It holds {first_few(names, MAX_NAMES)}." if names else "It is empty."]
+        lines += _nearest_layout(folder, layouts, [entry.name for entry in entries])
         lines += ["'kgeval list datasets' shows the known layouts."]
     return "\n  ".join([f"folder {str(folder)!r} is in no known layout.", *lines])
 
 
-def _fit(folder: Path, layout: str, needs: Iterable[tuple[str, ...]], names: list[str]) -> _Fit:
-    fit = _Fit(layout, [], [], {})
-    for alternatives in needs:
+def _nearest_layout(folder: Path, layouts: Mapping[str, Layout], names: list[str]) -> list[str]:
+    """Say what the nearest layout has and lacks: it has most files (misspelt ones count half), then lacks fewest."""
+    nearest, lines = (0.0, 0), []
+    for layout in layouts.values():
+        present, missing, misspelt = _fit(folder, layout, names)
+        nearness = len(present) + len(misspelt) / 2, -len(missing)
+        if nearness > nearest:
+            nearest = nearness
+            there = f"{', '.join(present)} {'are' if len(present) > 1 else 'is'} there; " if present else ""
+            lacking = f"{', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing"
+            lines = [f"The nearest layout is {layout.name}: {there}{lacking}."]
+            lines += [f"{name}: did you mean {right}?" for name, right in misspelt.items()]
+    return lines
+
+
+def _fit(folder: Path, layout: Layout, names: list[str]) -> tuple[list[str], list[str], dict[str, str]]:
+    """Find the files of a layout that a folder has and lacks, and the right names of misspelt ones."""
+    present: list[str] = []
+    missing: list[str] = []
+    misspelt: dict[str, str] = {}
+    for alternatives in layout.needs:
         paths = [path for pattern in alternatives for path in sorted(folder.glob(pattern))]
-        fit.present.extend(str(path.relative_to(folder)) for path in paths[:1])
+        present.extend(str(path.relative_to(folder)) for path in paths[:1])
         if not paths:
-            fit.missing.append(alternatives[0])
-            fit.misspelt.update(_misspelt(alternatives, [name for name in names if name not in fit.present]))
-    return fit
+            missing.append(alternatives[0])
+            misspelt.update(_misspelt(alternatives, [name for name in names if name not in present]))
+    return present, missing, misspelt
 
 
 def _misspelt(alternatives: tuple[str, ...], names: list[str]) -> dict[str, str]:
@@ -85,17 +86,6 @@ def _misspelt(alternatives: tuple[str, ...], names: list[str]) -> dict[str, str]
             if own_suffix == suffix and (stem in own_stem or SequenceMatcher(None, own_stem, stem).ratio() >= SIMILAR):
                 return {name: right}
     return {}
-
-
-def _nearest_layout(fit: _Fit) -> list[str]:
-    present = f"{', '.join(fit.present)} {'are' if len(fit.present) > 1 else 'is'} there; " if fit.present else ""
-    missing = f"{', '.join(fit.missing)} {'are' if len(fit.missing) > 1 else 'is'} missing"
-    lines = [f"The nearest layout is {fit.layout}: {present}{missing}."]
-    return lines + [f"{name}: did you mean {right}?" for name, right in fit.misspelt.items()]
-
-
-def _first_names(names: list[str]) -> str:
-    return ", ".join([*names[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
 
 
 PYKEEN = "pykeen"

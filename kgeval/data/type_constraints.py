@@ -9,8 +9,8 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.io.id_files import ENTITIES, RELATIONS, counted_vocabulary
 from kgeval.data.io.text import WHOLE_NUMBER, rows
-from kgeval.data.layouts.id_dictionaries import ENTITIES, RELATIONS, vocabulary
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import DatasetError
@@ -50,8 +50,8 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     dict[Side, Rows]
         by side, one ascending row per relation of the dataset
     """
-    entities = dataset.entities.ids(vocabulary(path.with_name(ENTITIES), "entity").labels)
-    relations = dataset.relations.ids(vocabulary(path.with_name(RELATIONS), "relation").labels)
+    entities = dataset.entities.ids(counted_vocabulary(path.with_name(ENTITIES), "entity").labels)
+    relations = dataset.relations.ids(counted_vocabulary(path.with_name(RELATIONS), "relation").labels)
     lists = list(_lines(path, len(entities), len(relations)))
     types = {}
     for side in SIDES:

@@ -37,8 +37,9 @@ def test_a_folder_is_recognised_and_read_with_its_own_ids(folder, layout):
     assert all(any(any(folder.glob(name)) for name in names) for names in layouts()[layout].needs)
     data = load_dataset(folder)
     assert (list(data.entities), list(data.relations)) == (ENTITIES, RELATIONS)
-    for split, rows in SPLITS.items():
-        assert sorted(map(tuple, data.split(split).ids.tolist())) == sorted(rows)
+    assert {split: sorted(map(tuple, part.ids.tolist())) for split, part in data.splits.items()} == {
+        split: sorted(rows) for split, rows in SPLITS.items()
+    }
     assert all(file.is_file() for file in data.files)
 
 
@@ -164,9 +165,17 @@ def test_several_ways_of_splitting_are_told(tmp_path):
         load_dataset(tmp_path)
 
 
-@pytest.mark.parametrize("place", ["libkge/_data/umls", "rotate/_data/umls", "openke/_data/umls"])
-def test_the_same_graph_in_each_layout_holds_the_same_facts(shared, place):
-    data, umls = load_dataset(shared / "checkpoints" / place), load_dataset(shared / "checkpoints/pykeen/_data/umls")
+@pytest.mark.parametrize(
+    ("place", "other"),
+    [
+        ("checkpoints/libkge/_data/umls", "checkpoints/pykeen/_data/umls"),
+        ("checkpoints/rotate/_data/umls", "checkpoints/pykeen/_data/umls"),
+        ("checkpoints/openke/_data/umls", "checkpoints/pykeen/_data/umls"),
+        ("data/openke/WN18RR", "data/wn18rr"),
+    ],
+)
+def test_the_same_graph_in_each_layout_holds_the_same_facts(shared, place, other):
+    data, same = load_dataset(shared / place), load_dataset(shared / other)
     for split in ("train", "valid", "test"):
-        assert facts(data, split) == facts(umls, split)
-    assert set(data.entities) == set(umls.entities)
+        assert facts(data, split) == facts(same, split)
+    assert set(data.entities) == set(same.entities)

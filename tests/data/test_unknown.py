@@ -1,4 +1,4 @@
-"""Folders in no known layout: the message says what is there and what is missing, line by line."""
+"""Layouts: a folder in none is told what is missing, line by line; the layout that is named is the one that is read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from kgeval.data.layout import layouts
 from kgeval.errors import DatasetError
 
 ROW = "a\tlikes\tb\n"
+DICTIONARIES = {"entities.dict": "0\tb\n1\ta\n", "relations.dict": "0\tlikes\n"}
+
+
+def write(folder, files):
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
 
 
 @pytest.fixture
@@ -16,9 +23,7 @@ def told(tmp_path):
     """Refuse a folder with some files, and return the lines of the message."""
 
     def call(*files):
-        for file in files:
-            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / file).write_text(ROW)
+        write(tmp_path, dict.fromkeys(files, ROW))
         with pytest.raises(DatasetError) as caught:
             load_dataset(tmp_path)
         first, *lines = str(caught.value).splitlines()
@@ -32,18 +37,11 @@ def told(tmp_path):
 LIST = "'kgeval list datasets' shows the known layouts."
 
 
-def test_what_is_there_and_where_the_list_of_layouts_is(told):
-    assert told("notes.md") == ["It holds notes.md.", LIST]
-
-
-def test_an_empty_folder_is_called_empty(told):
+def test_what_is_there_is_listed(told):
     assert told()[0] == "It is empty."
-
-
-def test_many_files_are_not_all_named(told):
-    assert told(*(f"{index}.md" for index in range(20)))[0] == (
-        "It holds 0.md, 1.md, 10.md, 11.md, 12.md, 13.md, 14.md, 15.md, …."
-    )
+    assert told("notes.md") == ["It holds notes.md.", LIST]
+    many = told(*(f"{index}.md" for index in range(20)))
+    assert many[0] == "It holds 0.md, 1.md, 10.md, 11.md, 12.md, 13.md, 14.md, 15.md, …."
 
 
 @pytest.mark.parametrize(
@@ -108,21 +106,49 @@ def test_folders_that_a_layout_reads_miss_nothing_that_it_needs(shared):
 
 @pytest.mark.parametrize("ending", [".txt", ".tsv"])
 def test_dictionaries_of_ids_are_read_whichever_the_ending(tmp_path, ending):
-    (tmp_path / "entities.dict").write_text("0\tb\n1\ta\n")
-    (tmp_path / "relations.dict").write_text("0\tlikes\n")
-    for split in ("train", "test"):
-        (tmp_path / f"{split}{ending}").write_text(ROW)
+    write(tmp_path, {**DICTIONARIES, **dict.fromkeys((f"train{ending}", f"test{ending}"), ROW)})
     dataset = load_dataset(tmp_path)
     assert (dataset.id_source, list(dataset.entities)) == ("rotate", ["b", "a"])
 
 
 @pytest.mark.parametrize("split", ["train", "valid"])
 def test_dictionaries_of_ids_beside_other_files_are_not_ignored(tmp_path, split):
-    for name, content in {"entities.dict": "0\tb\n1\ta\n", "relations.dict": "0\tlikes\n"}.items():
-        (tmp_path / name).write_text(content)
-    for name in {"train", "valid", "test"} - {split}:
-        (tmp_path / f"{name}.txt").write_text(ROW)
-    (tmp_path / f"{split}.csv").write_text("a,likes,b\n")
+    others = {"train", "valid", "test"} - {split}
+    write(tmp_path, {**DICTIONARIES, **{f"{name}.txt": ROW for name in others}, f"{split}.csv": "a,likes,b\n"})
     with pytest.raises(DatasetError, match=rf"{split}\.csv: .*entities\.dict .* reads \.txt and \.tsv.*layout labels"):
         load_dataset(tmp_path)
     assert list(load_dataset(tmp_path, layout="labels").entities) == ["a", "b"]
+
+
+def test_the_pykeen_layout_tells_a_name_from_a_folder_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"nations/train.txt": ROW, "nations/test.txt": ROW})
+    assert len(load_dataset("nations").entities) == 2
+    assert len(load_dataset("nations", layout="pykeen").entities) == 14
+
+
+@pytest.mark.parametrize("layout", ["labels", "openke"])
+def test_a_layout_of_folders_is_not_ignored_for_a_name(layout):
+    with pytest.raises(
+        DatasetError, match=f"no such folder 'nations', and layout '{layout}' is one of folders.*'pykeen'"
+    ):
+        load_dataset("nations", layout=layout)
+
+
+def test_the_pykeen_layout_is_none_of_folders(tmp_path):
+    with pytest.raises(DatasetError, match="layout 'pykeen' takes a PyKEEN name"):
+        load_dataset(tmp_path, layout="pykeen")
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        ("label", "'label'. Did you mean 'labels'"),
+        ("open-ke", "'open-ke'. Did you mean 'openke'"),
+        ("PyKEEN", "'PyKEEN'. Did you mean 'pykeen'"),
+        *((layout, "") for layout in (None, 5, "", ["labels"])),
+    ],
+)
+def test_an_unknown_layout_names_the_nearest(layout, message):
+    with pytest.raises(DatasetError, match=f"unknown dataset layout {message}"):
+        load_dataset("nations", layout=layout)

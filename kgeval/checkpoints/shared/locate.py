@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.data.io.id_files import read_mapping, vocabulary_by_id
+from kgeval.data.io.id_files import counted_vocabulary, read_mapping, vocabulary_by_id
 from kgeval.data.io.text import first_line, read_columns
-from kgeval.data.layouts.id_dictionaries import vocabulary
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError, reason
 from kgeval.files.opening import read_json
@@ -137,7 +136,7 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
         return read_ids(path, what)
     try:
         if kind.counted:
-            return vocabulary(path, what)
+            return counted_vocabulary(path, what)
         table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
     except InputError as error:
         raise CheckpointError(str(error)) from error

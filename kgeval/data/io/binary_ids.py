@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.data.dataset import check_ids
+from kgeval.data.io.text import refuse_missing
 from kgeval.data.io.triple_files import NO_INTERVALS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -17,7 +18,6 @@ from kgeval.errors import DatasetError, reason
 from kgeval.files import opening as files
 from kgeval.files.opening import free_memory
 from kgeval.files.yaml_text import read_yaml
-from kgeval.paths import exists_safely, no_file
 
 LABEL = 2**7
 """bytes that the label of an id may take while it is made"""
@@ -26,19 +26,9 @@ MAX_UNUSED_ID_RATIO = 100
 """so many ids without a triple may there be for each id in one"""
 
 
-def read_pickled(path: Path, read: Callable[[Path], Any]) -> Any:
-    """Read a pickle of a graph with one of the functions of ``kgeval.pickles``; nothing of it is executed."""
-    files.refuse_special(path)
-    if not exists_safely(path) or not path.is_file():
-        raise DatasetError(no_file(path))
-    return read(path)
-
-
 def read_settings(path: Path) -> dict[str, Any]:
     """Read the YAML that describes a stored graph."""
-    files.refuse_special(path)
-    if not exists_safely(path) or not path.is_file():
-        raise DatasetError(no_file(path))
+    refuse_missing(path)
     try:
         content = read_yaml(files.read_settings(path))
     except (OSError, ValueError) as error:
@@ -84,11 +74,12 @@ def refuse_unknown_ids(path: Path, triples: Triples, entities: Vocabulary, relat
     check_ids(triples, entities, relations, lambda row: f"{path}, row {row + 1}: the triple")
 
 
-def labels_of_ids(name: str, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
+def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
     """Label ids that have no labels with themselves: 0 to the largest one in any split."""
-    columns = [1] if kind == "relation" else [0, 2]
-    ids = np.concatenate([triples.ids[:, columns].ravel() for triples in splits.values()])
-    refuse_sparse(name, kind, ids)
+    columns = {"entity": slice(0, 3, 2), "relation": slice(1, 2)}.get(kind)
+    parts = [triples.contexts if columns is None else triples.ids[:, columns].ravel() for triples in splits.values()]
+    ids = np.concatenate([part for part in parts if part is not None])
+    refuse_sparse(str(folder), kind, ids)
     return Vocabulary.numbered(int(ids.max()) + 1, kind)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
-from kgeval.data.io.text import line_of, read_columns
+from kgeval.data.io.text import WHOLE_NUMBER, first_line, line_of, read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
 
@@ -28,11 +29,56 @@ def read_mapping(path: Path) -> pa.Table:
     return pa.table({name: pc.list_element(parts, index) for index, name in enumerate(("label", "id"))})
 
 
-def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int) -> Vocabulary:
-    """Order labels by their ids.
+ENTITIES, RELATIONS = "entity2id.txt", "relation2id.txt"
+"""the vocabularies of OpenKE"""
 
-    ``table`` has the string columns ``label`` and ``id``; ``skip`` lines precede its first row in the file.
+
+def counted_vocabulary(path: Path, kind: str) -> Vocabulary:
+    """Read the labels of ``entity2id.txt`` or ``relation2id.txt``, whose first line may be their number.
+
+    Between label and id are a tab or a space, or any number of spaces where the first row has no tab.
     """
+    announced = announced_rows(path)
+    skip = 0 if announced is None else 1
+    first = next(rows(path, skip, delimiter=UNIT_SEPARATOR), None)
+    tabs = first is None or "\t" in first.cells[0]
+    table = read_columns(path, ["label", "id"], skip=skip) if tabs else _split_at_spaces(path, skip)
+    refuse_cut(path, table, announced)
+    return vocabulary_by_id(path, table, kind, skip=skip)
+
+
+def _split_at_spaces(path: Path, skip: int) -> pa.Table:
+    whole = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)["row"]
+    cells = pc.extract_regex(whole, "^(?P<label>.*?) +(?P<id>[^ ]+) *$").combine_chunks()
+    if cells.null_count:
+        line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))), skip)
+        raise DatasetError(f"{path}, line {line}: expected a label, spaces and its id.")
+    return pa.table(dict(zip(("label", "id"), cells.flatten(), strict=True)))
+
+
+def announced_rows(path: Path) -> int | None:
+    """Read how many rows a file announces in its first line; None if that is a row already, which ends in an id."""
+    cells = first_line(path).split()
+    whole = bool(cells) and WHOLE_NUMBER.fullmatch(cells[-1]) is not None and cells[-1].isascii()
+    if not whole or (len(cells) == 1 and int(cells[0]) < 0):
+        raise DatasetError(f"{path}, line 1: expected the number of rows, found {' '.join(cells)[:40]!r}.")
+    return int(cells[0]) if len(cells) == 1 else None
+
+
+def refuse_cut(path: Path, table: pa.Table, announced: int | None) -> None:
+    if announced not in (None, table.num_rows):
+        raise DatasetError(
+            f"{path}: line 1 announces {announced} rows, {table.num_rows} follow. The file may be cut short."
+        )
+
+
+def read_vocabulary(path: Path, kind: str, names: Sequence[str] = ("id", "label"), *, skip: int = 0) -> Vocabulary:
+    """Read rows of labels and ids, in any order; ``skip`` lines precede the first."""
+    return vocabulary_by_id(path, read_columns(path, names, skip=skip), kind, skip=skip)
+
+
+def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int = 0) -> Vocabulary:
+    """Order labels by their ids; ``table`` has the string columns ``label`` and ``id``."""
     ids = _ids(path, table, skip)
     order = np.argsort(ids, kind="stable")
     count = len(ids)

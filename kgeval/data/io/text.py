@@ -146,11 +146,16 @@ def open_text(path: Path) -> Iterator[TextIO]:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
-def _check(path: Path) -> None:
-    """Refuse what is no file, or is too large for the memory."""
+def refuse_missing(path: Path) -> None:
+    """Refuse a path to no file, or to a special one such as a device."""
     refuse_special(path)
     if not exists_safely(path) or not path.is_file():
         raise DatasetError(no_file(path))
+
+
+def _check(path: Path) -> None:
+    """Refuse what is no file, or is too large for the memory."""
+    refuse_missing(path)
     try:
         checked(path, times=READ)
         if path.suffix.lower() == ".gz":

@@ -13,12 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.data.io.id_files import UNIT_SEPARATOR
-from kgeval.data.io.text import line_of, read_columns, rows
+from kgeval.data.io.text import line_of, read_columns, refuse_missing, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
 from kgeval.files.containers import read_parquet
-from kgeval.files.opening import refuse_special
-from kgeval.paths import exists_safely, no_file
 
 TRIPLE = ("head", "relation", "tail")
 
@@ -226,9 +224,7 @@ def _fourth(cells: Sequence[str]) -> list[str]:
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    refuse_special(path)
-    if not exists_safely(path) or not path.is_file():
-        raise DatasetError(no_file(path))
+    refuse_missing(path)
     try:
         table = read_parquet(path)
         nested = [field for field in pq.read_schema(path) if field.name not in table.column_names]

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -122,60 +122,112 @@ def read(folder: Path) -> Dataset:
 
 def _read_graph(folder: Path) -> Dataset:
     paths = {name: _file(folder, name) for name in (*LABELS, *SPLITS, "names")}
-    tables = {name: _table(path) for name, path in paths.items() if name not in ("times", "names") or path.exists()}
-    about = _read_about(_file(folder, "entities"), tables["entities"])
-    vocabularies = {
-        name: _vocabulary(_file(folder, name), tables[name], kind) for name, kind in LABELS.items() if name in tables
+    files = {
+        name: _Stored.read(path) for name, path in paths.items() if name not in ("times", "names") or path.exists()
     }
-    splits: dict[str, Triples] = {split: _triples(_file(folder, split), tables[split]) for split in SPLITS}
+    about = files["entities"].about()
+    vocabularies = {name: files[name].vocabulary(kind) for name, kind in LABELS.items() if name in files}
+    splits: dict[str, Triples] = {split: files[split].triples() for split in SPLITS}
     for split, triples in splits.items():
-        where = partial("{}: triple {}".format, _file(folder, split))
+        where = partial("{}: triple {}".format, paths[split])
         check_ids(triples, vocabularies["entities"], vocabularies["relations"], where)
         check_times(triples, vocabularies.get("times"), where)
-    weighted = {split: tables[split] for split in SPLITS if "confidence" in tables[split].column_names}
     dataset = Dataset.build(
         about["name"],
         splits,
         **vocabularies,
-        files=tuple(_file(folder, name) for name in tables),
-        confidences={split: _numbers(_file(folder, split), table, "confidence") for split, table in weighted.items()},
+        files=tuple(file.path for file in files.values()),
+        confidences={split: files[split].numbers("confidence") for split in SPLITS if files[split].has("confidence")},
         id_source=about["id_source"],
         notes=tuple(map(str, about["notes"])),
     )
-    dataset = replace(dataset, multiplicity=_multiplicity(folder, tables, dataset))
-    if "names" in tables:
-        labels, names = (_texts(_file(folder, "names"), tables["names"], column) for column in ("label", "name"))
-        dataset = replace(dataset, names=Names(pa.chunked_array(labels), pa.chunked_array(names)))
+    counts = {split: files[split].multiplicity(dataset.multiplicity.get(split)) for split in SPLITS}
+    dataset = replace(dataset, multiplicity={split: times for split, times in counts.items() if times is not None})
+    if "names" in files:
+        labels, names = (pa.chunked_array(files["names"].texts(column)) for column in ("label", "name"))
+        dataset = replace(dataset, names=Names(labels, names))
     return dataset
 
 
-def _multiplicity(folder: Path, tables: Mapping[str, pa.Table], dataset: Dataset) -> dict[str, IntArray]:
-    """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
-    found: dict[str, IntArray] = {}
-    for split in SPLITS:
-        if "confidence" not in tables[split].column_names and split in dataset.multiplicity:
-            raise _damaged(_file(folder, split), "a triple stands there twice")
-        if split in dataset.multiplicity:
-            found[split] = dataset.multiplicity[split]
-        elif "multiplicity" in tables[split].column_names:
-            found[split] = _numbers(_file(folder, split), tables[split], "multiplicity")
-            if (found[split] < 1).any() or found[split].sum(dtype=np.float64) > MOST_ROWS:
-                raise _damaged(_file(folder, split), f"its multiplicities are not from 1, {MOST_ROWS:,} in all")
-    return found
+class _Stored(NamedTuple):
+    """A file, and the table that was read from it; every column is checked, for anything may have changed it."""
+
+    path: Path
+    table: pa.Table
+
+    @classmethod
+    def read(cls, path: Path) -> _Stored:
+        try:
+            stored = cls(path, read_parquet(path))
+        except FileNotFoundError as error:
+            raise DatasetError(f"{path}: it is missing. Convert the dataset again.") from error
+        except FileError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _damaged(path, reason(error)) from error
+        if len({*stored.table.column_names}) < stored.table.num_columns:
+            raise _damaged(path, "two columns have one name")
+        return stored
+
+    def has(self, column: str) -> bool:
+        return column in self.table.column_names
+
+    def about(self) -> Mapping[str, Any]:
+        try:
+            about = json.loads((self.table.schema.metadata or {})[KEY])
+            fits = about["version"] == 1 and isinstance(about["name"], str) and isinstance(about["notes"], list)
+            if fits and isinstance(about["id_source"], str | None):
+                return dict(about)
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise _damaged(self.path, f"its metadata {KEY.decode()} are not those of this version")
+
+    def vocabulary(self, kind: str) -> Vocabulary:
+        labels = pa.chunked_array(self.texts("label"), pa.string())
+        try:
+            return Vocabulary(labels, kind)
+        except InputError as error:
+            raise _damaged(self.path, str(error).rstrip(".")) from error
+
+    def texts(self, column: str) -> list[pa.Array]:
+        """Take a column of texts whose bytes are UTF-8, which Parquet does not check."""
+        if not self.has(column) or self.table.schema.field(column).type != pa.string():
+            raise _damaged(self.path, f"it has no column {column} of text")
+        try:
+            self.table[column].validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise _damaged(self.path, reason(error)) from error
+        return list(self.table[column].chunks) or [pa.array([], pa.string())]
+
+    def triples(self) -> Triples:
+        columns = [self.numbers(name) for name in IDS if name != "time" or self.has(name)]
+        return Triples(np.stack(columns[:3], axis=1), columns[3] if len(columns) > 3 else None)
+
+    def numbers(self, column: str) -> np.ndarray[Any, Any]:
+        kinds = (pa.float64(),) if column == "confidence" else (pa.int32(), pa.int64())
+        if not self.has(column) or self.table.schema.field(column).type not in kinds:
+            raise _damaged(self.path, f"it has no column {column} of {' or '.join(map(str, kinds))}")
+        if self.table[column].null_count:
+            raise _damaged(self.path, f"its column {column} has empty cells")
+        numbers = self.table[column].to_numpy()
+        if column == "confidence" and not ((numbers >= 0) & (numbers <= 1)).all():
+            raise _damaged(self.path, "a confidence is no number from 0 to 1")
+        return np.asarray(numbers, None if column == "confidence" else np.int64)
+
+    def multiplicity(self, counted: IntArray | None) -> IntArray | None:
+        """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
+        if counted is not None and not self.has("confidence"):
+            raise _damaged(self.path, "a triple stands there twice")
+        if counted is not None or not self.has("multiplicity"):
+            return counted
+        times = self.numbers("multiplicity")
+        if (times < 1).any() or times.sum(dtype=np.float64) > MOST_ROWS:
+            raise _damaged(self.path, f"its multiplicities are not from 1, {MOST_ROWS:,} in all")
+        return times
 
 
-def _table(path: Path) -> pa.Table:
-    try:
-        table = read_parquet(path)
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: it is missing. Convert the dataset again.") from error
-    except FileError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _damaged(path, reason(error)) from error
-    if len({*table.column_names}) < table.num_columns:
-        raise _damaged(path, "two columns have one name")
-    return table
+def _damaged(path: Path, why: str) -> DatasetError:
+    return DatasetError(f"{path}: {why}. Convert the dataset again.")
 
 
 def _is_converted(path: Path) -> bool:
@@ -184,57 +236,6 @@ def _is_converted(path: Path) -> bool:
         return path.is_file() and KEY in (pq.read_schema(path).metadata or {})
     except (pa.ArrowException, OSError):
         return False
-
-
-def _read_about(path: Path, table: pa.Table) -> Mapping[str, Any]:
-    try:
-        about = json.loads((table.schema.metadata or {})[KEY])
-        fits = about["version"] == 1 and isinstance(about["name"], str) and isinstance(about["notes"], list)
-        if fits and isinstance(about["id_source"], str | None):
-            return dict(about)
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise _damaged(path, f"its metadata {KEY.decode()} are not those of this version")
-
-
-def _vocabulary(path: Path, table: pa.Table, kind: str) -> Vocabulary:
-    labels = pa.chunked_array(_texts(path, table, "label"), pa.string())
-    try:
-        return Vocabulary(labels, kind)
-    except InputError as error:
-        raise _damaged(path, str(error).rstrip(".")) from error
-
-
-def _texts(path: Path, table: pa.Table, column: str) -> list[pa.Array]:
-    """Take a column of texts whose bytes are UTF-8, which Parquet does not check."""
-    if column not in table.column_names or table.schema.field(column).type != pa.string():
-        raise _damaged(path, f"it has no column {column} of text")
-    try:
-        table[column].validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise _damaged(path, reason(error)) from error
-    return list(table[column].chunks) or [pa.array([], pa.string())]
-
-
-def _triples(path: Path, table: pa.Table) -> Triples:
-    columns = [_numbers(path, table, name) for name in IDS if name != "time" or name in table.column_names]
-    return Triples(np.stack(columns[:3], axis=1), columns[3] if len(columns) > 3 else None)
-
-
-def _numbers(path: Path, table: pa.Table, column: str) -> np.ndarray[Any, Any]:
-    kinds = (pa.float64(),) if column == "confidence" else (pa.int32(), pa.int64())
-    if column not in table.column_names or table.schema.field(column).type not in kinds:
-        raise _damaged(path, f"it has no column {column} of {' or '.join(map(str, kinds))}")
-    if table[column].null_count:
-        raise _damaged(path, f"its column {column} has empty cells")
-    numbers = table[column].to_numpy()
-    if column == "confidence" and not ((numbers >= 0) & (numbers <= 1)).all():
-        raise _damaged(path, "a confidence is no number from 0 to 1")
-    return np.asarray(numbers, None if column == "confidence" else np.int64)
-
-
-def _damaged(path: Path, why: str) -> DatasetError:
-    return DatasetError(f"{path}: {why}. Convert the dataset again.")
 
 
 def _compact(ids: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,35 +1,147 @@
-"""Folders of ids: LibKGE's, Marius's, and those of facebookresearch/kbc and tkbc."""
+"""Folders of ids and their labels: OpenKE's, the RotatE code's and DGL-KE's, LibKGE's, Marius's, kbc's and tkbc's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.data.dataset import Dataset, check_ids
+from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.io.binary_ids import (
     labels_of_ids,
     numbered_labels,
-    read_pickled,
     read_settings,
-    refuse_sparse,
     refuse_unknown_ids,
     stored_triples,
 )
-from kgeval.data.io.id_files import read_mapping, vocabulary_by_id
-from kgeval.data.io.text import line_of, read_columns
+from kgeval.data.io.id_files import (
+    ENTITIES,
+    RELATIONS,
+    announced_rows,
+    counted_vocabulary,
+    read_mapping,
+    read_vocabulary,
+    refuse_cut,
+    vocabulary_by_id,
+)
+from kgeval.data.io.text import line_of, read_columns, refuse_missing
+from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.layout import Layout
+from kgeval.data.layouts.labelled import candidates
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
-from kgeval.files.opening import read_bytes, refuse_special
-from kgeval.paths import no_file
+from kgeval.files.opening import read_bytes
 from kgeval.pickles.pickled import read_pickle
 
-LIBKGE_CONFIG = "dataset.yaml"
+
+def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:
+    """Keep the files of splits that must be there, and valid if it is there."""
+    return {split: path for split, path in files.items() if split != "valid" or path.is_file()}
+
+
+def _id_triples(
+    path: Path, names: Sequence[str], entities: Vocabulary, relations: Vocabulary, *, counted: bool = False
+) -> Triples:
+    """Read rows of three ids, the relation last if the file is ``counted``, as OpenKE's are."""
+    announced = announced_rows(path) if counted else None
+    skip = 0 if announced is None else 1
+    table = read_columns(path, names, skip=skip, kind=pa.int64())
+    refuse_cut(path, table, announced)
+    _refuse_empty(path, table)
+    order = (0, 2, 1) if counted else (0, 1, 2)
+    triples = Triples(np.stack([table[column].to_numpy() for column in order], axis=1))
+    check_ids(triples, entities, relations, lambda row: f"{path}, line {line_of(path, row, skip)}: the triple")
+    return triples
+
+
+def _refuse_empty(path: Path, table: pa.Table) -> None:
+    if table.num_rows == 0:
+        raise DatasetError(f"{path}: no triples in it.")
+
+
+NO_COUNT = "the first line of {} holds no count of rows: a file that was cut short would look whole."
+
+
+def read_openke(folder: Path) -> Dataset:
+    """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
+    entities, relations = (
+        counted_vocabulary(folder / ENTITIES, "entity"),
+        counted_vocabulary(folder / RELATIONS, "relation"),
+    )
+    files = without_missing_valid({split: folder / f"{split}2id.txt" for split in SPLITS})
+    names = ("head", "tail", "relation")
+    splits = {split: _id_triples(path, names, entities, relations, counted=True) for split, path in files.items()}
+    read = (folder / ENTITIES, folder / RELATIONS, *files.values())
+    uncounted = [path.name for path in read if announced_rows(path) is None]
+    notes = (NO_COUNT.format(" and ".join(uncounted)),) if uncounted else ()
+    name = folder.resolve().name
+    return Dataset.build(name, splits, entities=entities, relations=relations, files=read, notes=notes)
+
+
+OPENKE = Layout(
+    name="openke",
+    summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
+    recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train2id.txt").is_file(),
+    read=read_openke,
+    needs=((ENTITIES,), (RELATIONS,), ("train2id.txt",), ("test2id.txt",)),
+)
+
+
+ENTITY_DICTIONARY, RELATION_DICTIONARY = "entities.dict", "relations.dict"
+ENDINGS = (".txt", ".tsv")
+
+
+def read_rotate(folder: Path) -> Dataset:
+    """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
+    dictionaries = folder / ENTITY_DICTIONARY, folder / RELATION_DICTIONARY
+    entities, relations = map(read_vocabulary, dictionaries, ("entity", "relation"))
+    found = {split: _text_file(paths) for split, paths in candidates(folder).items()}
+    files = without_missing_valid({split: found.get(split, folder / f"{split}.txt") for split in SPLITS})
+    splits = {split: _labelled_triples(path, entities, relations) for split, path in files.items()}
+    read = (*dictionaries, *files.values())
+    return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
+
+
+def _text_file(paths: Sequence[Path]) -> Path:
+    for path in paths:
+        if path.suffix in ENDINGS:
+            return path
+    raise DatasetError(
+        f"{paths[0]}: the layout rotate, whose {ENTITY_DICTIONARY} and {RELATION_DICTIONARY} are beside it, "
+        "reads .txt and .tsv. Convert it, or name the layout labels, in which kgeval makes the ids up."
+    )
+
+
+def _labelled_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
+    table = read_columns(path, TRIPLE)
+    _refuse_empty(path, table)
+    ids = np.stack([entities.ids(table["head"]), relations.ids(table["relation"]), entities.ids(table["tail"])], axis=1)
+    if (ids < 0).any():
+        row, column = (int(index) for index in np.argwhere(ids < 0)[0])
+        kind, missing = (ENTITY_DICTIONARY, RELATION_DICTIONARY)[column == 1], table[TRIPLE[column]][row].as_py()
+        raise DatasetError(f"{path}, line {line_of(path, row)}: the {TRIPLE[column]} {missing!r} is not in {kind}.")
+    return Triples(ids)
+
+
+ROTATE = Layout(
+    name="rotate",
+    summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
+    recognises=lambda folder: (folder / ENTITY_DICTIONARY).is_file() and "train" in candidates(folder),
+    read=read_rotate,
+    needs=(
+        (ENTITY_DICTIONARY,),
+        (RELATION_DICTIONARY,),
+        *(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
+    ),
+)
+
+
+CONFIG = "dataset.yaml"
+"""of LibKGE and of Marius"""
 
 
 def read_libkge(folder: Path) -> Dataset:
@@ -37,30 +149,29 @@ def read_libkge(folder: Path) -> Dataset:
 
     Where there are no files of labels, ids are labelled by themselves.
     """
-    settings = _settings(folder / LIBKGE_CONFIG)
-    names = ("entity_ids", "relation_ids", "train", "valid", "test")
-    files = {name: folder / str(settings.get(f"files.{name}.filename", f"{name}.del")) for name in names}
-    files = {name: path for name, path in files.items() if name in {"train", "test"} or path.is_file()}
-    entities = _vocabulary(folder, settings, files.get("entity_ids"), "entity")
-    relations = _vocabulary(folder, settings, files.get("relation_ids"), "relation")
+    block = read_settings(folder / CONFIG).get("dataset")
+    if not isinstance(block, dict):
+        raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
+    settings = _flat(block)
+
+    def file(name: str) -> Path:
+        return folder / str(settings.get(f"files.{name}.filename", f"{name}.del"))
+
+    labels = {kind: file(f"{kind}_ids") for kind in ("entity", "relation")}
+    entities, relations = (_libkge_vocabulary(folder / CONFIG, settings, path, kind) for kind, path in labels.items())
+    files = without_missing_valid({split: file(split) for split in SPLITS})
+    names = ("subject", "predicate", "object")
     return Dataset.build(
         str(settings.get("name") or folder.resolve().name),
-        {name: _triples(files[name], entities, relations) for name in files if not name.endswith("_ids")},
+        {split: _id_triples(path, names, entities, relations) for split, path in files.items()},
         entities=entities,
         relations=relations,
-        files=(folder / LIBKGE_CONFIG, *files.values()),
+        files=(folder / CONFIG, *(path for path in labels.values() if path.is_file()), *files.values()),
     )
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    """Read the block ``dataset``, its keys joined by dots however they are nested."""
-    block = read_settings(path).get("dataset")
-    if not isinstance(block, dict):
-        raise DatasetError(f"{path}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
-    return _flat(block)
-
-
 def _flat(block: dict[Any, Any]) -> dict[str, Any]:
+    """Join the keys of nested blocks by dots."""
     flat = {}
     for key, value in block.items():
         inner = {f"{key}.{name}": item for name, item in _flat(value).items()} if isinstance(value, dict) else {}
@@ -68,44 +179,27 @@ def _flat(block: dict[Any, Any]) -> dict[str, Any]:
     return flat
 
 
-def _vocabulary(folder: Path, settings: dict[str, Any], path: Path | None, kind: str) -> Vocabulary:
+def _libkge_vocabulary(config: Path, settings: Mapping[str, Any], path: Path, kind: str) -> Vocabulary:
     key = {"entity": "num_entities", "relation": "num_relations"}[kind]
     size = settings.get(key)
-    if path is not None:
-        labels = vocabulary_by_id(path, read_columns(path, ["id", "label"]), kind, skip=0)
-        if size not in (None, len(labels)):
-            raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {LIBKGE_CONFIG} says {key}: {size}.")
-        return labels
-    return numbered_labels(folder / LIBKGE_CONFIG, key, size, kind)
-
-
-def _triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
-    table = read_columns(path, ["subject", "predicate", "object"], kind=pa.int64())
-    if table.num_rows == 0:
-        raise DatasetError(f"{path}: no triples in it.")
-    triples = Triples(np.stack([column.to_numpy() for column in table.columns], axis=1))
-    check_ids(triples, entities, relations, lambda row: f"{path}, line {line_of(path, row)}: the triple")
-    return triples
+    if not path.is_file():
+        return numbered_labels(config, key, size, kind)
+    labels = read_vocabulary(path, kind)
+    if size not in (None, len(labels)):
+        raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {size}.")
+    return labels
 
 
 LIBKGE = Layout(
     name="libkge",
     summary="dataset.yaml, train.del, valid.del (optional), test.del, entity_ids.del, relation_ids.del",
-    recognises=lambda folder: (folder / LIBKGE_CONFIG).is_file() and any(folder.glob("*.del")),
+    recognises=lambda folder: (folder / CONFIG).is_file() and any(folder.glob("*.del")),
     read=read_libkge,
-    needs=((LIBKGE_CONFIG,),),
+    needs=((CONFIG,),),
 )
 
 
-MARIUS_CONFIG = "dataset.yaml"
-
-EDGES = {"train": "train_edges.bin", "valid": "validation_edges.bin", "test": "test_edges.bin"}
-
-LABELS = {
-    "entity": ("nodes/node_mapping.txt", "num_nodes"),
-    "relation": ("edges/relation_mapping.txt", "num_relations"),
-}
-"""the labels of each kind of id, and what ``dataset.yaml`` calls their number"""
+EDGES = {"train": "edges/train_edges.bin", "valid": "edges/validation_edges.bin", "test": "edges/test_edges.bin"}
 
 
 def read_marius(folder: Path) -> Dataset:
@@ -114,59 +208,53 @@ def read_marius(folder: Path) -> Dataset:
     The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
     mappings (rows: label, id), ids are labelled by themselves.
     """
-    settings = read_settings(folder / MARIUS_CONFIG)
-    files = {split: folder / "edges" / name for split, name in EDGES.items()}
-    files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
+    settings = read_settings(folder / CONFIG)
+    files = without_missing_valid({split: folder / name for split, name in EDGES.items()})
     splits = {split: _edges(path, settings, f"num_{split}") for split, path in files.items()}
-    entities, relations = (_marius_vocabulary(folder, kind, settings) for kind in LABELS)
-    for split, path in files.items():
-        refuse_unknown_ids(path, splits[split], entities, relations)
-    mapped = [folder / mapping for mapping, _ in LABELS.values() if (folder / mapping).is_file()]
-    return Dataset.build(
-        folder.resolve().name,
-        splits,
-        entities=entities,
-        relations=relations,
-        files=(folder / MARIUS_CONFIG, *mapped, *files.values()),
-    )
+    vocabularies, mapped = [], []
+    for kind, name, key in (("entity", "nodes/node", "num_nodes"), ("relation", "edges/relation", "num_relations")):
+        if (path := folder / f"{name}_mapping.txt").is_file():
+            vocabularies.append(vocabulary_by_id(path, read_mapping(path), kind))
+            mapped.append(path)
+        else:
+            vocabularies.append(numbered_labels(folder / CONFIG, key, settings.get(key), kind))
+    return _binary_graph(folder, (folder / CONFIG, *mapped), files, splits, vocabularies)
 
 
 def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
-    refuse_special(path)
-    if not path.is_file():
-        raise DatasetError(no_file(path))
+    refuse_missing(path)
     content, count = read_bytes(path), settings.get(key)
     for width in (4, 8):
         if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
     raise DatasetError(
-        f"{path}: {len(content)} bytes are not the {key}: {count} edges of {MARIUS_CONFIG}, in rows of three int32 or "
-        "int64. "
+        f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
         "Is it cut short, or are its edges without relations?"
     )
 
 
-def _marius_vocabulary(folder: Path, kind: str, settings: Mapping[str, Any]) -> Vocabulary:
-    mapping, key = LABELS[kind]
-    path, size = folder / mapping, settings.get(key)
-    if not path.is_file():
-        return numbered_labels(folder / MARIUS_CONFIG, key, size, kind)
-    return vocabulary_by_id(path, read_mapping(path), kind, skip=0)
+def _binary_graph(
+    folder: Path,
+    label_files: Sequence[Path],
+    files: Mapping[str, Path],
+    splits: Mapping[str, Triples],
+    vocabularies: Sequence[Vocabulary],
+    times: Vocabulary | None = None,
+) -> Dataset:
+    entities, relations = vocabularies
+    for split, path in files.items():
+        refuse_unknown_ids(path, splits[split], entities, relations)
+    name, read = folder.resolve().name, (*label_files, *files.values())
+    return Dataset.build(name, splits, entities=entities, relations=relations, files=read, times=times)
 
 
 MARIUS = Layout(
     name="marius",
     summary="dataset.yaml, edges/train_edges.bin, edges/test_edges.bin, … and the mappings of nodes and relations",
-    recognises=lambda folder: (folder / MARIUS_CONFIG).is_file() and (folder / "edges" / EDGES["train"]).is_file(),
+    recognises=lambda folder: (folder / CONFIG).is_file() and (folder / EDGES["train"]).is_file(),
     read=read_marius,
-    needs=((MARIUS_CONFIG,), ("edges/train_edges.bin",), ("edges/test_edges.bin",)),
+    needs=((CONFIG,), (EDGES["train"],), (EDGES["test"],)),
 )
-
-
-KBC_LABELS = {"entity": "ent_id", "relation": "rel_id"}
-
-TIMES = "ts_id"
-"""the file of the labels of times"""
 
 
 def read_kbc(folder: Path) -> Dataset:
@@ -175,38 +263,20 @@ def read_kbc(folder: Path) -> Dataset:
     Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
     Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
     """
-    files = {split: folder / f"{split}.pickle" for split in ("train", "valid", "test")}
-    files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
-    splits = {
-        split: stored_triples(path, read_pickled(path, read_pickle), may_have_times=True)
-        for split, path in files.items()
-    }
-    entities, relations = (_kbc_vocabulary(folder, kind, splits) for kind in KBC_LABELS)
-    times = _times(folder, splits)
+    files = without_missing_valid({split: folder / f"{split}.pickle" for split in SPLITS})
+    splits = {}
     for split, path in files.items():
-        refuse_unknown_ids(path, splits[split], entities, relations)
-    names = [*KBC_LABELS.values(), *([TIMES] if times is not None else [])]
-    read_files = (*(folder / name for name in names if (folder / name).is_file()), *files.values())
-    name = folder.resolve().name
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=read_files, times=times)
-
-
-def _times(folder: Path, splits: dict[str, Triples]) -> Vocabulary | None:
-    contexts = [triples.contexts for triples in splits.values() if triples.contexts is not None]
-    if not contexts:
-        return None
-    if (path := folder / TIMES).is_file():
-        return vocabulary_by_id(path, read_columns(path, ["label", "id"]), "time", skip=0)
-    ids = np.concatenate(contexts)
-    refuse_sparse(str(folder), "time", ids)
-    return Vocabulary.numbered(int(ids.max()) + 1, "time")
-
-
-def _kbc_vocabulary(folder: Path, kind: str, splits: dict[str, Triples]) -> Vocabulary:
-    path = folder / KBC_LABELS[kind]
-    if not path.is_file():
-        return labels_of_ids(str(folder), kind, splits)
-    return vocabulary_by_id(path, read_columns(path, ["label", "id"]), kind, skip=0)
+        refuse_missing(path)
+        splits[split] = stored_triples(path, read_pickle(path), may_have_times=True)
+    labels = {"entity": folder / "ent_id", "relation": folder / "rel_id"}
+    if any(triples.contexts is not None for triples in splits.values()):
+        labels["time"] = folder / "ts_id"
+    read = {
+        kind: read_vocabulary(path, kind, ("label", "id")) if path.is_file() else labels_of_ids(folder, kind, splits)
+        for kind, path in labels.items()
+    }
+    label_files = [path for path in labels.values() if path.is_file()]
+    return _binary_graph(folder, label_files, files, splits, (read["entity"], read["relation"]), read.get("time"))
 
 
 KBC = Layout(

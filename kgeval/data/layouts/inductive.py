@@ -85,78 +85,34 @@ def _of_split(dataset: Dataset, split: str, flagged: BoolArray, what: str) -> It
         yield f"{int(flagged.sum()):,} of {len(flagged):,} {split} triples {what}: {examples}."
 
 
-STEMS = {
-    "train": ("inference",),
-    "valid": ("inference_validation", "inference_valid"),
-    "test": ("inference_test",),
+STEMS: dict[str, Mapping[str, Sequence[str]]] = {
+    "ilpc": {
+        "train": ("inference",),
+        "valid": ("inference_validation", "inference_valid"),
+        "test": ("inference_test",),
+    },
+    "ingram": {**label_layout.STEMS, "train": ("msg",)},
+    "grail": label_layout.STEMS,
+    "mtdea": {"train": ("observe",), "test": ("test",)},
 }
-"""what ILPC calls the inference graph and its splits"""
-
-INGRAM_STEMS = {**label_layout.STEMS, "train": ("msg",)}
-"""what InGram calls them: valid and test are of the inference graph"""
+"""the names of the inference graph and its splits; MTDEA's valid file is of the training graph, in the other folder"""
 
 
-def _layout(name: str, summary: str, stems: Mapping[str, Sequence[str]], *, new_relations: bool = False) -> Layout:
-    """Declare a layout: ``train`` is the training graph, and the inference graph has the relation ids of it."""
+def _layout(name: str, summary: str, *, suffixes: tuple[str, str] | None = None, new_relations: bool = False) -> Layout:
+    """Declare a layout: the inference graph and its splits are called as ``STEMS`` says, the training graph ``train``.
 
-    def read(folder: Path) -> Dataset:
-        place = folder.resolve().name
-        learned = label_layout.find_needed(folder, ("train",))["train"]
-        training = label_layout.read_files(f"{place}/{learned.name}", {"train": learned})
-        dataset = label_layout.read_files(place, label_layout.find_needed(folder, stems=stems), training.relations)
-        return with_training_graph(dataset, training, new_relations=new_relations)
-
-    def recognises(folder: Path) -> bool:
-        return all("train" in label_layout.candidates(folder, of) for of in (label_layout.STEMS, stems))
-
-    needed = ("train", stems["train"][0], stems["test"][0])
-    needs = tuple(tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed)
-    return Layout(name, summary, recognises, read, needs)
-
-
-ILPC = _layout(
-    "ilpc",
-    "inductive: train, which models learn from; inference, inference_validation (optional), inference_test",
-    STEMS,
-)
-
-INGRAM = _layout(
-    "ingram",
-    "inductive, with new relations: train, which models learn from; msg, the inference graph; valid (optional), test",
-    INGRAM_STEMS,
-    new_relations=True,
-)
-
-
-Suffixes = tuple[str, str]
-"""the ends of the names of the two folders"""
-
-GRAIL_SUFFIXES, MTDEA_SUFFIXES = ("", "_ind"), ("-trans", "-ind")
-
-MTDEA_STEMS = {"train": ("observe",), "test": ("test",)}
-"""MTDEA's inference graph and its only split: its valid file lies in the other folder, and is of the training graph"""
-
-
-def _two_folders(
-    name: str, summary: str, suffixes: Suffixes, stems: Mapping[str, Sequence[str]], *, new_relations: bool = False
-) -> Layout:
-    """Declare a layout: the second folder's files are the inference graph and its splits, by ``stems``."""
+    They lie in one folder, or in two whose names end in the ``suffixes``. Relations have the ids of the training graph.
+    """
+    stems = STEMS[name]
 
     def read(folder: Path) -> Dataset:
-        """Read both folders, either of which may be named. Relations have the ids of the training graph."""
         learned, evaluated = _pair(folder, suffixes)
-        for place, of, role in (
-            (learned, label_layout.STEMS, "the graph that models learn from"),
-            (evaluated, stems, "the graph that is evaluated"),
-        ):
-            if "train" not in label_layout.candidates(place, of):
-                missing = f"has no {of['train'][0]} file" if place.is_dir() else "is not there"
-                raise DatasetError(
-                    f"folder {str(folder)!r}: the layout {name} takes two folders, {learned.name} and "
-                    f"{evaluated.name}, and {str(place)!r}, {role}, {missing}. Put it there, or name the layout labels "
-                    "for one graph alone."
-                )
-        training = label_layout.read(learned, needs=("train",))
+        if suffixes is None:
+            file = label_layout.find_needed(folder, ("train",))["train"]
+            training = label_layout.read_files(f"{folder.resolve().name}/{file.name}", {"train": file})
+        else:
+            _refuse_half(name, folder, learned, evaluated)
+            training = label_layout.read(learned, needs=("train",))
         files = label_layout.find_needed(evaluated, stems=stems)
         dataset = label_layout.read_files(evaluated.resolve().name, files, training.relations)
         return with_training_graph(dataset, training, new_relations=new_relations)
@@ -164,39 +120,67 @@ def _two_folders(
     def recognises(folder: Path) -> bool:
         learned, evaluated = _pair(folder, suffixes)
         return (
-            evaluated.name == folder.resolve().name
+            evaluated.resolve().name == folder.resolve().name
             and "train" in label_layout.candidates(learned)
             and "train" in label_layout.candidates(evaluated, stems)
         )
 
-    needed = (*stems["train"], *stems["test"])
-    files = tuple(tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed)
-    beside = f"the folder of the same name with {suffixes[0] or 'nothing'} in place of {suffixes[1]} beside it"
-    return Layout(name, summary, recognises, read, (*files, (beside,)))
+    needed = [] if suffixes else ["train"]
+    needed += [stems["train"][0], stems["test"][0]]
+    needs = [tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed]
+    if suffixes:
+        beside = f"the folder of the same name with {suffixes[0] or 'nothing'} in place of {suffixes[1]} beside it"
+        needs.append((beside,))
+    return Layout(name, summary, recognises, read, tuple(needs))
 
 
-def _pair(folder: Path, suffixes: Suffixes) -> tuple[Path, Path]:
-    """Name both folders: X and X_ind, or X-trans and X-ind."""
+def _pair(folder: Path, suffixes: tuple[str, str] | None) -> tuple[Path, Path]:
+    """Name the folders of both graphs, either of which may be given: X and X_ind, or X-trans and X-ind."""
+    if suffixes is None:
+        return folder, folder
     place = folder if folder.name not in {"", ".."} else folder.resolve()
     stem = place.name.removesuffix(suffixes[1]) if place.name.endswith(suffixes[1]) else place.name
     stem = stem.removesuffix(suffixes[0])
     return place.parent / f"{stem}{suffixes[0]}", place.parent / f"{stem}{suffixes[1]}"
 
 
-GRAIL = _two_folders(
+def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> None:
+    """Refuse a folder whose other one is missing or lacks its graph."""
+    for place, stem, role in (
+        (learned, "train", "the graph that models learn from"),
+        (evaluated, STEMS[name]["train"][0], "the graph that is evaluated"),
+    ):
+        if not label_layout.candidates(place, {"train": (stem,)}):
+            missing = f"has no {stem} file" if place.is_dir() else "is not there"
+            raise DatasetError(
+                f"folder {str(folder)!r}: the layout {name} takes two folders, {learned.name} and {evaluated.name}, "
+                f"and {str(place)!r}, {role}, {missing}. Put it there, or name the layout labels for one graph alone."
+            )
+
+
+ILPC = _layout(
+    "ilpc",
+    "inductive: train, which models learn from; inference, inference_validation (optional), inference_test",
+)
+
+INGRAM = _layout(
+    "ingram",
+    "inductive, with new relations: train, which models learn from; msg, the inference graph; valid (optional), test",
+    new_relations=True,
+)
+
+GRAIL = _layout(
     "grail",
     "inductive: X_ind with train (the inference graph), valid (optional), test; beside it X with train, which "
     "models learn from",
-    GRAIL_SUFFIXES,
-    label_layout.STEMS,
+    suffixes=("", "_ind"),
 )
 
-MTDEA = _two_folders(
+MTDEA = _layout(
     "mtdea",
     "inductive, with new relations: X-ind with observe (the inference graph) and test; beside it X-trans with train, "
     "which models learn from",
-    MTDEA_SUFFIXES,
-    MTDEA_STEMS,
+    suffixes=("-trans", "-ind"),
     new_relations=True,
 )
 

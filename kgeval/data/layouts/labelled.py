@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import rows
 from kgeval.data.io.triple_files import common_header, read_triples
 from kgeval.data.layout import Layout
-from kgeval.data.numbering import NumberedGraph, number
+from kgeval.data.numbering import number
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
@@ -74,40 +74,30 @@ BESIDE = (
 HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
 
-def find(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, Path]:
+def find_needed(
+    folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
+) -> dict[str, Path]:
     """Find the file of each split, by what it may be called."""
-    found = {}
-    for split, files in candidates(folder, stems).items():
+    found = candidates(folder, stems)
+    for split, files in found.items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
             raise DatasetError(
                 f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
             )
-        found[split] = files[0]
-    return found
-
-
-def find_needed(
-    folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
-) -> dict[str, Path]:
-    """Find the file of each split, as :func:`find` does."""
-    files = find(folder, stems)
-    for split in needs:
-        if split not in files:
-            name = stems[split][0]
-            raise DatasetError(
-                f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet."
-            )
-    return files
+    for name in (stems[split][0] for split in needs if split not in found):
+        raise DatasetError(f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet.")
+    return {split: files[0] for split, files in found.items()}
 
 
 def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, list[Path]]:
     """List the files that could be each split, for the splits that have one."""
-    paths = {
-        split: [folder / (stem + end) for stem in those for end in LABELLED_ENDINGS] for split, those in stems.items()
-    }
-    there = {split: [file for file in files if file.is_file()] for split, files in paths.items()}
-    return {split: files for split, files in there.items() if files}
+    found = {}
+    for split, names in stems.items():
+        paths = [folder / f"{name}{ending}" for name in names for ending in LABELLED_ENDINGS]
+        if files := [path for path in paths if path.is_file()]:
+            found[split] = files
+    return found
 
 
 def lacks_train(folder: Path, split: str) -> bool:
@@ -115,10 +105,7 @@ def lacks_train(folder: Path, split: str) -> bool:
 
 
 def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
-    """Read a folder of labelled triples; the splits that are not needed may be missing.
-
-    Ids are those that PyKEEN gives; see :func:`number`.
-    """
+    """Read a folder of labelled triples with PyKEEN's ids; the splits that are not needed may be missing."""
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs))
     inductive = "train" in candidates(place.parent / f"{place.name}_ind")
@@ -129,28 +116,16 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
 def read_files(
     name: str, files: Mapping[str, Path], relations: Vocabulary | None = None, further_train: Sequence[Path] = ()
 ) -> Dataset:
-    """Read the files of the splits; relations that are given keep their ids, and others come after them.
-
-    The triples of ``further_train`` are train triples too.
-    """
+    """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
     graph, header = _number_files(files, relations, further_train)
     pa.default_memory_pool().release_unused()  # the text of a large graph
-    return Dataset.build(
-        name,
-        graph.splits,
-        entities=graph.entities,
-        relations=graph.relations,
-        files=(*files.values(), *further_train),
-        confidences=graph.confidences,
-        id_source="kgeval",
-        times=graph.times,
-        notes=(HEADER.format(" ".join(header)),) if header else (),
-    )
+    notes = (HEADER.format(" ".join(header)),) if header else ()
+    return Dataset.build(name, **graph, files=(*files.values(), *further_train), id_source="kgeval", notes=notes)
 
 
 def _number_files(
     files: Mapping[str, Path], relations: Vocabulary | None, further_train: Sequence[Path]
-) -> tuple[NumberedGraph, list[str]]:
+) -> tuple[dict[str, Any], list[str]]:
     """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
     tables = {path: read_triples(path) for path in (*files.values(), *further_train)}
     if header := common_header(tables.values()):
@@ -177,12 +152,11 @@ LABELLED = Layout(
 )
 
 
-QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
-"""the files of queries, of BetaE and of Query2box"""
+def _queries(folder: Path) -> list[Path]:
+    return sorted(file for pattern in QUERIES for file in folder.glob(pattern))
 
 
-def read_queries(folder: Path) -> NoReturn:
-    example = _queries(folder)[0].name
+def refuse_queries(folder: Path) -> NoReturn:
     triples = (
         "To evaluate its triples alone, which BetaE writes in both directions, name the layout labels "
         "(--layout labels)."
@@ -190,19 +164,18 @@ def read_queries(folder: Path) -> NoReturn:
         else "It has no train and test files of triples beside them."
     )
     raise DatasetError(
-        f"folder {str(folder)!r} holds complex queries ({example}), as of BetaE or Query2box: kgeval evaluates the "
-        f"prediction of single triples only. {triples}"
+        f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box: kgeval "
+        f"evaluates the prediction of single triples only. {triples}"
     )
 
 
-def _queries(folder: Path) -> list[Path]:
-    return sorted(file for pattern in QUERIES for file in folder.glob(pattern))
-
+QUERIES = ("*-queries.pkl", "*_ans_*.pkl")
+"""the files of queries, of BetaE and of Query2box"""
 
 BETAE = Layout(
     name="betae",
     summary="complex queries of BetaE or Query2box (train-queries.pkl): not supported, refused",
     recognises=lambda folder: bool(_queries(folder)),
-    read=read_queries,
+    read=refuse_queries,
     needs=(QUERIES,),
 )

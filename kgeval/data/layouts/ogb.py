@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
-from kgeval.data.dataset import Dataset
-from kgeval.data.io.binary_ids import read_pickled, refuse_sparse
-from kgeval.data.io.id_files import vocabulary_by_id
-from kgeval.data.io.text import read_columns, rows
+from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.io.binary_ids import refuse_sparse
+from kgeval.data.io.id_files import read_vocabulary
+from kgeval.data.io.text import refuse_missing, rows
 from kgeval.data.layout import Layout
+from kgeval.data.layouts.id_folders import without_missing_valid
 from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
@@ -42,8 +43,7 @@ def read(folder: Path) -> Dataset:
     if len(places) != 1:
         found = ", ".join(place.parent.name for place in places) or "none"
         raise DatasetError(f"{folder}: expected one way of splitting (split/<name>/train.pt), found {found}.")
-    files = {split: places[0].with_name(f"{split}.pt") for split in ("train", "valid", "test")}
-    files = {split: path for split, path in files.items() if split != "valid" or path.is_file()}
+    files = without_missing_valid({split: places[0].with_name(f"{split}.pt") for split in SPLITS})
     contents = {split: read_content(path) for split, path in files.items()}
     entities = _entities(folder, contents)
     size = 1 + max(int(content["relation"].max(initial=-1)) for content in contents.values())
@@ -55,7 +55,8 @@ def read(folder: Path) -> Dataset:
 
 def read_content(path: Path) -> Content:
     """Read the dictionary of one split."""
-    content = read_pickled(path, read_torch)
+    refuse_missing(path)
+    content = read_torch(path)
     if not isinstance(content, dict) or not {"head", "relation", "tail"} <= content.keys():
         raise DatasetError(f"{path}: expected a dictionary with head, relation and tail. Is it a split of OGB?")
     keys = ("head", "relation", "tail", "head_neg", "tail_neg")
@@ -154,7 +155,7 @@ def _mapped(root: Path, kind: str) -> Vocabulary | None:
 @lru_cache(maxsize=len(MAPPINGS))
 def _read_mapping(path: Path, kind: str, _: int) -> Vocabulary:
     """Read the labels once for all splits and sides, as long as the file has its time."""
-    return vocabulary_by_id(path, read_columns(path, ["id", "label"], skip=1), kind, skip=1)
+    return read_vocabulary(path, kind, skip=1)
 
 
 def _counts(path: Path) -> dict[str, int]:

@@ -54,9 +54,7 @@ def read(folder: Path) -> Dataset:
     path = folder / RELATIONS
     refuse_special(path)
     relations = (
-        _vocabulary(folder, _names(path), "relation")
-        if path.is_file()
-        else labels_of_ids(str(folder), "relation", splits)
+        _vocabulary(folder, _names(path), "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
     )
     for split, triples in splits.items():
         refuse_unknown_ids(files[split][0].parent, triples, entities, relations)

@@ -62,10 +62,7 @@ def from_objects(source: Any) -> Dataset:
 
 
 def from_dataset(data: Any, name: str | None = None) -> Dataset:
-    """Take a dataset object of PyKEEN, with its ids and labels.
-
-    The train triples of an inductive one are those of its inference graph.
-    """
+    """Take a dataset object of PyKEEN; the train triples of an inductive one are those of its inference graph."""
     if name is None:  # the name that PyKEEN loads it by, or its class
         name = data.get_normalized_name() if hasattr(data, "get_normalized_name") else type(data).__name__
     inductive = hasattr(data, "inductive_inference")
@@ -84,17 +81,7 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
 
 
 def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:
-    """Take PyKEEN's triples factories with their ids and labels.
-
-    Parameters
-    ----------
-    factories
-        by split (``train``, ``valid``, ``test``, or PyKEEN's ``training``, ``validation``, ``testing``, as in
-        ``pykeen_dataset.factory_dict``), ``pykeen.triples.CoreTriplesFactory`` objects over the same ids; those without
-        labels are labelled by their ids, and None is no split
-    name
-        what to call the dataset
-    """
+    """Take PyKEEN's triples factories, by its names of splits or by kgeval's; without labels, ids are labels."""
     splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
     for split, factory in splits.items():
         if not hasattr(factory, "mapped_triples"):
