@@ -24,7 +24,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part
 from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView
-from kgeval.metrics.summary import Group, diagnose, diagnose_groups
+from kgeval.metrics.summary import Group, TieStatistics, diagnose, diagnose_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +36,6 @@ class Grouping:
     """int64[row], into the table"""
     group_ids: IntArray
     """int64[row], ascending: the group that each of them belongs to"""
-
-    def of_side(self, view: TableView, side: Part | None) -> Grouping:
-        """Keep the rows of one side, or of both; of groups by side, which name none, all."""
-        if side is None:
-            return self
-        kept = view.of_entities[self.rows] if side == "both" else view.sides[self.rows] == side
-        return Grouping(self.keys, self.rows[kept], self.group_ids[kept])
 
     def of_group(self, group: int) -> IntArray:
         """Return the rows of one group; int64[row]."""
@@ -88,73 +81,68 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
     return codes
 
 
-def summarize_all(names: list[MetricName], view: TableView, intervals: Intervals | None = None) -> Group:
-    pooled = RowSelection(view, view.rows_of(view.pooled))
-    group = Group({}, dict.fromkeys(names), ties=diagnose(pooled.ranks("realistic", None)))
+def groups_of(
+    grouping: Grouping | None, names: list[MetricName], view: TableView, intervals: Intervals | None = None
+) -> list[Group]:
+    """Compute metrics of each group of a table; without a grouping, of one group that has all rows."""
+    keys = [{}] if grouping is None else grouping.keys
+    if not keys:
+        return []
+    usual = None if "side" in keys[0] else view.pooled
+    pooled = _of_side(usual, grouping, view)
+    groups = [
+        Group(key, dict.fromkeys(names), ties=ties) for key, ties in zip(keys, _ties(pooled, len(keys)), strict=True)
+    ]
     estimates = TableEstimates.of(view)
     for side in dict.fromkeys(name.side for name in names):
-        selection = pooled if side == view.pooled else RowSelection(view, view.rows_of(side))
+        selection = pooled if side == usual else _of_side(side, grouping, view)
         of_side = [name for name in names if name.side == side]
         if estimates is not None:
-            _estimate(group, of_side, selection, estimates)
+            for number, group in enumerate(groups):
+                _estimate(group, of_side, selection.of_group(number), estimates)
             continue
         for name in of_side:
-            _compute(group, name, selection)
-        if intervals is not None:
-            _add_intervals(group, of_side, SelectionIntervals(selection, intervals))
-    return group
-
-
-def groups_of(
-    grouping: Grouping, names: list[MetricName], view: TableView, intervals: Intervals | None = None
-) -> list[Group]:
-    """Compute metrics of each group of a table."""
-    if not grouping.keys:
-        return []
-    pooled = grouping.of_side(view, None if "side" in grouping.keys[0] else view.pooled)
-    starts = starts_of_runs(pooled.group_ids)
-    diagnoses = diagnose_groups(RowSelection(view, pooled.rows).ranks("realistic", None), starts)
-    ties = dict(zip(pooled.group_ids[starts].tolist(), diagnoses, strict=True))
-    groups = [Group(key, dict.fromkeys(names), ties=ties.get(number)) for number, key in enumerate(grouping.keys)]
-    estimates = TableEstimates.of(view)
-    for side in dict.fromkeys(name.side for name in names):
-        part = grouping.of_side(view, side)
-        if estimates is not None:
-            for number, group in enumerate(groups):
-                of_side = [name for name in names if name.side == side]
-                _estimate(group, of_side, RowSelection(view, part.of_group(number)), estimates)
-            continue
-        selection = RowSelection(view, part.rows, part.group_ids)
-        for name in (name for name in names if name.side == side):
             for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
                 if value is None:
-                    _compute(groups[number], name, RowSelection(view, part.of_group(number)))
+                    _compute(groups[number], name, selection.of_group(number))
                 else:
                     groups[number].values[name] = value
         if intervals is not None:
-            _add_intervals_of_groups(groups, part, [name for name in names if name.side == side], view, intervals)
+            _add_intervals(groups, of_side, selection, intervals)
     return groups
 
 
-def _add_intervals(group: Group, names: Iterable[MetricName], intervals: SelectionIntervals) -> None:
-    """Add the intervals of one group's metrics where these are defined."""
-    for name in names:
-        if (value := group.values[name]) is not None:
-            group.add_interval(name, attempt(partial(intervals.of, name, value)))
+def _of_side(side: Part | None, grouping: Grouping | None, view: TableView) -> RowSelection:
+    """Select the rows of one side, or of both; of groups by side, which name none, all."""
+    if grouping is None:
+        return RowSelection(view, view.rows_of(side))
+    if side is None:
+        return RowSelection(view, grouping.rows, grouping.group_ids)
+    kept = view.of_entities[grouping.rows] if side == "both" else view.sides[grouping.rows] == side
+    return RowSelection(view, grouping.rows[kept], grouping.group_ids[kept])
 
 
-def _add_intervals_of_groups(
-    groups: list[Group], part: Grouping, names: list[MetricName], view: TableView, intervals: Intervals
-) -> None:
+def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]:
+    """Compute the tie statistics of each group; ``None`` for a group that has no such rows."""
+    ranks = selection.ranks("realistic", None)
+    if selection.groups is None:
+        return [diagnose(ranks)]
+    starts = starts_of_runs(selection.groups)
+    found = dict(zip(selection.groups[starts].tolist(), diagnose_groups(ranks, starts), strict=True))
+    return map(found.get, range(count))
+
+
+def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowSelection, intervals: Intervals) -> None:
     """Add the intervals of the metrics of one side, of all groups at once where that can be done."""
-    together = SelectionIntervals(RowSelection(view, part.rows, part.group_ids), intervals)
+    together = SelectionIntervals(selection, intervals)
     for name in names:
         values = {number: value for number, group in enumerate(groups) if (value := group.values[name]) is not None}
         made = together.of_groups(name, values)
-        for number in values:
+        for number, value in values.items():
             if made is None:
-                alone = SelectionIntervals(RowSelection(view, part.of_group(number)), intervals)
-                _add_intervals(groups[number], [name], alone)
+                whole = selection.groups is None
+                own = together if whole else SelectionIntervals(selection.of_group(number), intervals)
+                groups[number].add_interval(name, attempt(partial(own.of, name, value)))
             else:
                 groups[number].add_interval(name, made[number])
 
@@ -167,7 +155,7 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
         return values
     try:
         data = _data(name, selection)
-        group_ids = selection.of_lists(selection.groups) if name.metric.needs == "lists" else selection.groups
+        group_ids = selection.groups_of(name.metric.needs)
         starts = starts_of_runs(group_ids)
         computed = compute.of_groups(data, starts, name.k)
     except Undefined:

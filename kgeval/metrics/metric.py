@@ -153,6 +153,29 @@ class Metric:
         return names
 
 
+def declared(
+    names: str,
+    title: str,
+    formula: str,
+    compute: Callable[[Any, int], float],
+    *,
+    source: str,
+    lowest: float = 0,
+    highest: float = 1,
+    increasing: bool | None = True,
+    **further: Any,
+) -> Metric:
+    """Declare a metric by its name and, after it, its synonyms; by default a share, of which more is better."""
+    name, *others = names.split()
+    limits = (lowest, highest, increasing)
+    return Metric(name, title, formula, source, *limits, compute, synonyms=tuple(others), **further)
+
+
+def measured(names: str, title: str, formula: str, **further: Any) -> Callable[[Callable[[Any], float]], Metric]:
+    """Declare the metric that the decorated function computes, of its input alone, without a cut-off."""
+    return lambda function: declared(names, title, formula, lambda data, _: function(data), **further)
+
+
 @cache
 def metrics(*needs: Needs) -> dict[str, Metric]:
     """Return all metrics of some inputs by name; by default those of rank tables: ranks and lists.

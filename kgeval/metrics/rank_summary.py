@@ -8,7 +8,7 @@ from typing import Any
 
 from kgeval.errors import MetricError
 from kgeval.metrics.estimates.estimate import Sampling
-from kgeval.metrics.groups import group_rows, groups_of, summarize_all
+from kgeval.metrics.groups import group_rows, groups_of
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.selection_intervals import interval_notes
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
@@ -144,9 +144,7 @@ def rank_summary(
     distinct = list(dict.fromkeys(of_sides))
     if columns:  # a value says little without how many ranks it is of
         distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
-        groups = groups_of(group_rows(table, columns), distinct, view, intervals)
-    else:
-        groups = [summarize_all(distinct, view, intervals)]
+    groups = groups_of(group_rows(table, columns) if columns else None, distinct, view, intervals)
     notes = tuple(table.notes)
     return RankSummary(
         table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling, pooled

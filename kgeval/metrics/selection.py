@@ -161,6 +161,13 @@ class RowSelection:
     _ranks: dict[tuple[Ties | None, Average | None], Ranks] = field(default_factory=dict, init=False, repr=False)
     """those that some metric had, which others have too"""
 
+    def of_group(self, group: int) -> RowSelection:
+        """Select the rows of one group; all are one where there are no groups."""
+        if self.groups is None:
+            return self
+        low, high = np.searchsorted(self.groups, [group, group + 1])
+        return RowSelection(self.view, np.asarray(self.rows)[low:high])
+
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
         """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""
         if (ties, average) not in self._ranks:

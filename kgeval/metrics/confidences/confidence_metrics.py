@@ -5,16 +5,17 @@ Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError
 from kgeval.metrics.confidences.facts import ConfidencePredictions
-from kgeval.metrics.labels.scored_labels import without_cutoff
 from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Undefined, declared
 from kgeval.metrics.numerics.array_inputs import as_number_row
 from kgeval.metrics.ranks.classic import MR, MRR
 
@@ -52,92 +53,74 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     return error
 
 
-def mean_squared_error(data: ConfidencePredictions) -> float:
-    """Σ (ŵ − w)² / n."""
-    with np.errstate(over="ignore"):
-        return float(np.mean((data.confidences - data.predictions()) ** 2))
-
-
-def mean_absolute_error(data: ConfidencePredictions) -> float:
-    """Σ |ŵ − w| / n."""
-    with np.errstate(over="ignore"):
-        return float(np.mean(np.abs(data.confidences - data.predictions())))
-
-
 _error = partial(
-    Metric,
+    declared,
     source="Chen et al., 2019",
-    lowest=0,
     highest=np.inf,
     increasing=False,
     needs="confidences",
     undefined="no facts; no mapping to confidences; beyond float64",
 )
 
+
+def _mean_error(size: Callable[[Float64Array], Float64Array]) -> Callable[[ConfidencePredictions, int], float]:
+    """Make the mean of a size, such as the square, of the errors ŵ − w."""
+
+    def compute(data: ConfidencePredictions, _: int) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.mean(size(data.confidences - data.predictions())))
+
+    return compute
+
+
 RMSE = _error(
-    *("rmse", "root mean squared error of confidences", "√(Σ (ŵ − w)² / n)"),
-    compute=lambda data, _: rmse(data.confidences, data.predictions()),
-    synonyms=("root_mean_squared_error",),
+    "rmse root_mean_squared_error",
+    "root mean squared error of confidences",
+    "√(Σ (ŵ − w)² / n)",
+    lambda data, _: rmse(data.confidences, data.predictions()),
 )
-
 MSE = _error(
-    *("mse", "mean squared error of confidences", "Σ (ŵ − w)² / n"),
-    compute=without_cutoff(mean_squared_error),
-    synonyms=("mean_squared_error",),
+    "mse mean_squared_error", "mean squared error of confidences", "Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
 )
-
-MAE = _error(
-    *("mae", "mean absolute error of confidences", "Σ |ŵ − w| / n"),
-    compute=without_cutoff(mean_absolute_error),
-    synonyms=("mean_absolute_error",),
-)
-
+MAE = _error("mae mean_absolute_error", "mean absolute error of confidences", "Σ |ŵ − w| / n", _mean_error(np.abs))
 
 _weighted = partial(
-    Metric, source="Chen et al., 2021", needs="confidences", undefined="no facts, or all of confidence 0"
+    declared, source="Chen et al., 2021", needs="confidences", undefined="no facts, or all of confidence 0"
 )
 
 WMR = _weighted(
-    *("wmr", "mean rank, weighted by confidence", "Σ w r / Σ w"),
+    "wmr weighted_mean_rank",
+    "mean rank, weighted by confidence",
+    "Σ w r / Σ w",
+    lambda data, _: MR(data.ranked_facts().ranks),
     lowest=1,
     highest=np.inf,
     increasing=False,
-    compute=lambda data, _: MR(data.ranked_facts().ranks),
-    synonyms=("weighted_mean_rank",),
 )
-
 WMRR = _weighted(
-    *("wmrr", "mean reciprocal rank, weighted by confidence", "Σ (w / r) / Σ w"),
-    lowest=0,
-    highest=1,
-    increasing=True,
-    compute=lambda data, _: MRR(data.ranked_facts().ranks),
-    synonyms=("weighted_mean_reciprocal_rank",),
+    "wmrr weighted_mean_reciprocal_rank",
+    "mean reciprocal rank, weighted by confidence",
+    "Σ (w / r) / Σ w",
+    lambda data, _: MRR(data.ranked_facts().ranks),
 )
 
 _graded = partial(
-    Metric,
+    declared,
     source="Chen et al., 2019",
-    lowest=0,
-    highest=1,
-    increasing=True,
     needs="confidences",
     cutoff="optional",
     undefined="no query has an answer of positive confidence",
 )
 
 GRADED_NDCG = _graded(
-    *("graded-ndcg", "nDCG per (h, r, ?), graded by confidence", "DCG / DCG of the best order, gain w"),
-    compute=lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
-    synonyms=("graded_ndcg",),
+    "graded-ndcg graded_ndcg",
+    "nDCG per (h, r, ?), graded by confidence",
+    "DCG / DCG of the best order, gain w",
+    lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
 )
-
 GRADED_NDCG_EXPONENTIAL = _graded(
-    *(
-        "graded-ndcg-exp",
-        "nDCG per (h, r, ?), graded by confidence, exponential",
-        "DCG / DCG of the best order, gain 2^w − 1",
-    ),
-    compute=lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
-    synonyms=("graded_ndcg_exp",),
+    "graded-ndcg-exp graded_ndcg_exp",
+    "nDCG per (h, r, ?), graded by confidence, exponential",
+    "DCG / DCG of the best order, gain 2^w − 1",
+    lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
 )

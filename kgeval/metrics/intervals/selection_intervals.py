@@ -64,7 +64,7 @@ class SelectionIntervals:
         ``None`` if they have to be made group by group: it is no mean over answers or lists, or undefined in some.
         """
         compute: object = name.metric.compute
-        if not isinstance(compute, OfGroups):
+        if self.selection.groups is None or not isinstance(compute, OfGroups):
             return None
         try:
             _refuse_counts(name)

@@ -9,7 +9,6 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.labels.label_predictions import LabelPredictions, both_classes
-from kgeval.metrics.metric import Undefined
 
 BINS = 15
 """bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
@@ -73,8 +72,7 @@ def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Reliabili
     if bins < 1:
         raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
     probabilities = predictions.predicted_probabilities()
-    if len(predictions) == 0:
-        raise Undefined("there are no triples")
+    predictions.refuse_none()
     bin_ids = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
     counts = np.bincount(bin_ids, minlength=bins)
     nonempty = counts > 0

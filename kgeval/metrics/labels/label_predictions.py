@@ -42,6 +42,10 @@ class LabelPredictions:
     def of_relation(self, relation: Any) -> LabelPredictions:
         return self[self.relations == relation]
 
+    def refuse_none(self) -> None:
+        if len(self) == 0:
+            raise Undefined("there are no triples")
+
     def predicted_labels(self) -> BoolArray:
         if isinstance(self.decisions, Undefined):
             raise self.decisions
@@ -82,8 +86,7 @@ def _or_reason(column: Callable[[], Any]) -> Any:
 
 
 def both_classes(predictions: LabelPredictions) -> None:
+    predictions.refuse_none()
     true = int(predictions.truths.sum())
-    if len(predictions) == 0:
-        raise Undefined("there are no triples")
     if true in (0, len(predictions)):
         raise Undefined(f"the triples are all {'true' if true else 'false'}")

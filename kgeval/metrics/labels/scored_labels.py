@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -110,11 +110,3 @@ class ScoredSplits:
         if scores != "score":
             raise MetricError(f"{scores!r}: labelled triples by themselves have no baselines.")
         return self.splits[split]
-
-
-Data = TypeVar("Data", bound=object)
-
-
-def without_cutoff(function: Callable[[Data], float]) -> Callable[[Data, int], float]:
-    """Add an unused cut-off to the signature of a function, as ``Metric.compute`` requires."""
-    return lambda data, _: function(data)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.lists.ranked_lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
+from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.numerics.array_inputs import optional_cutoff, relevances
 from kgeval.metrics.numerics.sums import sum_of_discounts
 
@@ -49,42 +49,34 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
     return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
 
 
-_gain = partial(list_metric, highest=np.inf, cutoff="optional")
-_share = partial(list_metric, cutoff="optional")
+_gain = partial(list_metric, source="Järvelin and Kekäläinen, 2002", highest=np.inf, cutoff="optional")
+_burges = "Burges et al., 2005"
 
-CG = _gain(
-    *("cg", "cumulative gain", "Σ g over places ≤ k", "Järvelin and Kekäläinen, 2002"),
-    compute=PerList(cumulative_gains),
-    synonyms=("cumulative_gain", "cg_at_{k}"),
-)
-
+CG = _gain("cg cumulative_gain cg_at_{k}", "cumulative gain", "Σ g over places ≤ k", cumulative_gains)
 DCG = _gain(
-    *("dcg", "discounted cumulative gain", "Σ g / log₂(place + 1)", "Järvelin and Kekäläinen, 2002"),
-    compute=PerList(discounted_gains),
-    synonyms=("discounted_cumulative_gain", "dcg_at_{k}"),
+    "dcg discounted_cumulative_gain dcg_at_{k}", "discounted cumulative gain", "Σ g / log₂(place + 1)", discounted_gains
 )
-
 DCG_EXPONENTIAL = _gain(
-    *("dcg-exp", "discounted cumulative gain, exponential", "Σ (2^g − 1) / log₂(place + 1)", "Burges et al., 2005"),
-    compute=PerList(partial(discounted_gains, gain="exponential")),
-    synonyms=("dcg-burges", "dcg_exponential"),
+    "dcg-exp dcg-burges dcg_exponential",
+    "discounted cumulative gain, exponential",
+    "Σ (2^g − 1) / log₂(place + 1)",
+    partial(discounted_gains, gain="exponential"),
+    source=_burges,
 )
-
-NDCG = _share(
-    *("ndcg", "normalised discounted cumulative gain", "DCG / DCG of the best order", "Järvelin and Kekäläinen, 2002"),
-    compute=PerList(normalised_gains),
-    synonyms=("normalised_discounted_cumulative_gain", "ndcg_at_{k}"),
+NDCG = _gain(
+    "ndcg normalised_discounted_cumulative_gain ndcg_at_{k}",
+    "normalised discounted cumulative gain",
+    "DCG / DCG of the best order",
+    normalised_gains,
+    highest=1,
 )
-
-NDCG_EXPONENTIAL = _share(
-    *(
-        "ndcg-exp",
-        "normalised discounted cumulative gain, exponential",
-        "DCG / DCG of the best order, gain 2^g − 1",
-        "Burges et al., 2005",
-    ),
-    compute=PerList(partial(normalised_gains, gain="exponential")),
-    synonyms=("ndcg-burges", "ndcg_exponential"),
+NDCG_EXPONENTIAL = _gain(
+    "ndcg-exp ndcg-burges ndcg_exponential",
+    "normalised discounted cumulative gain, exponential",
+    "DCG / DCG of the best order, gain 2^g − 1",
+    partial(normalised_gains, gain="exponential"),
+    source=_burges,
+    highest=1,
 )
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
-from kgeval.metrics.metric import Metric, Undefined
+from kgeval.metrics.metric import Metric, Undefined, declared
 from kgeval.metrics.numerics.array_inputs import order_preserving_float64, relevances
 from kgeval.metrics.numerics.sums import means_of_groups
 from kgeval.metrics.ranks.ranks import Ranks
@@ -129,8 +129,12 @@ class PerList:
         return lists.means(self.values(lists, k or None), starts)
 
 
-list_metric = partial(Metric, lowest=0, highest=1, increasing=True, needs="lists", undefined="no ranks; no common list")
-"""what most metrics of lists have in common"""
+def list_metric(
+    names: str, title: str, formula: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
+) -> Metric:
+    """Declare the mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
+    further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
+    return declared(names, title, formula, PerList(values), **further)
 
 
 class Places(NamedTuple):

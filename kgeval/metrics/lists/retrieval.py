@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.lists.ranked_lists import PerList, RankedLists, list_metric, ranked, safe_divide, single_value
+from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.numerics.array_inputs import optional_cutoff
 from kgeval.metrics.numerics.sums import sum_of_reciprocals
 
@@ -40,33 +40,15 @@ def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # n
 
 _at_k = partial(list_metric, source="van Rijsbergen, 1979", cutoff="required")
 
-PRECISION = _at_k(
-    *("p", "precision at k", "#{answers at places ≤ k} / k"),
-    compute=PerList(precisions),
-    synonyms=("precision", "precision_at_{k}"),
-)
-
-RECALL = _at_k(
-    *("r", "recall at k", "#{answers at places ≤ k} / m, m answers in the list"),
-    compute=PerList(recalls),
-    synonyms=("recall", "recall_at_{k}"),
-)
-
-F1 = _at_k(
-    *("f1", "F1 at k", "2 #{answers at places ≤ k} / (k + m)"),
-    compute=PerList(f1_scores),
-    synonyms=("f1_at_{k}",),
-)
-
+PRECISION = _at_k("p precision precision_at_{k}", "precision at k", "#{answers at places ≤ k} / k", precisions)
+RECALL = _at_k("r recall recall_at_{k}", "recall at k", "#{answers at places ≤ k} / m, m answers in the list", recalls)
+F1 = _at_k("f1 f1_at_{k}", "F1 at k", "2 #{answers at places ≤ k} / (k + m)", f1_scores)
 R_PRECISION = list_metric(
-    *(
-        "r-precision",
-        "precision at the number of answers",
-        "#{answers at places ≤ m} / m",
-        "Buckley and Voorhees, 2000",
-    ),
-    compute=PerList(r_precisions),
-    synonyms=("rprec", "r_precision"),
+    "r-precision rprec r_precision",
+    "precision at the number of answers",
+    "#{answers at places ≤ m} / m",
+    r_precisions,
+    source="Buckley and Voorhees, 2000",
 )
 
 
@@ -148,10 +130,12 @@ def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
 
 
 MAP = list_metric(
-    *("map", "mean average precision", "Σ P@place of each answer / m", "Buckley and Voorhees, 2000"),
-    compute=PerList(average_precisions),
+    "map ap mean_average_precision ap_at_{k} map_at_{k}",
+    "mean average precision",
+    "Σ P@place of each answer / m",
+    average_precisions,
+    source="Buckley and Voorhees, 2000",
     cutoff="optional",
-    synonyms=("ap", "mean_average_precision", "ap_at_{k}", "map_at_{k}"),
 )
 
 
@@ -259,14 +243,11 @@ def _summed(before: IntArray, level: IntArray, relevant: IntArray, *, width: int
 
 
 FIRST = list_metric(
-    *(
-        "first-rr",
-        "mean reciprocal place of the first answer",
-        "Σ (1 / place of the first answer) / #queries",
-        "Voorhees, 1999",
-    ),
-    compute=PerList(first_reciprocals),
-    synonyms=("first_reciprocal_rank", "recip_rank"),
+    "first-rr first_reciprocal_rank recip_rank",
+    "mean reciprocal place of the first answer",
+    "Σ (1 / place of the first answer) / #queries",
+    first_reciprocals,
+    source="Voorhees, 1999",
 )
 
 
@@ -284,13 +265,10 @@ def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: AR
 
 
 AUC = list_metric(
-    *(
-        "auc",
-        "area under the ROC curve of each query",
-        "#{answer above negative} / #{(answer, negative)}, ties half",
-        "Hanley and McNeil, 1982",
-    ),
-    compute=PerList(areas),
-    synonyms=("query-auc", "mean_query_auc"),
+    "auc query-auc mean_query_auc",
+    "area under the ROC curve of each query",
+    "#{answer above negative} / #{(answer, negative)}, ties half",
+    areas,
+    source="Hanley and McNeil, 1982",
     undefined="no ranks; no common list; no query has negatives (those without are left out)",
 )

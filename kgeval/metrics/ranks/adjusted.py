@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.metric import Metric, Undefined
-from kgeval.metrics.ranks.classic import FunctionOfMeans
+from kgeval.metrics.metric import Undefined, declared
+from kgeval.metrics.ranks.classic import HOYT, FunctionOfMeans
 from kgeval.metrics.ranks.moments import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Mean
 from kgeval.metrics.ranks.ranks import Ranks
 
@@ -55,52 +55,46 @@ def index_of_geometric_mean(ranks: Ranks, k: int) -> float:
     return float(np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / np.expm1(-GEOMETRIC_MEAN.log_expectation(ranks)))
 
 
-AMR = Metric(
-    *("amr", "adjusted mean rank", "MR / E[MR], E[r] = (N + 1) / 2", "Berrendorf et al., 2020"),
-    lowest=0,
+AMR = declared(
+    "amr aamr adjusted_mean_rank adjusted_arithmetic_mean_rank",
+    "adjusted mean rank",
+    "MR / E[MR], E[r] = (N + 1) / 2",
+    FunctionOfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.expected_under_random), _refuse_no_candidates),
+    source="Berrendorf et al., 2020",
     highest=2,
     increasing=False,
-    compute=FunctionOfMeans(np.divide, (MEAN_RANK.values, MEAN_RANK.expected_under_random), _refuse_no_candidates),
-    synonyms=("aamr", "adjusted_mean_rank", "adjusted_arithmetic_mean_rank"),
     undefined="no ranks; an answer without any candidate (chance counted without it)",
 )
 
-_index = partial(
-    Metric,
-    source="Hoyt et al., 2022",
-    lowest=-1,
-    highest=1,
-    increasing=True,
-    undefined="no ranks; no answer had a competitor",
-)
+_adjusted = partial(declared, source=HOYT, lowest=-np.inf, undefined="no ranks; no answer had a competitor")
+_at_k = partial(_adjusted, cutoff="required", undefined="no ranks; no answer had more than k candidates")
 
-AMRI = _index(
-    *("amri", "adjusted mean rank index", "1 − (MR − 1) / (E[MR] − 1)"),
+AMRI = _adjusted(
+    "amri aamri adjusted_mean_rank_index adjusted_arithmetic_mean_rank_index",
+    "adjusted mean rank index",
+    "1 − (MR − 1) / (E[MR] − 1)",
+    index(MEAN_RANK),
     source="Berrendorf et al., 2020",
-    compute=index(MEAN_RANK),
-    synonyms=("aamri", "adjusted_mean_rank_index", "adjusted_arithmetic_mean_rank_index"),
+    lowest=-1,
 )
-
-AMRR = _index(
-    *("amrr", "adjusted mean reciprocal rank", "(MRR − E) / (1 − E), E[1/r] = H(N) / N"),
-    compute=index(MEAN_RECIPROCAL_RANK),
-    synonyms=("adjusted_mrr", "adjusted_mean_reciprocal_rank", "aihmr", "adjusted_inverse_harmonic_mean_rank"),
+AMRR = _adjusted(
+    "amrr adjusted_mrr adjusted_mean_reciprocal_rank aihmr adjusted_inverse_harmonic_mean_rank",
+    "adjusted mean reciprocal rank",
+    "(MRR − E) / (1 − E), E[1/r] = H(N) / N",
+    index(MEAN_RECIPROCAL_RANK),
+    lowest=-1,
 )
-
-ADJUSTED_HITS = _index(
-    *("ahits", "adjusted hits at k", "(Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)"),
-    lowest=-np.inf,
-    compute=index(HITS_AT_K),
-    cutoff="required",
-    synonyms=("ah", "adjusted_hits", "adjusted_hits_at_{k}", "ahits_at_{k}", "ah_at_{k}"),
-    undefined="no ranks; no answer had more than k candidates",
+ADJUSTED_HITS = _at_k(
+    "ahits ah adjusted_hits adjusted_hits_at_{k} ahits_at_{k} ah_at_{k}",
+    "adjusted hits at k",
+    "(Hits@k − E) / (1 − E), E[r ≤ k] = min(k / N, 1)",
+    index(HITS_AT_K),
 )
-
-AGMRI = _index(
-    *("agmri", "adjusted geometric mean rank index", "1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)"),
-    lowest=-np.inf,
-    compute=index_of_geometric_mean,
-    synonyms=("gmri", "adjusted_geometric_mean_rank_index"),
+AGMRI = _adjusted(
+    "agmri gmri adjusted_geometric_mean_rank_index",
+    "adjusted geometric mean rank index",
+    "1 − (GMR − 1) / (E − 1), E = Π (Σ j^(1/n) / N)",
+    index_of_geometric_mean,
 )
 
 
@@ -164,37 +158,30 @@ def z_score_of_geometric_mean(ranks: Ranks, k: int) -> float:  # noqa: ARG001
     return float(-np.expm1(GEOMETRIC_MEAN.log_relative(ranks)) / spread)
 
 
-_metric = partial(
-    Metric,
-    source="Hoyt et al., 2022",
-    lowest=-np.inf,
+_z_score = partial(_adjusted, highest=np.inf)
+
+Z_MR = _z_score(
+    "z-mr zmr zamr z_arithmetic_mean_rank",
+    "z-scored mean rank",
+    "(E − MR) / √V, V[r] = (N² − 1) / 12",
+    ZScore(MEAN_RANK, increasing=False),
+)
+Z_MRR = _z_score(
+    "z-mrr zmrr zihmr z_inverse_harmonic_mean_rank",
+    "z-scored mean reciprocal rank",
+    "(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²",
+    ZScore(MEAN_RECIPROCAL_RANK, increasing=True),
+)
+Z_HITS = _at_k(
+    "z-hits zh zhits z_hits_at_{k}",
+    "z-scored hits at k",
+    "(Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)",
+    ZScore(HITS_AT_K, increasing=True),
     highest=np.inf,
-    increasing=True,
-    undefined="no ranks; no answer had a competitor",
 )
-
-Z_MR = _metric(
-    *("z-mr", "z-scored mean rank", "(E − MR) / √V, V[r] = (N² − 1) / 12"),
-    compute=ZScore(MEAN_RANK, increasing=False),
-    synonyms=("zmr", "zamr", "z_arithmetic_mean_rank"),
-)
-
-Z_MRR = _metric(
-    *("z-mrr", "z-scored mean reciprocal rank", "(MRR − E) / √V, V[1/r] = (N H₂(N) − H(N)²) / N²"),
-    compute=ZScore(MEAN_RECIPROCAL_RANK, increasing=True),
-    synonyms=("zmrr", "zihmr", "z_inverse_harmonic_mean_rank"),
-)
-
-Z_HITS = _metric(
-    *("z-hits", "z-scored hits at k", "(Hits@k − E) / √V, V[r ≤ k] = p (1 − p), p = min(k / N, 1)"),
-    compute=ZScore(HITS_AT_K, increasing=True),
-    cutoff="required",
-    synonyms=("zh", "zhits", "z_hits_at_{k}"),
-    undefined="no ranks; no answer had more than k candidates",
-)
-
-Z_GMR = _metric(
-    *("z-gmr", "z-scored geometric mean rank", "(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²"),
-    compute=z_score_of_geometric_mean,
-    synonyms=("zgmr", "z_geometric_mean_rank"),
+Z_GMR = _z_score(
+    "z-gmr zgmr z_geometric_mean_rank",
+    "z-scored geometric mean rank",
+    "(E − GMR) / √V, V = Π (Σ j^(2/n) / N) − E²",
+    z_score_of_geometric_mean,
 )

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric import declared
 from kgeval.metrics.numerics.array_inputs import as_number_row, cutoff
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
@@ -34,6 +34,10 @@ from kgeval.metrics.ranks.moments import (
     Mean,
 )
 from kgeval.metrics.ranks.ranks import Ranks
+
+BORDES, HOYT = "Bordes et al., 2013", "Hoyt et al., 2022"
+UNTIED = "no ranks; expected ties"
+"""when a metric whose expectation over ties has no closed form is undefined"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class FunctionOfMeans:
             return np.asarray(self.combine(*means), np.float64)
 
 
-def mean_metric(mean: Mean) -> FunctionOfMeans:
+def mean_of(mean: Mean) -> FunctionOfMeans:
     return FunctionOfMeans(lambda value: value, (mean.values,))
 
 
@@ -71,37 +75,30 @@ class _Count:
         return np.asarray(np.diff(np.r_[starts, len(ranks)]), np.int64)
 
 
-COUNT = Metric(
-    *("count", "number of ranks", "n", "—"),
-    lowest=0,
+_share = partial(declared, source=HOYT)
+_rank = partial(_share, lowest=1, highest=np.inf, increasing=False)
+
+COUNT = declared(
+    "count rank_count",
+    "number of ranks",
+    "n",
+    _Count(),
+    source="—",
     highest=np.inf,
     increasing=None,
-    compute=_Count(),
     averaged=False,
-    synonyms=("rank_count",),
     undefined="never",
 )
-
-_mean = partial(Metric, lowest=1, highest=np.inf, increasing=False)
-_share = partial(Metric, lowest=0, highest=1, increasing=True)
-
-MR = _mean(
-    *("mr", "mean rank", "Σ r / n", "Bordes et al., 2013"),
-    compute=mean_metric(MEAN_RANK),
-    synonyms=("mean_rank", "arithmetic_mean_rank"),
-)
-
+MR = _rank("mr mean_rank arithmetic_mean_rank", "mean rank", "Σ r / n", mean_of(MEAN_RANK), source=BORDES)
 MRR = _share(
-    *("mrr", "mean reciprocal rank", "Σ (1/r) / n", "Voorhees, 1999"),
-    compute=mean_metric(MEAN_RECIPROCAL_RANK),
-    synonyms=("mean_reciprocal_rank", "inverse_harmonic_mean_rank"),
+    "mrr mean_reciprocal_rank inverse_harmonic_mean_rank",
+    "mean reciprocal rank",
+    "Σ (1/r) / n",
+    mean_of(MEAN_RECIPROCAL_RANK),
+    source="Voorhees, 1999",
 )
-
 HITS = _share(
-    *("hits", "hits at k", "#{r ≤ k} / n", "Bordes et al., 2013"),
-    compute=mean_metric(HITS_AT_K),
-    cutoff="required",
-    synonyms=("hits_at_{k}", "h_at_{k}", "h"),
+    "hits hits_at_{k} h_at_{k} h", "hits at k", "#{r ≤ k} / n", mean_of(HITS_AT_K), source=BORDES, cutoff="required"
 )
 
 
@@ -168,28 +165,17 @@ def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
     return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
 
 
-GMR = _mean(
-    *("gmr", "geometric mean rank", "(Π r)^(1/n)", "Hoyt et al., 2022"),
-    compute=GEOMETRIC_MEAN.value,
-    synonyms=("geometric_mean_rank",),
-)
-
+GMR = _rank("gmr geometric_mean_rank", "geometric mean rank", "(Π r)^(1/n)", GEOMETRIC_MEAN.value)
 IGMR = _share(
-    *("igmr", "inverse geometric mean rank", "(Π r)^(−1/n)", "Hoyt et al., 2022"),
-    compute=INVERSE_GEOMETRIC_MEAN.value,
-    synonyms=("inverse_geometric_mean_rank",),
+    "igmr inverse_geometric_mean_rank", "inverse geometric mean rank", "(Π r)^(−1/n)", INVERSE_GEOMETRIC_MEAN.value
 )
-
 IMR = _share(
-    *("imr", "inverse mean rank", "n / Σ r", "Hoyt et al., 2022"),
-    compute=inverse(lambda rank: rank),
-    synonyms=("iamr", "inverse_arithmetic_mean_rank"),
-    undefined="no ranks; expected ties",
+    "imr iamr inverse_arithmetic_mean_rank",
+    "inverse mean rank",
+    "n / Σ r",
+    inverse(lambda rank: rank),
+    undefined=UNTIED,
 )
-
-HMR = _mean(
-    *("hmr", "harmonic mean rank", "n / Σ (1/r)", "Hoyt et al., 2022"),
-    compute=inverse(lambda rank: 1 / rank),
-    synonyms=("harmonic_mean_rank",),
-    undefined="no ranks; expected ties",
+HMR = _rank(
+    "hmr harmonic_mean_rank", "harmonic mean rank", "n / Σ (1/r)", inverse(lambda rank: 1 / rank), undefined=UNTIED
 )
