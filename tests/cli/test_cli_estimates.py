@@ -109,26 +109,6 @@ def test_several_models_are_estimated_side_by_side_and_go_on(wide):
     assert "Taken from" in invoke("run", "several.yaml", "--out", "both").stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--error", "0"], "--error: expected greater than 0, found 0"),
-        (["--error", "0.1", "--level", "1.5"], "--level"),
-        (["--error", "0.1", "--set", "evaluation.estimate.metric=median"], "metric: median is no function of means"),
-        (["--error", "0.1", "--set", "evaluation.estimate.triples=500"], "give either error"),
-        (
-            ["--error", "0.1", "--intervals", "triple"],
-            "intervals: every metric of an estimate has the interval that holds it",
-        ),
-        (["--error", "0.1", "--set", "evaluation.keep.predictions=3"], "predictions are kept of all queries"),
-    ],
-)
-def test_options_that_cannot_be(wide, options, message):
-    outcome = invoke("evaluate", "model", *OPTIONS, *options)
-    assert outcome.exit_code == 2
-    assert message in outcome.stderr
-
-
 def test_the_level_is_that_of_the_estimate(wide):
     stated = json.loads(invoke("evaluate", "model", *OPTIONS, "--error", "0.03", "--level", "0.8", "--json").stdout)
     assert stated["estimate"]["level"] == stated["intervals"]["both"]["mrr"]["level"] == 0.8
