@@ -45,13 +45,10 @@ def test_stored_ranks_are_enough_for_coverage_and_sizes(done, data):
     assert (stored["coverage"], stored["limits"]) == (scored["coverage"], scored["limits"])
 
 
-def test_the_sets_are_a_file(done, data, refused, model):
+def test_the_sets_are_a_file(done, model):
     done(*ANSWERS, "--coverage", 0.5, "--per", "relation", "--out", "sets.parquet")
     written = AnswerSetTable.from_parquet("sets.parquet")
     assert written.data.equals(answers(model, "graph/", coverage=0.5, per="relation", list_sets=True).sets.data)
-    assert "already exists" in refused(*ANSWERS, "--out", "sets.parquet")
-    done(*ANSWERS, "--out", "sets.parquet", "--force")
-    assert "ends in .parquet" in refused(*ANSWERS, "--out", "sets.csv")
 
 
 def test_a_run_whose_files_have_changed_is_refused(place, refused):

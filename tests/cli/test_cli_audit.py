@@ -25,9 +25,3 @@ def test_names_are_shown(done, place):
 def test_notes_are_left_out_if_nobody_wants_them(place):
     assert "Written to" in invoke("audit", "graph", "--out", "a.json").stderr
     assert invoke("audit", "graph", "--out", "b.json", "--quiet").stderr == ""
-
-
-def test_a_file_is_replaced_if_that_is_wanted(done, place):
-    (place / "audit.json").write_text("old")
-    done("audit", "graph", "--out", "audit.json", "--force")
-    assert json.loads((place / "audit.json").read_text(encoding="utf-8"))["dataset"] == "graph"

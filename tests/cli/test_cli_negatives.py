@@ -96,18 +96,6 @@ def test_another_split_can_be_corrupted(data):
     assert data(*UNIFORM, "n.tsv", "--split", "valid")["written"] == 2 * 3 * 4
 
 
-def test_a_file_that_is_there_is_kept(refused, place):
-    (place / "n.tsv").write_text("mine")
-    assert "'n.tsv' already exists. Choose another name, or add --force" in refused(*UNIFORM, "n.tsv")
-    assert (place / "n.tsv").read_text() == "mine"
-
-
-def test_force_replaces_a_file(done, place):
-    (place / "n.tsv").write_text("mine")
-    done(*UNIFORM, "n.tsv", "--force")
-    assert len(rows(place / "n.tsv")) == 36
-
-
 def test_a_refusal_leaves_the_file_alone(refused, place):
     (place / "n.tsv").write_text("mine")
     refused(*UNIFORM, "n.tsv", "--force", "--split", "tst")

@@ -62,7 +62,6 @@ def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
     assert told["metrics"]["both"]["mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
     assert told["metrics"]["both"]["mrr"] < data("summarize", "nations-run", "-m", "mrr")["metrics"]["both"]["mrr"]
     assert ", unfiltered, " in done("summarize", "run", "--filter", "none")
-    assert "none stands alone" in refused("summarize", "run", "--filter", "none", "--filter", "train")
     (place / "ranks.csv").write_text("head,relation,tail,tail_rank\n" + ",".join(triple_of_test()) + ",1\n")
     load_ranks("ranks.csv", "graph").to_parquet(place / "filtered.parquet")
     assert "the raw ones are not known" in refused("summarize", "filtered.parquet", "--filter", "none")

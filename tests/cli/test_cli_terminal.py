@@ -47,15 +47,7 @@ COMMANDS = {
     "predict": ["predict", *MODEL, "--query", "ant", "eats", "?"],
 }  # fmt: skip
 
-PARTS = [
-    "award",
-    "award_nominee",
-    "film_release_distribution_medium",
-    "people",
-    "location",
-    "tv_program",
-    "2010_census",
-]
+PARTS = ["award", "award_nominee", "film_release_distribution_medium", "people", "location", "tv", "2010_census"]
 """of names such as Freebase's"""
 
 
