@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate
 from kgeval.analysis.answer_sets.conformal_limits import conformal_limits, limits_of, place_of_limit
-from kgeval.analysis.answer_sets.nonconformity import nonconformities
+from kgeval.analysis.answer_sets.nonconformity import NONCONFORMITIES
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -81,7 +81,7 @@ def measured():
     ranks = evaluate(model, data, filter="train")
     scorer = align(model, data)
     split = ScoredSplit.of(scorer, data, engine_for(scorer, data.split("test"), Evaluation()), ranks)
-    return ranks, {name: one.measure(split).values for name, one in nonconformities().items()}
+    return ranks, {name: one.measure(split).values for name, one in NONCONFORMITIES.items()}
 
 
 def coverage_of_splits(values, calibrated, coverage, together):

@@ -26,19 +26,6 @@ def test_json_is_what_the_library_says(data, model):
     assert printed == json.loads(json.dumps(expected))
 
 
-def test_people_get_a_table(done):
-    head, table = done(*ANSWERS, "--coverage", 0.5, "--by", "side,cardinality").split("\n\n")
-    assert "0.5 coverage by rank, #{c : s(c) ≥ s} ≤ 5, of 8 valid ranks" in head.splitlines()
-    columns, _, whole, *groups = table.splitlines()
-    assert columns.split() == ["side", "cardinality", "coverage", "mean", "size", "median", "size", "ranks"]
-    assert whole.split()[:2] == ["all", "all"]
-    assert [line.split()[0] for line in groups] == sorted(line.split()[0] for line in groups)
-    columns, rule, row = done(*ANSWERS, "--coverage", 0.5).split("\n\n")[1].splitlines()[:3]
-    assert len(columns) == len(rule) == len(row)
-    per = done(*ANSWERS, "--coverage", 0.5, "--per", "relation,side")
-    assert "0.5 coverage by rank per relation and side, #{c : s(c) ≥ s} ≤ " in per
-
-
 def test_a_run_knows_its_model_and_dataset(data):
     of_run = data("answers", "run", "--coverage", 0.5, "--nonconformity", "softmax")
     of_checkpoint = data(*ANSWERS, "--coverage", 0.5, "--nonconformity", "softmax")
@@ -58,25 +45,10 @@ def test_stored_ranks_are_enough_for_coverage_and_sizes(done, data):
     assert (stored["coverage"], stored["limits"]) == (scored["coverage"], scored["limits"])
 
 
-def test_the_sets_are_a_file(done, data, refused, model):
+def test_the_sets_are_a_file(done, model):
     done(*ANSWERS, "--coverage", 0.5, "--per", "relation", "--out", "sets.parquet")
     written = AnswerSetTable.from_parquet("sets.parquet")
     assert written.data.equals(answers(model, "graph/", coverage=0.5, per="relation", list_sets=True).sets.data)
-    assert "already exists" in refused(*ANSWERS, "--out", "sets.parquet")
-    done(*ANSWERS, "--out", "sets.parquet", "--force")
-    assert "ends in .parquet" in refused(*ANSWERS, "--out", "sets.csv")
-
-
-def test_mistakes_are_named(refused):
-    assert "between 0 and 1" in refused(*ANSWERS, "--coverage", 1)
-    assert "Did you mean 'softmax'" in refused(*ANSWERS, "--nonconformity", "softmaks")
-    assert "Did you mean 'relation'" in refused(*ANSWERS, "--per", "relations")
-    assert "no run directory. For a checkpoint, add its dataset: --dataset" in refused("answers", "model")
-    assert "a run tells its own" in refused("answers", "run", "--option", "norm=2")
-    assert "the run 'run' tells its own" in refused("answers", "run", "--dataset", "graph/")
-    assert "no such run directory or checkpoint 'runn'" in refused("answers", "runn")
-    assert "by rank" in refused("answers", "run", "--valid", "run", "--nonconformity", "gap")
-    assert "nan" in refused("answers", "run", "--nan", "hide")
 
 
 def test_a_run_whose_files_have_changed_is_refused(place, refused):
@@ -95,9 +67,3 @@ def test_a_run_whose_files_have_changed_is_refused(place, refused):
 def test_a_run_of_a_baseline(done, data):
     done("evaluate", "baseline:popularity", "--dataset", "graph/", "--out", "counted")
     assert data("answers", "counted", "--coverage", 0.5)["provenance"]["model"] == "baseline popularity"
-
-
-def test_a_limit_that_is_not_finite_is_said_in_words(done):
-    """Of eight valid ranks, no limit covers 99 %."""
-    head = done(*ANSWERS, "--coverage", 0.99).split("\n\n")[0]
-    assert "0.99 coverage by rank, all candidates (no finite limit covers as many), of 8 valid ranks" in head

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from kgeval import load_dataset
 
 EVALUATE = ["--dataset", "graph", "--metric", "mrr", "--metric", "mr"]
@@ -45,21 +43,6 @@ def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data
     assert converted == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["model", "--out", "m.npz", *OPTIONS], "the native format is a .safetensors file"),
-        (["model", "--out", "m.safetensors"], "give the option model"),
-        (["modle", "--out", "m.safetensors"], "no such file or folder 'modle'. Nearby: 'model'."),
-        (["model", "--out", "m.safetensors", "--format", "libkg"], "Did you mean 'libkge'?"),
-        (["model", "--out", "m.safetensors", *OPTIONS, "--dataset", "grph"], "grph"),
-    ],
-)
-def test_what_cannot_be_converted_is_one_clear_message(place, refused, arguments, message):
-    assert message in refused("convert", *arguments)
-    assert not (place / "m.safetensors").exists()
-
-
 def test_a_converted_dataset_ranks_the_same(place, done, data):
     assert done("convert", "graph", "--out", "fast") == "graph of 8 entities and 3 relations written to fast\n"
     for name in ("graph", "fast"):
@@ -74,23 +57,3 @@ def test_a_dataset_is_converted_as_its_options_say(place, done, data):
     (place / "people.tsv").write_text(f"{labels[0]}\tthe first\n")
     done("convert", "graph", "--out", "fast", "--layout", "labels", "--names", "people.tsv")
     assert dict(load_dataset(place / "fast").names) == {labels[0]: "the first"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["graph", "--out", "model"], "'model' already exists. Choose another name, or add --force."),
-        (["graph", "--out", "model", "--force"], "'model' exists, and is no converted dataset."),
-        (["graph", "--out", "g.safetensors"], "'graph' is a dataset, which is converted into a folder: kgeval conv"),
-        (["graph", "--out", "fast", *OPTIONS], "--format, --option, --dataset: they are for checkpoints."),
-        (["grph", "--out", "fast"], "Did you mean"),
-        (["graph", "--out", "fast", "--layout", "opnke"], "unknown dataset layout 'opnke'. Did you mean 'openke'?"),
-        (["graph", "--out", "my g.safetensors"], "into a folder: kgeval convert graph --out 'my g'"),
-        (["model", "--out", "m.safetensors", "--layout", "openke"], "--layout, --names: they are for datasets."),
-        (["model/entities.tsv", "--out", "fast"], "in no known checkpoint format"),
-    ],
-)
-def test_a_dataset_that_cannot_be_converted_is_one_clear_message(place, refused, arguments, message):
-    assert message in refused("convert", *arguments)
-    assert not (place / "fast").exists()
-    assert (place / "model/arrays.npz").is_file()

@@ -92,12 +92,5 @@ def test_the_explanation_finds_the_candidates_to_be_the_cause(data, listed):
     assert told["causes"]["candidates"] == pytest.approx(max(told["causes"].values(), key=abs))
 
 
-def test_the_protocol_of_ogb_on_another_graph_is_refused_with_what_to_do(refused):
-    told = refused("run", "config.yaml", "--out", "none", "--set", "protocol=ogb")
-    assert "protocol: the protocol 'ogb' ranks among the fixed negatives of OGB's split/<name>/test.pt, and" in told
-    assert "dataset graph has no such file" in told
-    assert "evaluation: {corruption: {kind: all}}" in told
-
-
 def test_a_split_without_negatives_is_refused(refused, listed):
     assert "train.pt: no head_neg in it" in refused("evaluate", *OGB, "--protocol", "ogb", "--split", "train")

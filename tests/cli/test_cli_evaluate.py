@@ -24,12 +24,6 @@ def test_the_metrics_are_those_of_the_library(data, table):
     assert data(*EVALUATE) == summarize(table).to_dict()
 
 
-def test_people_get_a_table(done, table):
-    printed = done(*EVALUATE)
-    assert f"{summarize(table)['mrr']:.6f}" in printed
-    assert below_head(printed)[0].split() == ["both", "head", "tail"]
-
-
 def test_metrics_ties_and_split_can_be_chosen(data):
     result = data(*EVALUATE, "--metric", "hits_at_2", "-m", "head.mrr", "--ties", "pessimistic", "--split", "valid")
     assert (result["split"], result["ties"], result["num_triples"]) == ("valid", "pessimistic", 4)
@@ -71,10 +65,6 @@ def test_policies_of_ranks_can_be_chosen(place, data):
     assert told == summarize(table, ["strat.mrr", "z-mr"], **policies).to_dict() == data("summarize", "chosen")
 
 
-def test_the_protocol_chooses_the_metrics(data):
-    assert set(data(*EVALUATE, "--protocol", "pykeen")["metrics"]["both"]) >= {"mrr", "hits@5", "amr"}
-
-
 def test_the_report_has_the_frameworks_names_and_digits(data, done, table):
     found = data(*EVALUATE, "--protocol", "torchkge")["protocol"]
     expected = framework_metrics(
@@ -100,10 +90,6 @@ def test_how_it_is_computed_changes_nothing(data, how):
     assert data(*EVALUATE, *how) == data(*EVALUATE)
 
 
-def test_the_format_may_be_named(data):
-    assert data(*EVALUATE, "--format", "native") == data(*EVALUATE)
-
-
 def test_out_writes_a_run(data, place, table):
     printed = data(*EVALUATE, "--out", "new/run")
     assert {path.name for path in (place / "new/run").iterdir()} == {
@@ -117,91 +103,6 @@ def test_without_out_nothing_is_written(done, place):
     before = sorted(place.rglob("*"))
     done(*EVALUATE)
     assert sorted(place.rglob("*")) == before
-
-
-def test_a_run_that_is_there_is_kept(refused, place):
-    before = (place / "run/ranks.parquet").read_bytes()
-    assert "'run' already holds a run" in refused(*EVALUATE, "--out", "run", "--split", "valid")
-    assert (place / "run/ranks.parquet").read_bytes() == before
-
-
-def test_force_replaces_a_run(done, data):
-    done(*EVALUATE, "--out", "run", "--split", "valid", "--force")
-    assert data("summarize", "run")["split"] == "valid"
-
-
-def test_every_problem_is_told_at_once(refused):
-    wrong = {
-        "--split": ("tst", "--split: unknown value 'tst'. Did you mean 'test'?"),
-        "--unseen": ("drp", "--unseen: unknown value 'drp'. Did you mean 'drop'?"),
-        "--nan": ("wurst", "--nan: unknown value 'wurst'. Did you mean 'worst'?"),
-        "--protocol": ("pykeeen", "--protocol: unknown protocol 'pykeeen'. Did you mean 'pykeen'?"),
-        "--metric": ("hit@1", "--metric: unknown metric 'hit@1'. Did you mean 'hits@10'"),
-        "--batch-size": (0, "--batch-size: expected at least 1, found 0"),
-        "--threads": (-1, "--threads: expected at least 1, found -1"),
-        "--device": ("gpu", "--device: 'gpu' is no device. Choose auto, cpu, cuda"),
-    }
-    told = refused(*EVALUATE, *(str(part) for option, (value, _) in wrong.items() for part in (option, value)))
-    assert "8 problems" in told
-    for _, message in wrong.values():
-        assert message in told
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["evaluate", "model"], "For a checkpoint, add its dataset: --dataset"),
-        (["evaluate", "--dataset", "graph/"], "Missing argument 'CHECKPOINT'"),
-        (["evaluate", "modl", "--dataset", "graph/"], "no such file or folder 'modl'. Nearby: 'model'"),
-        (
-            ["evaluate", "model", "--dataset", "../place/grph"],
-            "no such folder '../place/grph'. Nearby: '../place/graph'",
-        ),
-        (["evaluate", "model", "--dataset", "uml"], "no PyKEEN dataset is called 'uml'. Did you mean 'umls'?"),
-        (["evaluate", "model", "--dataset", "graph/"], "does not say which model it is: give the option model"),
-        ([*EVALUATE, "--option", "model=TransEE"], "unknown model 'TransEE'. Did you mean 'TransE' or 'TransR'?"),
-        ([*EVALUATE, "--option", "nrm=1"], "unknown option 'nrm' for this checkpoint. Did you mean 'norm'?"),
-        ([*EVALUATE, "--option", "norm=3"], "norm=3: Input should be 1 or 2"),
-        ([*EVALUATE, "--option", "norm"], "--option 'norm': expected KEY=VALUE"),
-        ([*EVALUATE, "--option", "=1"], "--option '=1': expected KEY=VALUE"),
-        ([*EVALUATE, "--option", "norm=["], "--option 'norm=[': the value is not readable YAML"),
-        ([*EVALUATE, "--format", "nativ"], "unknown checkpoint format 'nativ'. Did you mean 'native'?"),
-        ([*EVALUATE, "--layout", "label"], "unknown dataset layout 'label'. Did you mean 'labels'?"),
-        ([*EVALUATE, "--ties", "real"], "--ties: unknown value 'real'. Did you mean 'realistic'?"),
-        ([*EVALUATE, "--batch-size", "many"], "Invalid value for '--batch-size'"),
-        ([*EVALUATE, "--colour", "red"], "No such option"),
-        (["evaluate", "graph", "--dataset", "graph/"], "'graph' is in no known checkpoint format"),
-        (["evaluate", "graph/test.txt", "--dataset", "graph/"], "is in no known checkpoint format"),
-        ([*EVALUATE[:2], "--dataset", "model/", *EVALUATE[4:]], "folder 'model' is in no known layout"),
-        ([*EVALUATE[:2], "--dataset", "graph/test.txt", *EVALUATE[4:]], "no such folder 'graph/test.txt'"),
-        (
-            [*EVALUATE[:2], "--dataset", "nations", *EVALUATE[4:]],
-            "no entity label of the model occurs in dataset nations",
-        ),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, arguments, message):
-    assert message in refused(*arguments)
-
-
-@pytest.mark.parametrize("name", ["path", "format", "dataset", "nan"])
-def test_an_option_with_the_name_of_a_parameter_is_refused(refused, name):
-    refused(*EVALUATE, "--option", f"{name}=worst")
-
-
-@pytest.mark.parametrize("value", ["[1]", "{a: 1}", "null", "2020-01-01", "2020-99-99", "!!int x", "9" * 5000])
-def test_an_option_of_any_other_type_is_refused(refused, value):
-    refused(*EVALUATE, "--option", f"norm={value}")
-
-
-@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml/x", ".", "graph/.."])
-def test_paths_of_every_kind_are_no_checkpoint(refused, path):
-    refused("evaluate", path, *EVALUATE[2:])
-
-
-@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml", "./config.yaml/x", "", ".."])
-def test_paths_of_every_kind_are_no_dataset(refused, path):
-    refused("evaluate", "model", "--dataset", path, *EVALUATE[4:])
 
 
 @pytest.mark.parametrize(
@@ -288,15 +189,3 @@ def test_keys_without_an_option_can_be_set(place, done, data):
     done(*EVALUATE, "--set", "evaluation.kernel=reference", "--set", "output=out")
     assert json.loads((place / "out/manifest.json").read_text())["ranking"]["kernel"] == "reference"
     assert "kernel: reference" in (place / "out/config.yaml").read_text()
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("evaluation.kernl=auto", "evaluation.kernl: unknown key 'kernl' (--set). Did you mean 'kernel'?"),
-        ("evaluation.split=tset", "evaluation.split: unknown value 'tset' (--set). Did you mean 'test'?"),
-        ("evaluation", "--set 'evaluation': expected KEY=VALUE"),
-    ],
-)
-def test_a_key_that_is_wrong_is_named_as_it_was_set(refused, key, message):
-    assert message in refused(*EVALUATE, "--set", key)

@@ -8,7 +8,6 @@ from kgeval import explain, load_checkpoint
 from kgeval.corruption import Uniform
 from kgeval.protocols.explanation import Explanation, ProtocolExplanation
 from kgeval.provenance import Provenance
-from tests.cli.conftest import below_head
 
 EXPLAIN = ["explain", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1", "--protocols"]
 
@@ -20,13 +19,6 @@ def told(place):
 
 def test_the_explanation_is_that_of_the_library(data, told):
     assert data(*EXPLAIN, "libkge, bordes-raw") == told.to_dict()
-
-
-def test_people_get_one_table(done, told):
-    printed = below_head(done(*EXPLAIN, "libkge,bordes-raw"))
-    assert printed[0].split()[:2] == ["protocol", "mrr"]
-    rows = {line.split()[0]: line.split() for line in printed[1:] if line[:1].isalpha()}
-    assert list(rows.values()) == told.table()[1]
 
 
 def explained(**causes):
@@ -46,21 +38,6 @@ def test_what_no_digit_shows_is_a_dot_or_no_column():
     columns, (row,) = explained(averaging=6e-7).table()
     assert (columns[3], row[3]) == ("averaging", "+0.000001")
     assert explained(averaging=3e-7).to_dict()["protocols"]["libkge"]["causes"] == {"averaging": 3e-7}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["libkeg"], "unknown protocol 'libkeg'. Did you mean 'libkge'?"),
-        (["libkge", "--metric", "map"], "cannot explain 'map'"),
-        (["libkge", "--set", "ties=random"], "--set ties: it has no meaning here. Set keys of dataset, model"),
-        (["libkge", "--set", "evaluation.filter=[]"], "--set evaluation.filter: it has no meaning here"),
-        (["libkge", "--set", "model={kind: pykeen, model: transe}"], "explained of a checkpoint"),
-        (["libkge", "--split", "tset"], "split: unknown value 'tset'. Did you mean 'test'?"),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, arguments, message):
-    assert message in refused(*EXPLAIN, *arguments)
 
 
 def test_keys_of_the_evaluation_can_be_set(data, place):

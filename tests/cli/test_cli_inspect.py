@@ -82,14 +82,6 @@ def test_a_run_is_described(data):
     assert described["metrics"]["both"]["count"] == 12
 
 
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [(["graph/"], "test 6"), (["model", "--option", "model=DistMult"], "DistMult"), (["run"], "TransE")],
-)
-def test_people_get_a_table(done, arguments, shown):
-    assert shown in done("inspect", *arguments)
-
-
 def test_people_get_a_page_of_a_run(done, place):
     """No hashes and versions, which are for machines, and the metrics as the table of the run."""
     page = done("inspect", "run")
@@ -109,39 +101,6 @@ def test_people_get_a_page_of_several_runs(done, place):
     metrics = json.loads((place / "several/metrics.json").read_text())["models"]
     for row, (name, content) in zip(page[header + 2 :], metrics.items(), strict=True):
         assert row.split() == [name, *(f"{value:.6f}" for value in content["metrics"]["both"].values())]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "Missing argument 'PATH'"),
-        (["no/such"], "no such folder 'no/such'"),
-        (["nation"], "Did you mean 'nations'"),
-        (["config.yaml"], "If it is a configuration: kgeval run config.yaml"),
-        (["graph/test.txt"], "a dataset is the folder around it, with train, valid and test files"),
-        (["run/config.yaml"], "kgeval run run/config.yaml"),
-        (["model", "--format", "pykene"], "unknown checkpoint format 'pykene'. Did you mean 'pykeen'?"),
-        (["graph/", "--layout", "opnke"], "unknown dataset layout 'opnke'. Did you mean 'openke'?"),
-        (["graph/", "--format", "native"], "'graph': expected one .npz or .safetensors file in it, found none"),
-        (["."], "'.' holds 1 folder that is a checkpoint: model. Give one of them."),
-        (["model"], "give the option model"),
-        (["model", "--option", "model"], "--option 'model': expected KEY=VALUE"),
-        (["model", "--option", "model=ComplX"], "unknown model 'ComplX'. Did you mean 'ComplEx' or 'TComplEx'?"),
-        (["model", "--option", "model=DistMult", "--option", "1=2"], "unknown option '1'"),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, arguments, message):
-    assert message in refused("inspect", *arguments)
-
-
-@pytest.mark.parametrize("path", ["/dev/null", "x" * 300, "config.yaml/x", "../place/none", "/dev"])
-def test_paths_of_every_kind_are_refused(refused, path):
-    refused("inspect", path)
-
-
-@pytest.mark.parametrize("name", ["path", "format", "dataset", "nan"])
-def test_an_option_with_the_name_of_a_parameter_is_refused(refused, name):
-    refused("inspect", "model", "--option", "model=DistMult", "--option", f"{name}=worst")
 
 
 @pytest.mark.parametrize("value", ["2020-99-99", "!!int x", "!!float x", "!!timestamp x", "[" * 3000, "9" * 5000])
@@ -240,23 +199,11 @@ def test_inspect_tells_what_an_array_is(place, refused):
     assert "A dataset is a folder" not in said
 
 
-def test_inspect_speaks_of_checkpoints_too_where_a_folder_is_neither(place, refused):
-    (place / "other").mkdir()
-    (place / "other/notes.md").write_text("hello")
-    assert "Nor is it a checkpoint in a known format: 'kgeval list formats'" in refused("inspect", "other")
-
-
 def test_folders_that_are_not_near_are_not_offered_as_datasets(place, refused):
     (place / "c").mkdir()
     said = refused("inspect", "nowhere")
     assert "'codexsmall'" in said
     assert "'c'" not in said
-
-
-def test_inspect_names_the_checkpoints_in_a_folder(place, refused):
-    (place / "saved").mkdir()
-    (place / "model").rename(place / "saved/model")
-    assert "'saved' holds 1 folder that is a checkpoint: model. Give one of them." in refused("inspect", "saved")
 
 
 def test_runs_are_described_as_their_common_table_has_them(done, data, place):

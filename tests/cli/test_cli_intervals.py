@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -108,29 +107,3 @@ def test_too_few_relations_have_no_interval_but_a_note(large):
         in result.stderr.replace("\n", " ")
     )
     assert "±" not in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        ({"unit": "triples"}, r"intervals.unit: .*'triples'.*line"),
-        ({"level": 95}, r"intervals.level: .*less than 1.*line"),
-        ({"of": 3}, r"intervals.of: "),
-        ("triple", r"intervals: "),
-    ],
-)
-def test_what_the_key_cannot_be_is_refused(large, refused, block, message):
-    write_config(large / "wrong.yaml", {**CONFIG, "intervals": block})
-    assert re.search(message, refused("run", "wrong.yaml").replace("\n", " "))
-
-
-def test_options_that_cannot_be_are_refused(large, refused):
-    assert "unknown value 'triples'. Did you mean 'triple'?" in refused("summarize", "bare", "--intervals", "triples")
-    assert "--level" in refused("summarize", "bare", "--level", "95")
-    assert "--digits" in refused("summarize", "bare", "--digits", "-1")
-
-
-def test_a_task_has_none(large, refused):
-    content = {"dataset": "./large", "model": CONFIG["model"], "task": {"kind": "classification"}}
-    write_config(large / "task.yaml", {**content, "intervals": {"unit": "triple"}})
-    assert "metrics of labels have none" in refused("run", "task.yaml")

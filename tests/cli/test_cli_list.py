@@ -69,12 +69,6 @@ def test_what_has_no_expectation_over_ties_is_listed(data):
     assert undefined == set(said.partition(": ")[2].split(", "))
 
 
-@pytest.mark.parametrize("what", KNOWN)
-def test_people_get_a_table(done, what):
-    printed = done("list", what)
-    assert all(name in printed for name in KNOWN[what])
-
-
 def test_a_list_is_the_same_in_every_process():
     """Sets of strings have another order in every process; what is printed must not."""
     code = "from kgeval.cli import main; main(['list', 'corruptions', '--json'])"
@@ -85,11 +79,6 @@ def test_a_list_is_the_same_in_every_process():
         for seed in ("1", "2", "3")
     }
     assert len(printed) == 1
-
-
-@pytest.mark.parametrize("arguments", [[], ["metric"], ["metrics", "models"]])
-def test_nothing_else_can_be_listed(refused, arguments):
-    refused("list", *arguments)
 
 
 def schema(done):
@@ -158,14 +147,6 @@ def test_the_configurations_of_the_project_are_sound(path, tmp_path, monkeypatch
     assert load_config(path).jobs
 
 
-def test_help_comes_in_any_order_of_calls(done):
-    """Each command is a module; importing one must not hide a name of the group."""
-    done("list", "formats")
-    printed = done("--help")
-    for command in ("classify", "evaluate", "inspect", "list", "negatives", "pykeen", "run", "schema", "summarize"):
-        assert command in printed
-
-
 @pytest.mark.parametrize(
     "command", ["classify", "evaluate", "inspect", "list", "negatives", "run", "schema", "summarize"]
 )
@@ -177,11 +158,6 @@ def test_the_version_is_that_of_the_package(done):
     from kgeval import __version__
 
     assert done("--version").split()[-1] == __version__
-
-
-@pytest.mark.parametrize("arguments", [["evalute"], ["--colour"], [""], ["--json"]])
-def test_unknown_commands_are_refused(refused, arguments):
-    refused(*arguments)
 
 
 def test_a_fresh_process_says_one_line_and_gives_2(place):
@@ -206,22 +182,11 @@ def test_a_pipe_that_nobody_reads_on_is_no_traceback(place):
     assert result.stderr == ""
 
 
-def test_metrics_are_a_page_of_names_titles_and_needs(done):
-    columns, _, *rows = done("list", "metrics").splitlines()
-    assert columns.split() == ["name", "title", "needs"]
-    assert len(rows) == len(json.loads(done("list", "metrics", "--json")))
-
-
 @pytest.mark.parametrize("name", ["hits@k", "hits", "Hits@10", "hits_at_{k}"])
 def test_one_metric_is_shown_with_all_about_it(done, data, name):
     (entry,) = data("list", "metrics", name)
     assert (entry["name"], entry["source"]) == ("hits@k", "Bordes et al., 2013")
     assert all(value in done("list", "metrics", name) for value in entry.values())
-
-
-def test_an_unknown_name_is_told_with_the_nearest(refused):
-    assert "no 'mrrr' among the metrics. Did you mean 'mrr' or 'zmrr'?" in refused("list", "metrics", "mrrr")
-    assert "no 'unifrom' among the corruptions. Did you mean 'uniform'?" in refused("list", "corruptions", "unifrom")
 
 
 def test_the_first_ranking_says_that_it_compiles(done, monkeypatch):

@@ -54,43 +54,6 @@ def test_a_configuration_names_files(place, done, data):
     done("run", "named/config.yaml", "--out", "again")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["evaluate", *MODEL, "--dataset", "graph/", "--names", "nams.tsv"],
-            "no such file 'nams.tsv'. Nearby: 'names.tsv'",
-        ),
-        (
-            ["evaluate", *MODEL, "--dataset", "graph/", "--names", "strange.tsv"],
-            "no relation of dataset graph has a name there",
-        ),
-        (
-            ["summarize", "run", "--by", "relation", "--names", "config.yaml"],
-            "config.yaml, line 1: expected a label, a tab",
-        ),
-        (["inspect", "graph/", "--names", "strange.tsv"], "no relation of dataset graph has a name there"),
-        (["inspect", "run", "--names", "names.tsv"], "--names: 'run' is a run; names are those of a dataset"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
-)
-def test_names_that_cannot_be_read_are_refused(refused, arguments, message):
-    assert message in refused(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("layout", "message"),
-    [
-        ("nope", "unknown dataset layout 'nope'"),
-        ("labels", "layout 'labels' is one of folders, and there is no folder 'nations'. Leave the layout out"),
-    ],
-)
-def test_a_layout_beside_a_pykeen_name_is_refused_for_what_it_is(refused, layout, message):
-    told = refused("evaluate", *MODEL, "--dataset", "nations", "--layout", layout)
-    assert message in told
-    assert "no such folder" not in told
-
-
 def test_the_layout_of_pykeen_is_one_of_names(refused, data):
     told = refused("evaluate", *MODEL, "--dataset", "nations", "--layout", "pykeen")
     assert "layout" not in told  # the model, which is another graph's, is what does not fit

@@ -69,10 +69,6 @@ def test_draws_that_fall_short_are_told_as_a_run_tells_them(place):
     assert all(note in drawn.stderr for note in told)
 
 
-def test_a_summary_for_people(done):
-    assert done(*UNIFORM, "n.tsv") == "36 negatives written to n.tsv: uniform, count 3, seed 0\n"
-
-
 def test_a_seed_is_always_the_same_draw(done, place):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         done(*uniform(seed), f"{name}.tsv")
@@ -100,81 +96,11 @@ def test_another_split_can_be_corrupted(data):
     assert data(*UNIFORM, "n.tsv", "--split", "valid")["written"] == 2 * 3 * 4
 
 
-def test_a_file_that_is_there_is_kept(refused, place):
-    (place / "n.tsv").write_text("mine")
-    assert "'n.tsv' already exists. Choose another name, or add --force" in refused(*UNIFORM, "n.tsv")
-    assert (place / "n.tsv").read_text() == "mine"
-
-
-def test_force_replaces_a_file(done, place):
-    (place / "n.tsv").write_text("mine")
-    done(*UNIFORM, "n.tsv", "--force")
-    assert len(rows(place / "n.tsv")) == 36
-
-
 def test_a_refusal_leaves_the_file_alone(refused, place):
     (place / "n.tsv").write_text("mine")
     refused(*UNIFORM, "n.tsv", "--force", "--split", "tst")
     assert (place / "n.tsv").read_text() == "mine"
     assert [path.name for path in place.glob(".*")] == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["graph/", "--out", "n.tsv"], "Missing option '--corruption'"),
-        (["graph/", "--corruption", "uniform"], "Missing option '--out'"),
-        (["graph/", "--corruption", "unifrom:count=3", "--out", "n.tsv"], "Did you mean 'uniform'?"),
-        (
-            ["graph/", "--corruption", "", "--out", "n.tsv"],
-            "'all', 'degree', 'file', 'ogb', 'popular', 'typed', 'uniform'",
-        ),
-        (["graph/", "--corruption", "uniform", "--out", "n.tsv"], "count: missing"),
-        (
-            ["graph/", "--corruption", "uniform:count=0", "--out", "n.tsv"],
-            "count: expected at least 1",
-        ),
-        (
-            ["graph/", "--corruption", "uniform:count=-3", "--out", "n.tsv"],
-            "count: expected at least 1",
-        ),
-        (["graph/", "--corruption", "uniform:count=x", "--out", "n.tsv"], "count: expected a whole number"),
-        (["graph/", "--corruption", "uniform:count=1.5", "--out", "n.tsv"], "count: expected a whole number"),
-        (
-            ["graph/", "--corruption", "uniform:count=3,seed=-1", "--out", "n.tsv"],
-            "seed: expected at least 0",
-        ),
-        (
-            ["graph/", "--corruption", f"uniform:count=3,seed={2**63}", "--out", "n.tsv"],
-            "seed: expected less",
-        ),
-        (["graph/", "--corruption", "all:count=3", "--out", "n.tsv"], "unknown key 'count'"),
-        (["graph/", "--corruption", "uniform:count=3,path=x", "--out", "n.tsv"], "unknown key 'path'"),
-        (["graph/", "--corruption", "file", "--out", "n.tsv"], "path: missing"),
-        (["graph/", "--corruption", "file:path=none.tsv", "--out", "n.tsv"], "no such file 'none.tsv'"),
-        (["graph/", "--corruption", "file:path=graph", "--out", "n.tsv"], "no such file 'graph'"),
-        (["grph/", "--corruption", "uniform:count=3", "--out", "n.tsv"], "grph"),
-        (["model", "--corruption", "uniform:count=3", "--out", "n.tsv"], "in no known layout"),
-        (["graph/", "--corruption", "uniform:count=3", "--split", "tst", "--out", "n.tsv"], "unknown split 'tst'"),
-        (
-            ["graph/", "--corruption", "uniform:count=3", "--layout", "lbls", "--out", "n.tsv"],
-            "unknown dataset layout",
-        ),
-        (
-            ["graph/", "--corruption", "uniform:count=3", "--out", "n.csv"],
-            "negatives are written as .tsv, .txt, .parquet",
-        ),
-        (
-            ["graph/", "--corruption", "uniform:count=3", "--out", "n"],
-            "negatives are written as .tsv, .txt, .parquet",
-        ),
-        (["graph/", "--corruption", "uniform:count=3", "--out", "graph"], "'graph' already exists"),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, place, arguments, message):
-    before = sorted(place.rglob("*"))
-    assert message in refused("negatives", *arguments)
-    assert sorted(place.rglob("*")) == before
 
 
 def test_labels_that_hold_tabs_are_written_to_parquet_alone(refused, done, place):
@@ -189,27 +115,10 @@ def test_labels_that_hold_tabs_are_written_to_parquet_alone(refused, done, place
     assert any("b\tee" in row for row in rows(place / "n.parquet"))
 
 
-def test_options_of_another_kind_are_named_with_those_of_this_one(refused):
-    told = refused("negatives", "graph/", "--corruption", "uniform:count=3,path=x", "--out", "n.tsv")
-    assert "'allow_known', 'count', 'kind', 'seed'" in told
-
-
 def test_more_negatives_than_there_are_entities_are_all_of_them(done, place):
     for name, count in (("all.tsv", 8), ("more.tsv", 2**62)):
         done("negatives", "graph/", "--corruption", f"uniform:count={count}", "--out", name)
     assert sorted(rows(place / "more.tsv")) == sorted(rows(place / "all.tsv"))
-
-
-@pytest.mark.parametrize("count", [2**63, 10**30])
-def test_a_count_that_is_no_number_of_64_bits_is_refused(refused, place, count):
-    told = refused("negatives", "graph/", "--corruption", f"uniform:count={count}", "--out", "n.tsv")
-    assert f"--corruption count: expected less than 9223372036854775808, found {count}" in told
-    assert not (place / "n.tsv").exists()
-
-
-@pytest.mark.parametrize("name", ["config.yaml/n.tsv", "config.yaml/n.parquet", "x" * 300 + ".tsv", "/proc/none/n.tsv"])
-def test_a_file_that_cannot_be_written_fails(refused, name):
-    refused(*UNIFORM, name, code=1)
 
 
 def test_a_name_as_long_as_names_may_be_can_be_written(done, place):
@@ -258,7 +167,3 @@ def test_only_the_filtered_splits_are_no_negatives(done, place, splits):
     found = set(rows(place / "n.tsv"))
     assert {split for split, row in others.items() if row in found} == others.keys() - set(splits)
     assert not [row for row in found if row[:3] == ("gnu", "eats", "dog")]
-
-
-def test_a_filter_that_is_no_split_is_refused(refused):
-    assert "'tran' is not one of 'train', 'valid', 'test'" in refused(*UNIFORM, "n.tsv", "--filter", "tran")

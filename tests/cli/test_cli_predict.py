@@ -50,20 +50,6 @@ def test_json_is_the_table_of_the_library(data, model):
     assert [row["entity"] for row in rows] == table.column("entity_label").tolist()
 
 
-def test_people_get_a_table_for_each_query(done, model):
-    printed = done(*PREDICT, "--query", "ant", "eats", "?", "--query", "?", "likes", "bee", "-k", 3)
-    head, *blocks = printed.split("\n\n")
-    assert head == "TransE (model/arrays.npz) on graph, the 3 best answers to 2 queries"
-    assert blocks[0] == "(ant, eats, ?)"
-    assert blocks[2] == "(?, likes, bee)"
-    table = predict(model, "graph/", queries=[("ant", "eats", "?")], k=3)
-    columns, _, *rows = blocks[1].splitlines()
-    assert columns.split() == ["raw", "rank", "entity", "score", "rank", "known", "of", "type"]
-    frame = table.to_pandas()
-    ranks = zip(frame["raw_rank"], frame["entity_label"], frame["rank"], strict=True)
-    assert [(float(cells[0]), cells[1], float(cells[3])) for cells in map(str.split, rows)] == list(ranks)
-
-
 def test_the_rank_of_an_answer_is_that_of_an_evaluation(data, model, done):
     """On the terminal, in JSON, and in pandas: filtered under ``rank``, among all candidates under ``raw rank``."""
     nations = load_dataset("nations")
@@ -151,37 +137,3 @@ def test_ogb_names_its_files_by_their_size(done, numbered, count, name):
     done(*NUMBERED, "--queries", "hr.npy", "--format", "ogb-lsc", "--out", "folder")
     with np.load(f"folder/t_pred_wikikg90m-v2_{name}.npz") as archive:
         assert archive["t_pred_top10"].shape == (count, 10)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--query", "atn", "eats", "?"], "unknown entity 'atn'. Did you mean 'ant'"),
-        (["--query", "ant", "eat", "?"], "unknown relation 'eat'. Did you mean 'eats'"),
-        (["--query", "ant", "eats", "bee"], "a query is a triple with '?' in the place of head or tail"),
-        (["--queries", "quer.tsv"], "no such file"),
-        (["--queries", "bad.tsv"], "bad.tsv: unknown entity 'nobody'"),
-        (["--queries", "bad.npy"], "bad.npy: expected heads and relations, int[query, 2], found float64"),
-        (["--queries", "none.npy"], "none.npy, row 1: the dataset has no entity 99"),
-        (["--query", "ant", "eats", "?", "--split", "test"], "give either queries or a split"),
-        (["--query", "ant", "eats", "?", "--queries", "bad.tsv"], "give either --query or --queries"),
-        (["--split", "tset"], "--split: unknown value 'tset'. Did you mean 'test'?"),
-        (["--out", "p.txt"], "expected a name that ends in .parquet"),
-        (["--out", "run/ranks.parquet"], "already exists. Choose another name, or add --force"),
-        (["--format", "ogb-lsc"], "name it, or its folder, with --out"),
-        (["--format", "ogb-lsc", "--out", "x", "-k", "5"], "Leave -k out"),
-        (["--format", "ogb-lsc", "--out", "x.npz"], "queries have fewer. Predict 10 with a model that knows all"),
-        (["--format", "ogb-lsc", "--out", "x.npz", "--sides", "head"], "Set sides: tail"),
-        (["--query", "ant", "eats", "bee"], "query 0, ('ant', 'eats', 'bee'): no entity is missing, and one is to be"),
-        (["--query", "?", "eats", "?"], "query 0, ('?', 'eats', '?'): two entities are missing, and one is to be"),
-        (["--set", "evaluation.times=all"], "--set evaluation.times: it has no meaning here"),
-        (["--set", "evaluation.keep.predictions=3"], "--set evaluation.keep.predictions: it has no meaning here"),
-        (["--set", "model={kind: pykeen, model: transe}"], "a checkpoint is needed"),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, place, arguments, message):
-    Path("bad.tsv").write_text("nobody\teats\t?\n")
-    np.save("bad.npy", np.ones((2, 2)))
-    np.save("none.npy", np.array([[0, 0], [99, 0]]))
-    assert message in refused(*PREDICT, *arguments)
-    assert not Path("x.npz").exists()

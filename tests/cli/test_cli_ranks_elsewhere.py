@@ -24,20 +24,6 @@ def test_metrics_of_a_file_of_ranks(done, place):
     assert told["metrics"]["both"]["mrr"] == (3 + 1 + 1 / 2 + 1 / 3) / 6
 
 
-def test_a_file_of_ranks_needs_its_dataset(refused, place):
-    write_ranks(place / "ranks.txt")
-    assert "'ranks.txt': ranks that were made elsewhere need the dataset that was ranked" in refused(
-        "summarize", "ranks.txt"
-    )
-    assert "no folder and no PyKEEN dataset is called 'grph'" in refused("summarize", "ranks.txt", "--dataset", "grph")
-
-
-def test_a_run_tells_its_own_dataset(refused, place):
-    assert "'run' holds ranks that name their dataset: leave --dataset out" in refused(
-        "summarize", "run", "--dataset", "graph"
-    )
-
-
 def test_predictions_of_rules_are_evaluated(done, place):
     """Each answer is listed above another entity, but for those of the last triple, which are not listed."""
     lines = []
@@ -68,13 +54,6 @@ def test_the_options_of_ranks_are_those_of_python(done, refused, place):
         assert again["metrics"] == told["metrics"]
 
 
-def test_ids_in_place_of_labels_are_named_and_never_left_out(refused, place):
-    (place / "ids.csv").write_text("head,relation,tail,tail_rank\n0,1,2,1\n")
-    told = refused("summarize", "ids.csv", "--dataset", "graph")
-    assert "the triple (0, 1, 2) is not in the test split of dataset graph. These look like ids" in told
-    assert "drop" not in told
-
-
 def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
     done("evaluate", "baseline:popularity", "--dataset", "nations", "--ties", "realistic", "--out", "nations-run")
     table = RankTable.from_parquet("nations-run/ranks.parquet")
@@ -83,7 +62,6 @@ def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
     assert told["metrics"]["both"]["mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
     assert told["metrics"]["both"]["mrr"] < data("summarize", "nations-run", "-m", "mrr")["metrics"]["both"]["mrr"]
     assert ", unfiltered, " in done("summarize", "run", "--filter", "none")
-    assert "none stands alone" in refused("summarize", "run", "--filter", "none", "--filter", "train")
     (place / "ranks.csv").write_text("head,relation,tail,tail_rank\n" + ",".join(triple_of_test()) + ",1\n")
     load_ranks("ranks.csv", "graph").to_parquet(place / "filtered.parquet")
     assert "the raw ones are not known" in refused("summarize", "filtered.parquet", "--filter", "none")
@@ -92,13 +70,3 @@ def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
 def triple_of_test():
     h, r, t = SPLITS["test"][0]
     return ENTITIES[h], RELATIONS[r], ENTITIES[t]
-
-
-def test_the_options_of_ranks_need_a_file_of_them(refused, place):
-    assert "the stored ranks are filtered by train, valid, test. --filter none" in refused(
-        "summarize", "run", "--filter", "train"
-    )
-    for option, value in (("--setting", "raw"), ("--unmatched", "drop"), ("--columns", "h")):
-        assert f"{option}: stored ranks tell theirs; it goes with --dataset" in refused(
-            "summarize", "run", option, value
-        )

@@ -29,43 +29,31 @@ def test_a_page_is_written_once(tables):
     assert "better is better than model 0: MRR +" in page
     told = invoke("report", "m0.parquet", "--out", "other.html", "--json")
     assert json.loads(told.stdout) == {"path": "other.html", "bytes": (tables / "other.html").stat().st_size}
-    again = invoke("report", "m0.parquet", "--out", "page.html")
-    assert again.exit_code == 2
-    assert "already exists" in again.output
-    assert invoke("report", "m0.parquet", "--out", "page.html", "--force").exit_code == 0
 
 
 def test_the_unit_of_a_page_is_an_option(tables):
     done = invoke("report", "m0.parquet", "m1.parquet", "--unit", "relation", "--out", "page.html", "--quiet")
     assert done.exit_code == 0, done.output
     assert "(resampling relations)" in (tables / "page.html").read_text()
-    wrong = invoke("report", "m0.parquet", "--unit", "entity")
-    assert wrong.exit_code == 2
-    assert "'triple', 'query', 'relation'" in wrong.output
 
 
 def test_a_picture_is_written(tables):
     done = invoke("plot", "m0.parquet", "m1.parquet", "--kind", "distribution", "--out", "ranks.svg")
     assert done.exit_code == 0, done.output
     assert (tables / "ranks.svg").read_text().startswith("<svg")
-    wrong = invoke("plot", "m0.parquet", "--kind", "distribution", "--out", "ranks.sgv")
-    assert wrong.exit_code == 2
-    assert "Did you mean '.svg'?" in wrong.output
 
 
-@pytest.mark.parametrize(
-    ("form", "start"),
-    [
-        ("latex", "% \\usepackage"),
-        ("markdown", "made up"),
-        ("csv", "model,mrr,"),
-        ("html", "<!doctype html>"),
-        ("json", "{"),
-    ],
-)
-def test_a_comparison_is_written_in_every_format(tables, form, start):
+@pytest.mark.parametrize("form", ["latex", "markdown", "csv", "html", "json"])
+def test_a_comparison_is_written_in_every_format(tables, form):
     done = invoke("compare", "m0.parquet", "m1.parquet", "--format", form, "--quiet")
     assert done.exit_code == 0, done.output
-    assert done.stdout.startswith(start)
+    starts = {
+        "latex": "% \\usepackage",
+        "markdown": "made up",
+        "csv": "model,mrr,",
+        "html": "<!doctype html>",
+        "json": "{",
+    }
+    assert done.stdout.startswith(starts[form])
     if form == "json":
         assert set(json.loads(done.stdout)["models"]) == {"m0", "m1"}

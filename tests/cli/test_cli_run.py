@@ -158,61 +158,9 @@ def test_a_mistake_in_the_second_configuration_stops_the_first(refused, place):
     assert not (place / "new").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "Missing argument 'CONFIG...'"),
-        (["confg.yaml"], "no such configuration file 'confg.yaml'. Nearby: 'config.yaml'"),
-        (["graph"], "no such configuration file 'graph': it is a folder without a configuration (.yaml) in it."),
-        (["."], "no such configuration file '.': it is a folder. It holds config.yaml."),
-        (["run"], "it is the folder of a run. 'kgeval summarize run' reads it; 'kgeval run run/config.yaml' runs it"),
-        (["model/arrays.npz"], "not readable YAML"),
-        (["graph/test.txt"], "graph/test.txt"),
-        (["run/ranks.parquet"], "not readable YAML"),
-        (["run/metrics.json"], "dataset: missing"),
-        (["config.yaml", "--set", "x"], "--set 'x': expected KEY=VALUE"),
-        (["config.yaml", "--out"], "requires an argument"),
-        (["/dev/null"], ""),
-        (["x" * 300], ""),
-        ([""], ""),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, arguments, message):
-    assert message in refused("run", *arguments)
-
-
-@pytest.mark.parametrize("path", ["config.yaml", "config.yaml/run", "/dev/null"])
-def test_a_file_is_no_folder_for_a_run(refused, path):
-    assert "is a file; a run needs a folder. Choose another name" in refused("run", "config.yaml", "--out", path)
-
-
-def test_an_empty_name_is_not_the_current_folder(refused, place):
-    before = set(place.iterdir())
-    assert "the name is empty. Name a folder" in refused("run", "config.yaml", "--out", "")
-    assert "output: the path is empty" in refused("run", "config.yaml", "--set", "output=''")
-    assert set(place.iterdir()) == before
-
-
-def test_a_memory_limit_without_its_unit_is_refused(refused):
-    told = refused("run", "config.yaml", "--out", "new", "--set", "evaluation.memory_limit=2")
-    assert "evaluation.memory_limit: 2 bytes hold no block of work; it takes at least 4096 (--set)" in told
-
-
-def test_a_folder_that_cannot_be_made_fails(refused):
-    refused("run", "config.yaml", "--out", "x" * 300, code=1)
-
-
 def test_a_folder_whose_name_is_no_text_is_refused(refused, place):
     assert "not UTF-8 text" in refused("run", "config.yaml", "--out", os.fsdecode(b"new-\xff"))
     assert not list(place.glob("new*"))
-
-
-def test_an_output_that_is_no_path_is_refused(refused, place):
-    write_config(
-        place / "zero.yaml", 'dataset: ./graph\nmodel: {path: model, options: {model: DistMult}}\noutput: "a\\0b"\n'
-    )
-    assert "output: a path has no null byte (config line 3)" in refused("run", "zero.yaml")
-    assert not (place / "runs").exists()
 
 
 # Several models that did not rank the same

@@ -151,10 +151,6 @@ def test_a_dataset_without_the_triples_is_refused(refused, place):
     assert "the ranks are not of dataset other: of the 6 triples that were ranked, it lacks 1, such as (gnu" in message
 
 
-def test_a_dataset_is_no_option_where_nothing_rests_on_it(refused):
-    assert "leave --dataset out" in refused("summarize", "run", "--by", "relation", "--dataset", "graph")
-
-
 def test_ranks_from_elsewhere_are_sliced(data, place):
     rows = [line.split("\t") for line in (place / "graph/test.txt").read_text().splitlines()]
     text = "".join(f"{h}\t{r}\t{t}\t1\t2\n" for h, r, t in rows)
@@ -179,21 +175,7 @@ def test_a_classification_is_grouped_by_relation_in_its_configuration(data, plac
     assert data("summarize", "task", "--by", "relation") == told
 
 
-def test_a_classification_has_no_slices(refused, place):
-    write_config(place / "task.yaml", {**TASK, "by": ["relation", "seen"]})
-    message = refused("run", "task.yaml", "--out", "task")
-    assert "by.1: a run of classification is grouped by relation only, found 'seen'" in message
-
-
 # What is refused
-
-
-def test_an_unknown_name_is_refused_with_its_line_and_all_other_problems(refused, place):
-    write_config(place / "wrong.yaml", "dataset: graph\nmodel: nowhere\nby: [side, cardinalty]\nmetrics: [mmr]\n")
-    message = refused("run", "wrong.yaml", "--out", "wrong")
-    assert "by.1: no slice and no column 'cardinalty' (config line 3). Did you mean 'cardinality'" in message
-    assert "unknown metric 'mmr'" in message
-    assert not (place / "wrong").exists()
 
 
 def test_a_slice_that_the_dataset_cannot_give_is_refused_with_its_line(place):
@@ -204,18 +186,6 @@ def test_a_slice_that_the_dataset_cannot_give_is_refused_with_its_line(place):
         ConfigError, match=r"by.1: slice 'seen' needs train triples, and dataset none has none \(con.* 5"
     ):
         check_against_dataset(load_config(place / "sliced.yaml"), nothing)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["summarize", "run", "--by", "patern"], "--by: no slice and no column 'patern'. Did you mean 'pattern'"),
-        (["evaluate", "model", "--dataset", "graph", "--by", "sead"], "--by: no slice and no column 'sead'."),
-        (["evaluate", "model", "--dataset", "graph", "--set", "by=7"], "by: expected a list, found 7"),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, words, message):
-    assert message in refused(*words)
 
 
 def test_every_label_has_its_place(data, expected):

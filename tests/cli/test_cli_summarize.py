@@ -12,7 +12,9 @@ import pytest
 
 from kgeval import RankTable, summarize
 from kgeval.metrics.metric import metrics
-from tests.cli.conftest import CONFIG, RELATIONS, below_head, invoke, write_config
+from kgeval.metrics.ranks.ties import tie_policies
+from kgeval.runs.config.metric_request import MetricRequest
+from tests.cli.conftest import CONFIG, RELATIONS, invoke, write_config
 
 
 @pytest.fixture
@@ -50,9 +52,8 @@ def test_what_is_not_said_is_as_the_run_was_asked(data, place):
     options = {**ASKED, "seed": 4, "popularity": (0, 2)}
     assert data("summarize", "asked", "--seed", "4", "--popularity", "0", "2") == summarize(table, **options).to_dict()
     usual = {"ties": "realistic", "chance": "exact"}
-    assert data("summarize", "asked", "--ties", "realistic", "--chance", "exact", "-m", "z-mr") == (
-        summarize(table, ["z-mr"], **usual).to_dict()
-    )
+    told = data("summarize", "asked", "--ties", "realistic", "--chance", "exact", "-m", "z-mr")
+    assert told == summarize(table, ["z-mr"], **usual).to_dict()
 
 
 @pytest.mark.parametrize("stored", ["late", "late/ranks.parquet"])
@@ -80,9 +81,12 @@ def test_a_damaged_configuration_is_refused(refused, place, content):
     assert "NoneType" not in message
 
 
-@pytest.mark.parametrize("ties", ["optimistic", "realistic", "pessimistic", "expected", "random"])
-def test_ties_can_be_chosen(data, table, ties):
-    assert data("summarize", "run", "--ties", ties) == summarize(table, ties=ties).to_dict()
+@pytest.mark.parametrize(
+    "chosen", [*({"ties": ties} for ties in tie_policies()), {"ties": "random", "seed": 5}], ids=str
+)
+def test_ties_can_be_chosen(data, table, chosen):
+    options = (part for name, value in chosen.items() for part in (f"--{name}", value))
+    assert data("summarize", "run", *options) == summarize(table, **chosen).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -103,32 +107,14 @@ def test_metrics_have_synonyms(data, name, canonical):
 
 
 def test_every_tie_policy_is_offered():
-    from kgeval.metrics.ranks.ties import tie_policies
-    from kgeval.runs.config.metric_request import MetricRequest
-
     words = MetricRequest.model_fields["ties"].description.partition(":")[2].partition(".")[0]
     assert re.findall(r"[a-z]+", words) == list(tie_policies())
-
-
-def test_random_ties_have_a_seed(data, table):
-    found = data("summarize", "run", "--ties", "random", "--seed", "5")
-    assert found == summarize(table, ties="random", seed=5).to_dict()
-    assert found["seed"] == 5
 
 
 def test_chance_can_be_counted_without_the_answer(data, table):
     found = data("summarize", "run", "-m", "z-mrr", "--chance", "without-answer")
     assert found == summarize(table, ["z-mrr"], chance="without-answer").to_dict()
     assert found["metrics"] != data("summarize", "run", "-m", "z-mrr")["metrics"]
-
-
-@pytest.mark.parametrize(
-    "name", ["map", "ndcg@10", "first-rr", "micro.r-precision", "strat-mrr", "macro.hits@3", "gmr"]
-)
-def test_metrics_of_every_kind_come_from_the_stored_ranks(data, table, name):
-    found = data("summarize", "run", "-m", name)
-    assert found == summarize(table, [name]).to_dict()
-    assert found["metrics"]["both"] != {}
 
 
 def test_groups_are_those_of_the_library(data, table):
@@ -162,60 +148,9 @@ def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, argu
         assert f"{value:.6f}" in line
 
 
-def test_groups_of_numbers_are_in_their_order(done):
-    printed = done("summarize", "run", "--by", "triple", "-m", "count")
-    rows = [line.split()[0] for line in below_head(printed)[2:]]
-    assert rows == ["0", "1", "2", "3", "4", "5"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--metric", "hits"],
-            "hits needs a cut-off, a whole number of at least 1, found none. Write 'hits@10'",
-        ),
-        (["--metric", "hits@0"], "hits needs a cut-off, a whole number of at least 1, found '0'"),
-        (["--metric", "hits@-1"], "hits needs a cut-off, a whole number of at least 1, found '-1'"),
-        (["--metric", "hits@1.5"], "hits needs a cut-off, a whole number of at least 1, found '1.5'"),
-        (["--metric", "graded-ndcg@10"], "graded-ndcg is computed from confidences, not from ranks"),
-        (["--metric", "hits@ten"], "hits needs a cut-off, a whole number of at least 1, found 'ten'"),
-        (["--metric", "hits@" + "9" * 5000], "hits@9"),
-        (["--metric", "hits@1٣"], "hits needs a cut-off"),
-        (["--metric", "mr@3"], "mr has no cut-off. Write 'mr'"),
-        (["--metric", "mmr"], "unknown metric 'mmr'. Did you mean "),
-        (["--metric", ""], "unknown metric ''"),
-        (["--metric", "."], "unknown side, tie policy or average ''"),
-        (["--metric", "left.mrr"], "unknown side, tie policy or average 'left'"),
-        (["--metric", "mmr", "--metric", "hitz@3"], "unknown metric 'hitz@3'. Did you mean 'hits@10'"),
-        (["--ties", "real"], "Invalid value for '--ties': unknown value 'real'. Did you mean 'realistic'?"),
-        (["--popularity", "1", "11"], "the exponents of popularity are two numbers"),
-        (["--popularity", "nan", "1"], "Invalid value for '--popularity': the exponents of popularity are two numbers"),
-        (["--popularity", "one", "1"], "'one' is not a valid float"),
-        (["--split", "valid"], "--split: stored ranks tell theirs"),
-        (["--by", "relatoin"], "no column 'relatoin'. Did you mean 'relation'"),
-        (["--by", ""], "no column ''"),
-    ],
-)
-def test_bad_input_is_one_clear_message(refused, arguments, message):
-    assert message in refused("summarize", "run", *arguments)
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("rn", "no such file 'rn'"),
-        ("graph", "'graph' holds no run: there is no ranks.parquet in it"),
-        ("config.yaml", "not a readable rank table"),
-        ("run/metrics.json", "not a readable rank table"),
-        ("config.yaml/run", ""),
-        ("/dev/null", ""),
-        ("", ""),
-        ("x" * 300, ""),
-    ],
-)
-def test_what_is_no_run_is_refused(refused, path, message):
-    assert message in refused("summarize", path)
+@pytest.mark.parametrize("path", ["config.yaml", "run/metrics.json"])
+def test_what_is_no_table_is_refused(refused, path):
+    assert "not a readable rank table" in refused("summarize", path)
 
 
 # Tables that nobody evaluated
@@ -235,31 +170,20 @@ def altered(place):
 
 
 COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
+STRANGE = [0.5, float("nan"), "many", [1], {"x": 1}, b"\xff"]
+IMPOSSIBLE = [
+    *((name, -1) for name in COUNTS),
+    *((name, 100) for name in COUNTS if "candidates" not in name),
+    *((name, pa.array([None] * 12, pa.int64())) for name in ["triple", "head", "relation", "tail", *COUNTS]),
+    *((name, value) for name in ("greater", "candidates") for value in STRANGE),
+    ("side", pa.array([None] * 12, pa.string())),
+    ("side", "middle"),
+]
 
 
-@pytest.mark.parametrize("name", COUNTS)
-def test_counts_below_zero_are_refused(refused, altered, name):
-    refused("summarize", altered(name, -1))
-
-
-@pytest.mark.parametrize("name", ["greater", "tied", "raw_greater", "raw_tied"])
-def test_counts_beyond_the_number_of_candidates_are_refused(refused, altered, name):
-    refused("summarize", altered(name, 100))
-
-
-@pytest.mark.parametrize("name", ["triple", "head", "relation", "tail", "side", *COUNTS])
-def test_empty_cells_are_refused(refused, altered, name):
-    refused("summarize", altered(name, pa.array([None] * 12, pa.string() if name == "side" else pa.int64())))
-
-
-@pytest.mark.parametrize("name", ["greater", "candidates"])
-@pytest.mark.parametrize("value", [0.5, float("nan"), "many", [1], {"x": 1}, b"\xff"], ids=repr)
-def test_columns_of_another_type_are_refused(refused, altered, name, value):
-    refused("summarize", altered(name, value))
-
-
-def test_a_side_that_is_none_is_refused(refused, altered):
-    assert "middle" in refused("summarize", altered("side", "middle"))
+@pytest.mark.parametrize(("name", "values"), IMPOSSIBLE, ids=str)
+def test_columns_that_no_ranking_gives_are_refused(refused, altered, name, values):
+    refused("summarize", altered(name, values))
 
 
 @pytest.mark.parametrize("name", ["triple", "side", "greater", "tied", "candidates", "relation_label"])

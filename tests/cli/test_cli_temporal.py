@@ -56,18 +56,6 @@ def test_a_run_keeps_the_times_and_groups_by_them(dated):
     assert "times" in refused.stderr
 
 
-def test_what_does_not_fit_is_refused_before_any_work(dated):
-    wrong = invoke(*EVALUATE, "--times", "al")
-    assert (wrong.exit_code, "--times" in wrong.stderr) == (2, True)
-    static = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
-    refused = invoke(*static, "--times", "all")
-    assert refused.exit_code == 2
-    assert "have no times" in refused.stderr
-    refused = invoke(*static, "--by", "time")
-    assert refused.exit_code == 2
-    assert "has no times" in refused.stderr
-
-
 def test_queries_are_asked_at_a_time(dated):
     words = ["predict", "timed", "--dataset", "dated/", "--option", "model=TComplEx", "-k", "2", "--json"]
     said = json.loads(invoke(*words, "--query", ENTITIES[0], RELATIONS[0], "?", "--at", DAYS[1]).stdout)

@@ -41,27 +41,13 @@ COMMANDS = {
     },
     "tail+relation": ["summarize", "ranks.parquet", "--by", "tail", "--by", "relation", "-m", "mr"],
     "explain": ["explain", *MODEL, "--protocols", "pykeen,libkge,ampligraph,openke,torchkge,conve,bordes-raw"],
-    "torchkge": ["evaluate", *MODEL, "--protocol", "torchkge"],
     "classify": ["classify", *MODEL],
     **{f"inspect {what}": ["inspect", *given] for what, given in DESCRIBED.items()},
     **{f"list {what}": ["list", what] for what in LISTS},
     "predict": ["predict", *MODEL, "--query", "ant", "eats", "?"],
-    "negatives": [
-        *("negatives", "graph/", "--corruption", "uniform:count=4,seed=1234567"),
-        *("--force", "--out", "n.tsv"),
-    ],
-    "convert": ["convert", "model", *MODEL[3:], "--force", "--out", "m.safetensors"],
 }  # fmt: skip
 
-PARTS = [
-    "award",
-    "award_nominee",
-    "film_release_distribution_medium",
-    "people",
-    "location",
-    "tv_program",
-    "2010_census",
-]
+PARTS = ["award", "award_nominee", "film_release_distribution_medium", "people", "location", "tv", "2010_census"]
 """of names such as Freebase's"""
 
 
@@ -180,29 +166,22 @@ def head(content):
     return [f"{provenance['triples']:,}"], [provenance["dataset"], provenance["split"]]
 
 
-@pytest.mark.parametrize("name", ["evaluate", "summarize", "run"])
-def test_of_one_model(screens, told, name):
-    numbers, names = head(told[name])
-    numbers += texts(told[name]["metrics"])
-    names += [metric for side in told[name]["metrics"].values() for metric in side]
-    assert len(numbers) > 10
-    assert screens[name].misses(numbers, [*names, *told[name]["metrics"]]) == []
+def of_one_model(content, _):
+    numbers, names = head(content)
+    names += [*content["metrics"], *(metric for side in content["metrics"].values() for metric in side)]
+    return numbers + texts(content["metrics"]), names
 
 
-def test_of_several_models(screens, told):
+def of_several_models(content, _):
     """Of the requested metrics, which name no side, those of both."""
-    for model, mine in told["models"]["models"].items():
-        pooled = mine["metrics"]["both"]
-        assert len(pooled) > 5
-        assert screens["models"].misses(texts(pooled), [model, *pooled]) == []
-    assert not [word for word in screens["models"].whole if word.startswith(("head.", "tail."))]
-    assert screens["models"].misses(*head(told["models"]["models"]["short"])) == []
+    pooled = {model: mine["metrics"]["both"] for model, mine in content["models"].items()}
+    numbers, names = head(content["models"]["short"])
+    return numbers + texts(pooled), [*names, *pooled, *pooled["short"]]
 
 
-@pytest.mark.parametrize("by", BY, ids="+".join)
-def test_of_groups(screens, told, by):
+def of_groups(content, name):
     """Of a group of one side, JSON tells the metrics of the other too: none, and 0 ranks."""
-    groups = told["+".join(by)]["groups"]
+    groups, by = content["groups"], name.split("+")
     numbers = [
         text
         for group in groups
@@ -210,14 +189,56 @@ def test_of_groups(screens, told, by):
         if side in ("both", group["key"].get("side", side))
         for text in texts(metrics)
     ]
-    names = [value for group in groups for value in group["key"].values()]
     titles = {f"{side}.{name}" for side, metrics in groups[0]["metrics"].items() for name in metrics}
-    titles = {title for title in titles if "side" not in by or title.startswith("both")}
-    assert len(numbers) > 10
-    assert screens["+".join(by)].misses(numbers, [*names, *by, *titles]) == []
+    keys = [value for group in groups for value in group["key"].values()]
+    return numbers, [*keys, *by, *(title for title in titles if "side" not in by or title.startswith("both"))]
 
 
-def test_of_groups_of_one_side_nothing_is_said_to_be_undefined(screens):
+def of_protocols(content, _):
+    rows = content["protocols"].values()
+    numbers = [f"{row[name]:.6f}" for row in rows for name in ("value", "optimistic", "pessimistic")]
+    changes = [(cause, f"{change:+.6f}") for row in rows for cause, change in row["causes"].items()]
+    numbers += [text for _, text in changes if float(text)] + [f"{content['standard']:.6f}"]
+    causes = [word for cause, text in changes if float(text) for word in cause.split()]
+    return numbers, [*content["protocols"], *causes, "protocol", "mrr"]
+
+
+def of_a_description(content, _):
+    shown = {key: value for key, value in content.items() if key not in inspect_page.OMITTED}
+    for key, names in inspect_page.PARTS.items():
+        if isinstance(shown.get(key), dict):
+            shown[key] = {name: shown[key][name] for name in names if name in shown[key]}
+    return plain(shown) + texts(content.get("metrics", {})), [
+        word for name in shown if shown[name] for word in name.split()
+    ]
+
+
+def of_a_list(content, name):
+    """No word of the page is cut into syllables; the rest of an entry is shown by its name."""
+    cells = [row[column] for row in content for column in BRIEF.get(name.removeprefix("list "), tuple(row))]
+    return (), [word.strip(",;:") for cell in cells for word in cell.split()]
+
+
+SHOWN = {
+    **dict.fromkeys(["evaluate", "summarize", "run"], of_one_model),
+    "models": of_several_models,
+    **{"+".join(by): of_groups for by in BY},
+    "explain": of_protocols,
+    **{f"inspect {what}": of_a_description for what in DESCRIBED},
+    **{f"list {what}": of_a_list for what in LISTS},
+}
+"""the numbers and names of --json that stand on the screen, by command"""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_number_and_name_is_on_the_screen(screens, told, name):
+    numbers, names = SHOWN[name](told[name], name)
+    assert len(names) > 1
+    assert screens[name].misses(numbers, names) == []
+
+
+def test_nothing_is_shown_of_sides_that_were_not_requested(screens):
+    assert not [word for word in screens["models"].whole if word.startswith(("head.", "tail."))]
     assert "undefined" not in screens["relation+side"].whole
 
 
@@ -234,31 +255,6 @@ def test_every_relation_stands_beside_or_above_its_own_numbers(screens, folder):
         assert any(str(count) in numbers for numbers in last[label]), label
 
 
-def test_of_protocols(screens, told):
-    rows = told["explain"]["protocols"].values()
-    numbers = [f"{row[name]:.6f}" for row in rows for name in ("value", "optimistic", "pessimistic")]
-    changes = [(cause, f"{change:+.6f}") for row in rows for cause, change in row["causes"].items()]
-    numbers += [text for _, text in changes if float(text)] + [f"{told['explain']['standard']:.6f}"]
-    causes = {word for cause, text in changes if float(text) for word in cause.split()}
-    names = [*told["explain"]["protocols"], *causes, "protocol", "mrr"]
-    assert screens["explain"].misses(numbers, names) == []
-
-
-def test_of_what_a_framework_prints(screens, told):
-    """With the framework's digits: at least three, and whole mean ranks, cut."""
-    seen = {float(word) for word in screens["torchkge"].words if re.fullmatch(r"-?\d+(\.\d+)?", word)}
-    values = told["torchkge"]["protocol"]["metrics"]
-    assert all(any(abs(value - number) < (1 if value > 1 else 5e-4) for number in seen) for value in values.values())
-    assert screens["torchkge"].misses((), {word.strip(",") for name in values for word in name.split()}) == []
-
-
-def test_of_a_classification(screens, told):
-    metrics = told["classify"]["metrics"]
-    words = {word for predictor in metrics for word in predictor.split()}
-    names = {name for values in metrics.values() for name in values}
-    assert screens["classify"].misses(texts(metrics) + head(told["classify"])[0], words | names) == []
-
-
 def test_of_predictions(screens, told):
     """All places, labels and scores, and no line is broken."""
     predictions = told["predict"]["queries"][0]["predictions"]
@@ -269,27 +265,6 @@ def test_of_predictions(screens, told):
     assert max(map(len, table)) <= screens["predict"].columns
 
 
-@pytest.mark.parametrize("what", DESCRIBED)
-def test_of_descriptions(screens, told, what):
-    described, screen = told[f"inspect {what}"], screens[f"inspect {what}"]
-    shown = {key: value for key, value in described.items() if key not in inspect_page.OMITTED}
-    for key, names in inspect_page.PARTS.items():
-        if isinstance(shown.get(key), dict):
-            shown[key] = {name: shown[key][name] for name in names if name in shown[key]}
-    words = {word for name in shown if shown[name] for word in name.split()}
-    assert screen.misses(plain(shown) + texts(described.get("metrics", {})), words) == []
-
-
-@pytest.mark.parametrize("what", LISTS)
-def test_of_lists_every_word(screens, told, what):
-    """No word of the page is cut into syllables; the rest of an entry is shown by its name."""
-    listed = told[f"list {what}"]
-    cells = [row[column] for row in listed for column in BRIEF.get(what, tuple(row))]
-    words = {word.strip(",;:") for cell in cells for word in cell.split()}
-    assert len(words) > 10
-    assert screens[f"list {what}"].misses((), words) == []
-
-
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_of_lists_of_datasets(monkeypatch, columns):
     """Not in a terminal of its own, for PyKEEN takes seconds to import."""
@@ -297,13 +272,6 @@ def test_of_lists_of_datasets(monkeypatch, columns):
     monkeypatch.setattr("kgeval.cli.display.width", lambda **_: columns)
     words = {word.strip(",;:") for row in listed for cell in row.values() for word in cell.split()}
     assert Screen(invoke("list", "datasets").stdout, columns).misses((), words) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("negatives", ["uniform", "n.tsv", "count"]), ("convert", ["TransE", "m.safetensors"])]
-)
-def test_of_what_is_written(screens, told, name, words):
-    assert screens[name].misses(plain(told[name]), words) == []
 
 
 def test_bars_of_progress_are_there_and_leave_the_table_alone(screens):

@@ -51,21 +51,6 @@ class SetGroup:
         return {name: value for name, value in asdict(self).items() if name != "key"}
 
 
-def describe_sets(
-    table: RankTable, by: tuple[str, ...], covered: BoolArray, sizes: IntArray, *, level: float
-) -> list[SetGroup]:
-    grouping = group_rows(table, by) if by else None
-    groups = []
-    for number, key in enumerate([{}] if grouping is None else grouping.keys):
-        rows = np.arange(len(table)) if grouping is None else grouping.of_group(number)
-        units = Units.numbered("triple", table.column("triple")[rows])
-        coverage, of_coverage = _with_interval(COVERAGE, covered[rows].astype(np.float64), units, level)
-        size, of_size = _with_interval(SIZE, sizes[rows].astype(np.float64), units, level)
-        median = float(np.median(sizes[rows]))
-        groups.append(SetGroup(key, len(rows), coverage, size, median, of_coverage, of_size))
-    return groups
-
-
 def _with_interval(metric: Metric, values: Float64Array, units: Units, level: float) -> tuple[float, Interval | None]:
     """Compute the mean of a value of the rows (float64[row]), and its interval over triples with both sides."""
     terms = MeanTerms(values[None], np.ones(len(values)), lambda mean: mean, units, limits_of(metric))
@@ -154,7 +139,16 @@ class AnswerSets(Shown):
             raise InputError(f"by: the slice {new[0]!r} rests on the dataset. Give it: groups({new[0]!r}, dataset).")
         if new and dataset is not None:
             table = annotate(table, dataset, new)
-        return describe_sets(table, names, self.covered, self.sizes, level=level)
+        if not names:
+            return [self._group({}, np.arange(len(table)), level)]
+        grouping = group_rows(table, names)
+        return [self._group(key, grouping.of_group(number), level) for number, key in enumerate(grouping.keys)]
+
+    def _group(self, key: dict[str, Any], rows: IntArray, level: float) -> SetGroup:
+        units, sizes = Units.numbered("triple", self.ranks.column("triple")[rows]), self.sizes[rows]
+        coverage, of_coverage = _with_interval(COVERAGE, self.covered[rows].astype(np.float64), units, level)
+        size, of_size = _with_interval(SIZE, sizes.astype(np.float64), units, level)
+        return SetGroup(key, len(rows), coverage, size, float(np.median(sizes)), of_coverage, of_size)
 
     @property
     def heads(self) -> tuple[str, ...]:

@@ -1,52 +1,22 @@
-"""Nonconformity: how badly a candidate fits its query, in numbers that compare over queries; and the registry."""
+"""Nonconformity: how badly a candidate fits its query, in numbers that compare over queries, by three rules."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from kgeval.analysis.answer_sets.scored_split import ScoredSplit, SideTask
 from kgeval.arrays import Float64Array
-from kgeval.discovery import by_name, instances
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.tie_rules import tied_under
 
 
-class SplitNonconformities(ABC):
-    """The nonconformities of one split.
-
-    The set of a row has the candidates whose nonconformity is at most the row's limit. A higher score never makes it
-    larger, so these are the candidates from some score on: candidates that tie are in it together, or not.
-    """
-
-    @property
-    @abstractmethod
-    def values(self) -> Float64Array:
-        """The nonconformity of each answer; float64[row]."""
-
-    @abstractmethod
-    def lowest_scores(self, limits: Float64Array) -> Float64Array:
-        """Find the lowest score in each row's set; float64[row], −∞ where all candidates are in, +∞ where none is."""
-
-
-@dataclass(frozen=True)
-class Nonconformity:
-    """A nonconformity: its name, its formula, and how a split is measured by it."""
-
-    name: str
-    formula: str
-    """of a score s"""
-    measure: Callable[[ScoredSplit], SplitNonconformities]
-
-
 @dataclass(frozen=True, eq=False)
-class BelowReference(SplitNonconformities):
+class BelowReference:
     """How far a score s is below a reference of its row: V = reference − s."""
 
     scores: Float64Array
@@ -56,27 +26,17 @@ class BelowReference(SplitNonconformities):
 
     @property
     def values(self) -> Float64Array:
+        """The nonconformity of each answer; float64[row]."""
         infinite = np.where(self.scores == np.inf, 0.0, np.inf)
         finite = np.isfinite(self.references)
         return np.where(finite, np.where(finite, self.references, 0.0) - self.scores, infinite)
 
     def lowest_scores(self, limits: Float64Array) -> Float64Array:
+        """Find the lowest score in each row's set; float64[row], −∞ where all candidates are in, +∞ where none is."""
         finite = np.isfinite(self.references)
         references, reach = np.where(finite, self.references, 0.0), np.where(np.isinf(limits), 0.0, limits)
         lowest, _ = tied_under(lambda scores: np.asarray(references - scores <= reach, np.float64))(references)
         return np.where(np.isinf(limits), -np.inf, np.where(finite, lowest, np.inf))
-
-
-@cache
-def nonconformities() -> dict[str, Nonconformity]:
-    return by_name("nonconformities", instances("kgeval.analysis.answer_sets", Nonconformity))
-
-
-def find_nonconformity(name: str) -> Nonconformity:
-    if not isinstance(name, str) or name not in nonconformities():
-        hint = did_you_mean(str(name), nonconformities())
-        raise MetricError(f"nonconformity: unknown {name!r:.60}. {hint}")
-    return nonconformities()[name]
 
 
 def pessimistic_ranks(ranks: RankTable) -> Float64Array:
@@ -88,7 +48,7 @@ def pessimistic_ranks(ranks: RankTable) -> Float64Array:
 
 
 @dataclass(frozen=True, eq=False)
-class PessimisticRanks(SplitNonconformities):
+class PessimisticRanks:
     split: ScoredSplit
 
     @property
@@ -119,19 +79,18 @@ def _lowest_listed(side: SideTask, best: BestAnswers, scores: Float64Array, limi
     return np.asarray(np.where(within, listed, np.inf).min(axis=1, initial=np.inf))
 
 
-RANK = Nonconformity("rank", "#{c : s(c) ≥ s}", PessimisticRanks)
+@dataclass(frozen=True)
+class Nonconformity:
+    """A nonconformity: its name, its formula, and how a split is measured by it.
 
-
-def measure_by_gap(split: ScoredSplit) -> BelowReference:
-    """Compare scores with that of each row's best candidate.
-
-    >>> BelowReference(np.array([2.0, 5.0]), np.array([4.5, 5.0])).values
-    array([2.5, 0. ])
+    The set of a row has the candidates whose nonconformity is at most the row's limit. A higher score never makes it
+    larger, so these are the candidates from some score on: candidates that tie are in it together, or not.
     """
-    return BelowReference(split.scores, np.maximum(split.best_others, split.scores))
 
-
-GAP = Nonconformity("gap", "max s − s", measure_by_gap)
+    name: str
+    formula: str
+    """of a score s"""
+    measure: Callable[[ScoredSplit], BelowReference | PessimisticRanks]
 
 
 def measure_by_softmax(split: ScoredSplit) -> BelowReference:
@@ -146,4 +105,16 @@ def measure_by_softmax(split: ScoredSplit) -> BelowReference:
     return BelowReference(split.scores, np.where(split.answer_is_known, with_answer, others))
 
 
+RANK = Nonconformity("rank", "#{c : s(c) ≥ s}", PessimisticRanks)
+GAP = Nonconformity(
+    "gap", "max s − s", lambda split: BelowReference(split.scores, np.maximum(split.best_others, split.scores))
+)
 SOFTMAX = Nonconformity("softmax", "log Σ exp − s", measure_by_softmax)
+
+NONCONFORMITIES = {one.name: one for one in (GAP, RANK, SOFTMAX)}
+
+
+def find_nonconformity(name: str) -> Nonconformity:
+    if not isinstance(name, str) or name not in NONCONFORMITIES:
+        raise MetricError(f"nonconformity: unknown {name!r:.60}. {did_you_mean(str(name), NONCONFORMITIES)}")
+    return NONCONFORMITIES[name]

@@ -79,13 +79,13 @@ class ScoredSplit:
     def best_others(self) -> Float64Array:
         """The highest score among the others; float64[row], −∞ where there is none."""
         search = AnswerSearch(self.engine, 1, drops_known=True)
-        return self._by_row(lambda side: self._of_answers(side, search.search(self.scorer, side.task).scores[:, 0]))
+        return self._by_row(lambda side: search.search(self.scorer, side.task).scores[side.task.queries.owners, 0])
 
     @property
     def log_sums_of_others(self) -> Float64Array:
         """The logarithm of the sum of the exponentials of the others' scores; float64[row]."""
         sweep = LogSumSweep(self.engine)
-        return self._by_row(lambda side: self._of_answers(side, sweep.log_sums(self.scorer, side.task)))
+        return self._by_row(lambda side: sweep.log_sums(self.scorer, side.task)[side.task.queries.owners])
 
     def count_from(self, lowest: Float64Array) -> IntArray:
         """Count the candidates that score at least ``lowest`` (float64[row]); int64[row]."""
@@ -120,10 +120,6 @@ class ScoredSplit:
         for side in self.sides:
             values[side.rows] = compute(side)
         return values
-
-    @staticmethod
-    def _of_answers(side: SideTask, of_queries: Float64Array) -> Float64Array:
-        return of_queries[side.task.queries.owners]
 
 
 def _side_tasks(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> Iterator[SideTask]:

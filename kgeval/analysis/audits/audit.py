@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.audits.finding import KINDS, Finding, Tally
 from kgeval.analysis.audits.rarities import WAYS_APART, degrees_found, twins_found
 from kgeval.analysis.audits.related import (
-    CartesianRelations,
     RelatedRelations,
     cartesian_found,
     flags_of,
@@ -33,42 +31,26 @@ SHOWN = 3
 """how many findings of a kind are shown; all of them are in the data"""
 
 
-def section_tables(tallies: Sequence[Tally]) -> Iterator[Table]:
-    """Lay out a table for each section: a row for each kind, and for kinds of triples, columns for each split.
-
-    >>> tallies = [Tally("repeated", 25, 1000, "test"), Tally("repeated", 0, 900, "valid"), Tally("inverse rules", 2)]
-    >>> for table in section_tables(tallies):
-    ...     print(table.columns, table.texts())
-    ['triples', 'test', 'of 1000', 'valid', 'of 900'] [['repeated', '25', '2.5%', '0', '0.0%']]
-    ['relations', 'found', 'of', 'share'] [['inverse rules', '2', '', '']]
-    """
-    for section in dict.fromkeys(KINDS[tally.kind].section for tally in tallies):
-        there = [tally for tally in tallies if KINDS[tally.kind].section == section]
-        splits = {tally.split: f"of {tally.total}" for tally in there if tally.split}
-        rows: list[list[Cell]]
-        if splits:
-            found = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in there}
-            kinds = dict.fromkeys(tally.kind for tally in there)
-            rows = [
-                [kind, *(cell for split in splits for cell in found.get((kind, split), ("", "")))] for kind in kinds
-            ]
-            yield Table([section, *(cell for column in splits.items() for cell in column)], rows)
-        else:
-            rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in there]
-            yield Table([section, "found", "of", "share"], rows)
+def _section(section: str, tallies: Sequence[Tally]) -> Table:
+    """Lay out a section: a row for each kind, and for kinds of triples, columns for each split."""
+    splits = {tally.split: f"of {tally.total}" for tally in tallies if tally.split}
+    if not splits:
+        rows = [[one.kind, one.count, "" if one.total is None else one.total, _share(one)] for one in tallies]
+        return Table([section, "found", "of", "share"], rows)
+    found = {(tally.kind, tally.split): (tally.count, _share(tally)) for tally in tallies}
+    of_kinds: list[list[Cell]] = [
+        [kind, *(cell for split in splits for cell in found.get((kind, split), ("", "")))]
+        for kind in dict.fromkeys(tally.kind for tally in tallies)
+    ]
+    return Table([section, *(cell for column in splits.items() for cell in column)], of_kinds)
 
 
 def _share(tally: Tally) -> Cell:
     return "" if tally.share is None else Figure(tally.share, text=f"{tally.share:.1%}")
 
 
-def explained(kind: str, findings: Sequence[Finding], *, threshold: float, display: Callable[[str], str]) -> str:
-    """Say what a kind means, and show the worst of what was found; of triples, in the first split that has any.
-
-    >>> found = [Finding("symmetric relations", "married_to", None, None, 90, 100)]
-    >>> explained("symmetric relations", found, threshold=0.8, display=str)
-    "At least 80% of the relation's pairs stand both ways (Akrami et al., 2020). Worst: married_to (90 of 100)."
-    """
+def _explained(kind: str, findings: Sequence[Finding], threshold: float, display: Callable[[str], str]) -> str:
+    """Say what a kind means, and show the worst of what was found; of triples, in the first split that has any."""
     about = KINDS[kind]
     meaning = about.meaning.format(threshold=f"{threshold * 100:.4g}%")
     source = f" ({about.source})" if about.source else ""
@@ -85,9 +67,6 @@ def _shown(finding: Finding, display: Callable[[str], str]) -> str:
         return f"{' and '.join(map(ascii, labels))} ({finding.detail})"
     split = f" {finding.split}" if finding.detail else ""
     return f"{' and '.join(map(display, labels))} ({finding.count} of {finding.total}{split})"
-
-
-One = TypeVar("One", Tally, Finding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +150,7 @@ class Audit(Shown):
 
     @cached_property
     def _by_kind(self) -> dict[str, tuple[Finding, ...]]:
-        found = defaultdict(list)
-        for finding in self.findings:
-            found[finding.kind].append(finding)
-        return {kind: tuple(found[kind]) for kind in KINDS}
+        return {kind: tuple(finding for finding in self.findings if finding.kind == kind) for kind in KINDS}
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -186,15 +162,17 @@ class Audit(Shown):
 
     def explanations(self) -> dict[str, str]:
         """Say of each kind of which there is any what it means, with the worst of it."""
-        there = dict.fromkeys(tally.kind for tally in self.tallies if tally.count)
         return {
-            kind: explained(kind, self._by_kind[kind], threshold=self.threshold, display=self.dataset.display_label)
-            for kind in there
+            kind: _explained(kind, self._by_kind[kind], self.threshold, self.dataset.display_label)
+            for kind in dict.fromkeys(tally.kind for tally in self.tallies if tally.count)
         }
 
     def tables(self) -> tuple[Table, ...]:
         """Return a table for each section: relations, triples, degrees, labels."""
-        return tuple(section_tables(self.tallies))
+        sections: dict[str, list[Tally]] = {}
+        for tally in self.tallies:
+            sections.setdefault(KINDS[tally.kind].section, []).append(tally)
+        return tuple(_section(section, tallies) for section, tallies in sections.items())
 
     def to_csv(self) -> str:
         """Write a row for each finding as CSV, with the columns of :meth:`to_frame`."""
@@ -246,15 +224,13 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
         raise InputError(f"threshold: expected a share above 0 and at most 1, found {threshold!r}.")
     related = RelatedRelations.of(dataset, threshold)
-    cartesian = CartesianRelations.of(dataset, related.sizes, threshold)
+    cartesian, of_cartesian = cartesian_found(dataset, related.sizes, threshold)
     flags: dict[str, dict[str, BoolArray]] = {
-        split: flags_of(dataset, split, related, cartesian.ids)
-        for split in ("test", "valid")
-        if split in dataset.splits
+        split: flags_of(dataset, split, related, cartesian) for split in ("test", "valid") if split in dataset.splits
     }
     parts = [
         related_found(dataset, related),
-        *([cartesian_found(dataset, cartesian)] if related.train is not None else []),
+        *([of_cartesian] if related.train is not None else []),
         *(leaked_found(dataset, split, of_split) for split, of_split in flags.items()),
         degrees_found(dataset),
         twins_found(dataset.entities),
@@ -263,16 +239,15 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     return Audit(
         dataset,
         float(threshold),
-        tuple(_in_order([tally for part in parts for tally in part.tallies])),
-        tuple(_in_order([finding for part in parts for finding in part.findings])),
+        tuple(sorted((tally for part in parts for tally in part.tallies), key=_order)),
+        tuple(sorted((finding for part in parts for finding in part.findings), key=_order)),
         flags,
         (related.unknown,) if related.unknown else (),
     )
 
 
-def _in_order(found: list[One]) -> list[One]:
-    order = list(KINDS)
-    return sorted(found, key=lambda one: order.index(one.kind))
+def _order(found: Tally | Finding) -> int:
+    return list(KINDS).index(found.kind)
 
 
 def _check_kind(kind: str) -> None:

@@ -41,14 +41,9 @@ class RelatedRelations:
         sizes, duplicates, reverses = facts.sizes, facts.shared(least=threshold), facts.turned(least=threshold)
         del facts
         train = PairedFacts.of([dataset.train], entities, relations)
-        rules = None if train is None else train.turned(least=threshold)
-        return cls(
-            sizes,
-            train,
-            None if duplicates is None else duplicates.of_both(threshold),
-            None if reverses is None else reverses.of_both(threshold),
-            None if rules is None else rules.of_either(threshold),
-        )
+        rules = train and train.turned(least=threshold)
+        duplicates, reverses = (overlaps and overlaps.of_both(threshold) for overlaps in (duplicates, reverses))
+        return cls(sizes, train, duplicates, reverses, rules and rules.of_either(threshold))
 
     @property
     def unknown(self) -> str:
@@ -97,39 +92,20 @@ def _listed(kind: str, dataset: Dataset, overlaps: Overlaps) -> list[Finding]:
     return sorted(findings, key=lambda finding: -finding.count)
 
 
-KIND = "Cartesian relations"
+def cartesian_found(dataset: Dataset, pairs: IntArray, threshold: float) -> tuple[IntArray, Found]:
+    """Find the relations r with |P_r| / (|S_r| · |O_r|) of at least the threshold and more than one train triple.
 
-
-@dataclass(frozen=True, eq=False)
-class CartesianRelations:
-    """Relations r with |P_r| / (|S_r| · |O_r|) of at least a threshold and more than one train triple.
-
-    P_r are its pairs over all splits, S_r its distinct heads and O_r its distinct tails (Akrami et al., 2020).
+    P_r are its pairs over all splits, of which ``pairs`` (int64[relation]) has the numbers, S_r its distinct heads and
+    O_r its distinct tails (Akrami et al., 2020). The relations are int64[Cartesian relation], ascending.
     """
-
-    ids: IntArray
-    """int64[Cartesian relation], ascending"""
-    pairs: IntArray
-    """int64[relation], |P_r|"""
-    possible: IntArray
-    """int64[relation], |S_r| · |O_r|"""
-
-    @classmethod
-    def of(cls, dataset: Dataset, pairs: IntArray, threshold: float) -> CartesianRelations:
-        heads, tails = (_distinct(dataset, column) for column in (0, 2))
-        possible = heads * tails
-        trained = np.bincount(dataset.train.relations, minlength=len(pairs))
-        ids = np.flatnonzero((pairs / np.maximum(possible, 1) >= threshold) & (trained > 1))
-        return cls(ids, pairs, possible)
-
-
-def cartesian_found(dataset: Dataset, cartesian: CartesianRelations) -> Found:
+    kind, possible = "Cartesian relations", _distinct(dataset, 0) * _distinct(dataset, 2)
+    trained = np.bincount(dataset.train.relations, minlength=len(pairs))
+    ids = np.flatnonzero((pairs / np.maximum(possible, 1) >= threshold) & (trained > 1))
     findings = [
-        Finding(KIND, dataset.relations[row], None, None, int(cartesian.pairs[row]), int(cartesian.possible[row]))
-        for row in cartesian.ids.tolist()
+        Finding(kind, dataset.relations[row], None, None, int(pairs[row]), int(possible[row])) for row in ids.tolist()
     ]
-    tally = Tally(KIND, len(findings), len(dataset.relations))
-    return Found([tally], sorted(findings, key=lambda finding: -finding.count))
+    tally = Tally(kind, len(findings), len(dataset.relations))
+    return ids, Found([tally], sorted(findings, key=lambda finding: -finding.count))
 
 
 def _distinct(dataset: Dataset, column: int) -> IntArray:

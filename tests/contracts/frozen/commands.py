@@ -26,6 +26,8 @@ COMMANDS = f"""
 evaluate {MODEL} --out one
 evaluate {MODEL} --metric mrr --metric hits@1 --by relation
 evaluate {MODEL} --protocol libkge
+evaluate {MODEL} --protocol pykeen
+evaluate {MODEL} --protocol torchkge
 evaluate {MODEL} --corruption uniform:count=3 --sides tail
 evaluate {MODEL} --intervals triple
 evaluate {MODEL} --ties pessimistic --json
@@ -35,17 +37,25 @@ evaluate modle --dataset graph
 evaluate {MODEL} --splitt valid
 evaluate {MODEL} --metric mrrr
 predict {MODEL} --query ant eats ? -k 3
+predict {MODEL} --query ant eats ? --query ? likes bee -k 3 --known drop
 predict {MODEL} --query ant eat ?
 predict {MODEL} --query ant eats ? -k 3 --json
 explain {MODEL} --protocols pykeen,libkge
 answers {MODEL} --coverage .5
 answers {MODEL} --coverage .5 --nonconformity softmax
+answers {MODEL} --coverage .99 --per relation,side --by side,cardinality
 classify {MODEL}
+classify {MODEL} --metric accuracy --metric relation.f1
 audit graph
 audit nowhere
 compare one two
+compare one two --metric mrr --by side --format csv
+compare one two --metric mrr --by side --format markdown
+compare one two --metric mrr --by side --format latex
 compare one
 summarize one
+summarize one --digits 2
+summarize one --fail-under mrr=1
 summarize one --metric amri --by side
 summarize one --by cardinality
 summarize nothing

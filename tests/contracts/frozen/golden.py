@@ -7,12 +7,12 @@ import json
 import sys
 from pathlib import Path
 
-from tests.contracts.frozen import answer_tables, commands, counts, formats, names
+from tests.contracts.frozen import answer_tables, commands, counts, formats, names, refusals
 
 FOLDER = Path(__file__).parent
 CONTRACTS = {
     name: compute
-    for chapter in (counts, answer_tables, commands, formats, names)
+    for chapter in (counts, answer_tables, commands, refusals, formats, names)
     for name, compute in chapter.CONTRACTS.items()
 }
 
