@@ -17,9 +17,8 @@ from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.entity_types import EntityTypes, Typed
-from kgeval.scorers.reciprocal import RemappedVectors
+from kgeval.scorers.reciprocal import MappedScorer
 from kgeval.scorers.scorer import (
-    PartitionedScorer,
     QueryPartition,
     Scorer,
     TensorScorer,
@@ -91,7 +90,7 @@ class RelationAnswers:
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned(PartitionedScorer):
+class Aligned(MappedScorer):
     """A scorer in the ids of a dataset."""
 
     scorer: Scorer | VectorScorer
@@ -187,11 +186,10 @@ class Aligned(PartitionedScorer):
         return views[0].score_tensor(mapped, self.entity_rows[candidates], device)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        for part, view in views_of(self.scorer, self.map_queries(queries)):
-            if isinstance(view, SparseScorer):
-                yield QueryPartition(part, view.seen_through(self.map_queries, self.entity_rows))
-            else:
-                yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
+        if isinstance(self.scorer, SparseScorer):
+            sparse = self.scorer.seen_through(self.map_queries, self.entity_rows)
+            return iter([QueryPartition(slice(0, len(queries)), sparse)])
+        return self.mapped_views(self.scorer, queries)
 
     def map_queries(self, queries: Queries) -> Queries:
         return replace(

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal, RemappedVectors
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer, views_of
+from kgeval.scorers.reciprocal import MappedScorer, Reciprocal, RemappedVectors
+from kgeval.scorers.scorer import QueryPartition, VectorScorer, views_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class EntityTypes:
 
 
 @dataclass(frozen=True, eq=False)
-class Typed(PartitionedScorer):
+class Typed(MappedScorer):
     """A model by vectors, whose table has a row for each entity of each type; entities of other types score −∞."""
 
     model: Family | Reciprocal
@@ -84,41 +84,32 @@ class Typed(PartitionedScorer):
     def num_relations(self) -> int:
         return self.model.num_relations
 
+    def map_queries(self, queries: Queries) -> Queries:
+        return replace(queries, anchors=self.types.rows_of_anchors(queries))
+
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         types = self.types.of_relation[queries.side][queries.relations]
         starts = starts_of_runs(types)
         for start, stop in pairwise([*starts, len(queries)]):
-            kind = OneType(self.types, int(types[start]), self.num_relations)
-            for part, view in views_of(self.model, kind.map_queries(queries[start:stop])):
+            for part, view in views_of(self.model, self.map_queries(queries[start:stop])):
                 if not isinstance(view, VectorScorer):
                     raise TypeError("only vectors are looked up by type")
-                yield QueryPartition(slice(start + part.start, start + part.stop), VectorsOfType(kind, view))
+                vectors = VectorsOfType(self, view, self.types.rows[types[start]])
+                yield QueryPartition(slice(start + part.start, start + part.stop), vectors)
 
 
 @dataclass(frozen=True, eq=False)
-class OneType:
-    """The rows of the anchors of queries, and of answers that are of one type."""
-
-    types: EntityTypes
-    kind: int
-    num_relations: int
-
-    @property
-    def num_entities(self) -> int:
-        return int(self.types.rows.shape[1])
-
-    def map_queries(self, queries: Queries) -> Queries:
-        return replace(queries, anchors=self.types.rows_of_anchors(queries))
-
-    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
-        return side, self.types.rows[self.kind, ids]
-
-
 class VectorsOfType(RemappedVectors):
     """Vectors of rows of the right type; where an anchor or an answer is of another, the score is −∞."""
+
+    rows: IntArray
+    """int64[entity], its row, -1 where it is of another type"""
 
     def query_offsets(self, queries: Queries) -> Float64Array:
         return np.where(self.mapping.map_queries(queries).anchors < 0, -np.inf, super().query_offsets(queries))
 
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        return super().entity_vectors(side, self.rows[ids])
+
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        return np.where(self.mapping.map_answers(side, ids)[1] < 0, -np.inf, super().entity_biases(side, ids))
+        return np.where(self.rows[ids] < 0, -np.inf, super().entity_biases(side, self.rows[ids]))

@@ -191,8 +191,6 @@ class TailNetwork(RelationalFamily):
 class ProjectedTranslation(NormDistance, RelationalFamily):
     """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, with the projection P_r that a family defines."""
 
-    norm: Literal[1, 2]
-    """the p of the norm"""
     normalization: Literal["none", "unit", "max_norm"]
     """what projected entities pass: nothing, a scaling to length 1, or one to norm 1 (of that p) if theirs is more"""
 

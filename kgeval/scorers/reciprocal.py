@@ -1,38 +1,41 @@
-"""Models trained with inverse relations: a head query is the tail query of the inverse relation."""
+"""Scorers behind a mapping of ids, and models trained with inverse relations, which are one kind of them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import Family
 from kgeval.scorers.numerics.similarity import Similarity
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer, views_of
+from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 
 
-class IdMapping(Protocol):
-    """Maps queries and answers to the ids and sides of a scorer; its numbers are those before the mapping."""
+class MappedScorer(PartitionedScorer):
+    """Maps queries and answers to the ids and sides of another scorer; its numbers are those before the mapping."""
 
-    @property
-    def num_entities(self) -> int: ...
+    @abstractmethod
+    def map_queries(self, queries: Queries) -> Queries:
+        """Put queries into the ids of the other scorer."""
 
-    @property
-    def num_relations(self) -> int: ...
+    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]:
+        """Put answers into the ids of the other scorer."""
+        return side, ids
 
-    def map_queries(self, queries: Queries) -> Queries: ...
-
-    def map_answers(self, side: Side, ids: IntArray) -> tuple[Side, IntArray]: ...
+    def mapped_views(self, scorer: Scorer | VectorScorer, queries: Queries) -> Iterator[QueryPartition]:
+        """Split queries as the other scorer does, whose vectors are looked up behind the mapping."""
+        for part, view in views_of(scorer, self.map_queries(queries)):
+            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
 
 
 @dataclass(frozen=True, eq=False)
 class RemappedVectors(VectorScorer):
     """A vector scorer behind a mapping."""
 
-    mapping: IdMapping
+    mapping: MappedScorer
     vectors: VectorScorer
 
     @property
@@ -61,7 +64,7 @@ class RemappedVectors(VectorScorer):
 
 
 @dataclass(frozen=True, eq=False)
-class Reciprocal(PartitionedScorer):
+class Reciprocal(MappedScorer):
     """A family whose relation rows are R relations, then their R inverses: (?, r, t) is scored as (t, r + R, ?).
 
     Lacroix, Usunier and Obozinski: Canonical Tensor Decomposition for Knowledge Base Completion, ICML 2018.
@@ -89,8 +92,7 @@ class Reciprocal(PartitionedScorer):
         return self.family.scores(self.map_queries(queries), candidates)
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        for part, view in views_of(self.family, self.map_queries(queries)):
-            yield QueryPartition(part, RemappedVectors(self, view) if isinstance(view, VectorScorer) else self)
+        return self.mapped_views(self.family, queries)
 
     def map_queries(self, queries: Queries) -> Queries:
         if queries.side == "tail":

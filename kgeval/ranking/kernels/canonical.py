@@ -7,9 +7,13 @@ them with multiplications, so the bits are the reference's.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from kgeval.arrays import Float64Array
 from kgeval.compiling import njit
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.kernels import sum_in_lanes
 from kgeval.scorers.numerics.similarity import Similarity
 
@@ -19,31 +23,40 @@ SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l
 DOT, L1, L2, MODULUS, SQUARED_L2 = range(len(SIMILARITIES))
 
 
+class Arrays(NamedTuple):
+    """Queries and entities as plain arrays, for the compiled loops."""
+
+    similarity: int
+    queries: Float64Array
+    offsets: Float64Array
+    entities: np.ndarray[Any, Any]
+    biases: Float64Array
+
+
+def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Arrays:
+    code, vectors = SIMILARITIES.index(queries.similarity), np.ascontiguousarray(entities.vectors)
+    return Arrays(code, queries.vectors, queries.offsets, vectors, entities.biases)
+
+
 @njit(cache=True)
-def scores(similarity, query, entities, candidates, out):  # type: ignore[no-untyped-def]
-    """Compare a query's vector (float64) with those of some entities (any precision)."""
-    # One loop for each similarity: a call that passes many arrays costs as much as a sum.
-    terms = np.empty(len(query) // 2 if similarity == MODULUS else len(query))
-    if similarity == DOT:
-        for place in range(len(candidates)):
-            _products(query, entities[candidates[place]], terms)
-            out[place] = sum_in_lanes(terms)
-    elif similarity == L1:
-        for place in range(len(candidates)):
-            _differences(query, entities[candidates[place]], terms)
-            out[place] = -sum_in_lanes(terms)
-    elif similarity == L2:
-        for place in range(len(candidates)):
-            _squares(query, entities[candidates[place]], terms)
-            out[place] = -np.sqrt(sum_in_lanes(terms))
-    elif similarity == SQUARED_L2:
-        for place in range(len(candidates)):
-            _squares(query, entities[candidates[place]], terms)
-            out[place] = -sum_in_lanes(terms)
-    else:
-        for place in range(len(candidates)):
-            _moduli(query, entities[candidates[place]], terms)
-            out[place] = -sum_in_lanes(terms)
+def score(arrays, query, candidates, out):  # type: ignore[no-untyped-def]
+    """Write the canonical scores of some entities, by their rows."""
+    similarity, vector, offset = arrays.similarity, arrays.queries[query], arrays.offsets[query]
+    terms = np.empty(len(vector) // 2 if similarity == MODULUS else len(vector))
+    for place in range(len(candidates)):
+        entity = arrays.entities[candidates[place]]
+        if similarity == DOT:
+            _products(vector, entity, terms)
+        elif similarity == L1:
+            _differences(vector, entity, terms)
+        elif similarity == MODULUS:
+            _moduli(vector, entity, terms)
+        else:
+            _squares(vector, entity, terms)
+        total = sum_in_lanes(terms)
+        if similarity == L2:
+            total = np.sqrt(total)
+        out[place] = (total if similarity == DOT else -total) + arrays.biases[candidates[place]] + offset
 
 
 @njit(cache=True)

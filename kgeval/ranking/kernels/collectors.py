@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,13 @@ class CountAccumulator:
         return RankCounts(self.counts[:, RAW_GREATER], self.counts[:, RAW_TIED], self.task.raw_candidates)
 
 
+def within(known: Rows, first: int, width: int) -> Rows:
+    """Take the known answers of a chunk of candidates, the first of which has position ``first``, by their places."""
+    places = known.ids - first
+    inside = known.where((places >= 0) & (places < width))
+    return Rows(inside.offsets, inside.ids - first)
+
+
 ALL, KNOWN = range(2)
 """the columns of the ties: of all candidates, and of known answers"""
 
@@ -114,16 +122,9 @@ class BestAnswers:
 
     @classmethod
     def none(cls, known: Rows, places: int, *, drops_known: bool, nan_last: bool = False) -> BestAnswers:
-        shape = (len(known), places)
-        return cls(
-            np.full(shape, -np.inf),
-            np.full(shape, -1),
-            np.zeros((len(known), 2), np.int64),
-            np.zeros(len(known), np.bool_),
-            known,
-            drops_known,
-            nan_last,
-        )
+        scores, positions = (np.full((len(known), places), fill) for fill in (-np.inf, -1))
+        tied, undefined = np.zeros((len(known), 2), np.int64), np.zeros(len(known), np.bool_)
+        return cls(scores, positions, tied, undefined, known, drops_known, nan_last)
 
     @property
     def spans_of_ties(self) -> tuple[IntArray, IntArray]:
@@ -137,31 +138,26 @@ class BestAnswers:
 
     def __getitem__(self, part: slice) -> BestAnswers:
         """View some queries: what is merged into the view is merged here."""
-        return BestAnswers(
-            *(self.scores[part], self.positions[part], self.tied[part], self.undefined[part]),
-            *(self.known[part], self.drops_known, self.nan_last),
-        )
+        return replace(self, **{name: array[part] for name, array in self._found.items()}, known=self.known[part])
 
     def copied(self) -> BestAnswers:
         """Copy what was found, so that more can be merged into it on trial."""
-        return BestAnswers(
-            *(self.scores.copy(), self.positions.copy(), self.tied.copy(), self.undefined.copy()),
-            *(self.known, self.drops_known, self.nan_last),
-        )
+        return replace(self, **{name: array.copy() for name, array in self._found.items()})
 
     def take_over(self, trial: BestAnswers) -> None:
         """Take over what was merged into a copy."""
-        self.scores[:], self.positions[:], self.tied[:] = trial.scores, trial.positions, trial.tied
-        self.undefined[:] = trial.undefined
+        for name, array in self._found.items():
+            array[:] = trial._found[name]
+
+    @property
+    def _found(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("scores", "positions", "tied", "undefined")}
 
     @classmethod
     def concatenated(cls, parts: Sequence[BestAnswers]) -> BestAnswers:
         """Concatenate the best answers of several blocks of queries, of which there is at least one."""
-        scores, positions, tied, undefined = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("scores", "positions", "tied", "undefined")
-        )
-        known = Rows.sized(
-            np.concatenate([part.known.lengths for part in parts]), np.concatenate([part.known.ids for part in parts])
-        )
-        return cls(scores, positions, tied, undefined, known, parts[0].drops_known, parts[0].nan_last)
+        found: dict[str, Any] = {
+            name: np.concatenate([part._found[name] for part in parts]) for name in parts[0]._found
+        }
+        lengths, ids = (np.concatenate([getattr(part.known, name) for part in parts]) for name in ("lengths", "ids"))
+        return replace(parts[0], **found, known=Rows.sized(lengths, ids))

@@ -5,6 +5,7 @@ What numba keeps of them on disk holds the loops of ``canonical`` that they call
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
-from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
+from kgeval.ranking.kernels.best_selection import best_arrays, known_within, select_row, select_rows
+from kgeval.ranking.kernels.canonical import arrays_of, score
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
+from kgeval.ranking.kernels.kernel import Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 
@@ -25,28 +27,18 @@ GROUP = 32
 """queries that a thread takes at a time"""
 
 
-class CompiledKernel:
+class CompiledKernel(Kernel):
     """Scores and counts in one pass, in parallel over queries."""
 
     name = "compiled"
 
-    def stats(self) -> dict[str, Any]:
-        return {"kernel": self.name}
-
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
-        """Score pairs canonically; float64[entity]."""
         return self._scores(queries, entities, Rows(offsets, np.arange(len(entities.biases))))
 
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        arrays, answers = _arrays(queries, entities), answer_arrays(accumulator)
-        counted = (accumulator.counts, accumulator.undefined)
-        parallel_for(
-            lambda part: _count_tiles(part.start, part.stop, *arrays, first, answers, counted),
-            len(queries.vectors),
-            GROUP,
-        )
+        _run(_count_tiles, len(queries.vectors), arrays_of(queries, entities), first, *_counted(accumulator))
 
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
@@ -54,38 +46,25 @@ class CompiledKernel:
         self.count_scores(self._scores(queries, entities, own), own.offsets[:-1], accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        widths, answers = accumulator.task.num_candidates, answer_arrays(accumulator)
-        counted = (accumulator.counts, accumulator.undefined)
-        parallel_for(
-            lambda part: _count_rows(part.start, part.stop, scores, (starts, widths), answers, counted),
-            len(widths),
-            GROUP,
-        )
+        widths = accumulator.task.num_candidates
+        _run(_count_rows, len(widths), scores, starts, widths, *_counted(accumulator))
 
     def _scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
         """Score the entities in each query's row canonically; float64[id in the rows]."""
         found = np.empty(len(own.ids))
-        arrays, rows = _arrays(queries, entities), (own.offsets, own.ids)
-        parallel_for(lambda part: _score_rows(part.start, part.stop, *arrays, rows, found), len(queries.vectors), GROUP)
+        _run(_score_rows, len(queries.vectors), arrays_of(queries, entities), own.offsets, own.ids, found)
         return found
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        arrays, found = _arrays(queries, entities), best_arrays(best)
-        parallel_for(
-            lambda part: _select_tiles(part.start, part.stop, *arrays, first, found), len(queries.vectors), GROUP
-        )
+        _run(_select_tiles, len(queries.vectors), arrays_of(queries, entities), first, best_arrays(best))
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        found = best_arrays(best)
-        parallel_for(lambda part: select_rows(part.start, part.stop, scores, 0, found), len(scores), GROUP)
+        _run(select_rows, len(scores), scores, 0, best_arrays(best))
 
 
-def _arrays(queries: QueryVectors, entities: EntityVectors) -> tuple[int, tuple[Any, ...], tuple[Any, ...]]:
-    return (
-        SIMILARITIES.index(queries.similarity),
-        (queries.vectors, queries.offsets),
-        (np.ascontiguousarray(entities.vectors), entities.biases),
-    )
+def _run(loop: Callable[..., None], total: int, *arguments: Any) -> None:
+    """Run a compiled loop over queries in parallel."""
+    parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, GROUP)
 
 
 class AnswerArrays(NamedTuple):
@@ -107,49 +86,42 @@ def answer_arrays(accumulator: CountAccumulator) -> AnswerArrays:
     return AnswerArrays(task.queries.offsets, accumulator.thresholds, task.answers, task.known.offsets, task.known.ids)
 
 
-@njit(cache=True, nogil=True)
-def _count_tiles(begin, end, similarity, query_arrays, entity_arrays, first, answers, counted):  # type: ignore[no-untyped-def]
-    queries, offsets = query_arrays
-    vectors, biases = entity_arrays
-    found, everyone = np.empty(TILE), np.arange(TILE)
-    for start in range(0, len(vectors), TILE):
-        width = min(TILE, len(vectors) - start)
-        for query in range(begin, end):
-            scores(similarity, queries[query], vectors[start : start + width], everyone[:width], found)
-            for lane in range(width):
-                found[lane] = found[lane] + biases[start + lane] + offsets[query]
-            _count_row(query, found[:width], first + start, answers, counted)
+def _counted(accumulator: CountAccumulator) -> tuple[Any, ...]:
+    return answer_arrays(accumulator), accumulator.counts, accumulator.undefined
 
 
 @njit(cache=True, nogil=True)
-def _select_tiles(begin, end, similarity, query_arrays, entity_arrays, first, best):  # type: ignore[no-untyped-def]
-    queries, offsets = query_arrays
-    vectors, biases = entity_arrays
-    found, everyone = np.empty((end - begin, len(vectors))), np.arange(TILE)
-    for start in range(0, len(vectors), TILE):
-        stop = min(start + TILE, len(vectors))
+def _count_tiles(begin, end, arrays, first, answers, counts, undefined):  # type: ignore[no-untyped-def]
+    found, everyone = np.empty(TILE), np.arange(len(arrays.entities))
+    for start in range(0, len(everyone), TILE):
+        tile = everyone[start : start + TILE]
+        row = found[: len(tile)]
         for query in range(begin, end):
-            row = found[query - begin, start:stop]
-            scores(similarity, queries[query], vectors[start:stop], everyone[: stop - start], row)
-            for lane in range(stop - start):
-                row[lane] = row[lane] + biases[start + lane] + offsets[query]
+            score(arrays, query, tile, row)
+            _count_row(query, row, first + start, answers, counts, undefined)
+
+
+@njit(cache=True, nogil=True)
+def _select_tiles(begin, end, arrays, first, best):  # type: ignore[no-untyped-def]
+    everyone = np.arange(len(arrays.entities))
+    found = np.empty((end - begin, len(everyone)))
+    for start in range(0, len(everyone), TILE):
+        for query in range(begin, end):
+            score(arrays, query, everyone[start : start + TILE], found[query - begin, start : start + TILE])
     for query in range(begin, end):
         select_row(query, found[query - begin], first, best)
 
 
 @njit(cache=True, nogil=True)
-def _count_rows(begin, end, scores, spans, answers, counted):  # type: ignore[no-untyped-def]
-    starts, widths = spans
+def _count_rows(begin, end, scores, starts, widths, answers, counts, undefined):  # type: ignore[no-untyped-def]
     for query in range(begin, end):
-        _count_row(query, scores[starts[query] : starts[query] + widths[query]], 0, answers, counted)
+        _count_row(query, scores[starts[query] : starts[query] + widths[query]], 0, answers, counts, undefined)
 
 
 @njit(cache=True)
-def _count_row(query, scores, first, answers, counted):  # type: ignore[no-untyped-def]
+def _count_row(query, scores, first, answers, counts, undefined):  # type: ignore[no-untyped-def]
     """Count the scores of the candidates at positions first, first + 1, … against each answer of a query."""
-    counts, undefined = counted
-    known = answers.known[answers.known_offsets[query] : answers.known_offsets[query + 1]]
-    begin, end = np.searchsorted(known, first), np.searchsorted(known, first + len(scores))
+    known = known_within(query, first, first + len(scores), answers)
     holes = 0
     for value in scores:
         holes += np.isnan(value)
@@ -164,7 +136,7 @@ def _count_row(query, scores, first, answers, counted):  # type: ignore[no-untyp
             tied -= 1
         counts[answer, 0] += greater
         counts[answer, 1] += tied
-        for position in known[begin:end]:
+        for position in known:
             if position != own:
                 greater -= scores[position - first] > threshold
                 tied -= scores[position - first] == threshold
@@ -173,12 +145,7 @@ def _count_row(query, scores, first, answers, counted):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _score_rows(begin, end, similarity, query_arrays, entity_arrays, rows, out):  # type: ignore[no-untyped-def]
-    queries, offsets = query_arrays
-    vectors, biases = entity_arrays
-    row_offsets, ids = rows
+def _score_rows(begin, end, arrays, offsets, ids, out):  # type: ignore[no-untyped-def]
     for query in range(begin, end):
-        mine = slice(row_offsets[query], row_offsets[query + 1])
-        scores(similarity, queries[query], vectors, ids[mine], out[mine])
-        for row in range(mine.start, mine.stop):
-            out[row] = out[row] + biases[ids[row]] + offsets[query]
+        own = slice(offsets[query], offsets[query + 1])
+        score(arrays, query, ids[own], out[own])

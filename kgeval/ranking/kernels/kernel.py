@@ -17,7 +17,7 @@ class Kernel(Protocol):
 
     def stats(self) -> dict[str, Any]:
         """Say how the counts were made, for the manifest of a run."""
-        ...
+        return {"kernel": self.name}
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
         """Score ``entities[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[entity]."""

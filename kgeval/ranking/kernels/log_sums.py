@@ -14,7 +14,7 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.canonical import SIMILARITIES, scores
+from kgeval.ranking.kernels.canonical import arrays_of, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 
@@ -48,17 +48,13 @@ class LogSums:
 
     def add_shared(self, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         """Add a chunk of shared candidates, the first of which has position ``first``."""
-        similarity = SIMILARITIES.index(queries.similarity)
-        arrays = (queries.vectors, queries.offsets), (np.ascontiguousarray(entities.vectors), entities.biases)
-        parallel_for(
-            lambda part: _score_and_add(part.start, part.stop, similarity, *arrays, first, self._arrays),
-            len(self.sums),
-            GROUP,
-        )
+        arrays, found = arrays_of(queries, entities), self._arrays
+        parallel_for(lambda part: _score_and_add(part.start, part.stop, arrays, first, found), len(self.sums), GROUP)
 
     def add_scores(self, finished: Float64Array) -> None:
         """Add finished scores of all shared candidates; float64[query, candidate]."""
-        parallel_for(lambda part: _add_rows(part.start, part.stop, finished, self._arrays), len(self.sums), GROUP)
+        found = self._arrays
+        parallel_for(lambda part: _add_rows(part.start, part.stop, finished, found), len(self.sums), GROUP)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
@@ -66,14 +62,11 @@ class LogSums:
 
 
 @njit(cache=True, nogil=True)
-def _score_and_add(begin, end, similarity, query_arrays, entity_arrays, first, found):  # type: ignore[no-untyped-def]
-    queries, offsets = query_arrays
-    vectors, biases = entity_arrays
-    row, everyone = np.empty(len(vectors)), np.arange(len(vectors))
+def _score_and_add(begin, end, arrays, first, found):  # type: ignore[no-untyped-def]
+    everyone = np.arange(len(arrays.entities))
+    row = np.empty(len(everyone))
     for query in range(begin, end):
-        scores(similarity, queries[query], vectors, everyone, row)
-        for lane in range(len(row)):
-            row[lane] = row[lane] + biases[lane] + offsets[query]
+        score(arrays, query, everyone, row)
         _add_row(query, row, first, found)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
@@ -18,17 +16,15 @@ from kgeval.ranking.kernels.collectors import (
     BestAnswers,
     CountAccumulator,
 )
+from kgeval.ranking.kernels.kernel import Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 
 
-class ReferenceKernel:
+class ReferenceKernel(Kernel):
     """Scores whole blocks with the canonical formulas, and counts one query after the other."""
 
     name = "reference"
-
-    def stats(self) -> dict[str, Any]:
-        return {"kernel": self.name}
 
     def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
         owners = np.repeat(np.arange(len(queries.vectors)), np.diff(offsets))

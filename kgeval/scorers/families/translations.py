@@ -32,9 +32,6 @@ class TransE(NormDistance, VectorFamily):
     formula: ClassVar[str] = "−‖h + r − t‖_p"
     equal_widths: ClassVar[bool] = True
 
-    norm: Literal[1, 2]
-    """the p of the norm"""
-
     def query_vectors(self, queries: Queries) -> Float64Array:
         return moved(self, queries)
 
@@ -157,9 +154,6 @@ class LineaRE(NormDistance, RelationalFamily):
 
     formula: ClassVar[str] = "−‖h∘r + b − t∘r'‖_p"
 
-    norm: Literal[1, 2]
-    """the p of the norm"""
-
     def check_shapes(self) -> None:
         fits = self.relation.shape[1] == 3 * self.entity.shape[1]
         self.require(fits, "relation must be three times as wide as entity")
@@ -183,9 +177,6 @@ class PairRE(NormDistance, RelationalFamily):
     """
 
     formula: ClassVar[str] = "−‖h∘r − t∘r'‖_p"
-
-    norm: Literal[1, 2]
-    """the p of the norm"""
 
     def check_shapes(self) -> None:
         self.require(self.relation.shape[1] == 2 * self.entity.shape[1], "relation must be twice as wide as entity")
@@ -211,8 +202,6 @@ class SE(NormDistance, RelationalFamily):
 
     tail_relation: FloatArray
     """float[relation, relation width × entity width], each row the matrix R' of tails, row by row"""
-    norm: Literal[1, 2]
-    """the p of the norm"""
 
     def check_shapes(self) -> None:
         whole = self.relation.shape[1] % self.entity.shape[1] == 0

@@ -15,6 +15,7 @@ neither on its neighbours nor on the batch or the machine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -109,10 +110,12 @@ def _distance(term: Callable[[Float64Array], Float64Array]) -> Callable[[Float64
     return lambda queries, others: -ordered_sum(lambda k: term(queries[..., k] - others[..., k]), queries.shape[-1])
 
 
+@dataclass(frozen=True, eq=False)
 class NormDistance:
-    """A distance by the norm of p = 1 or 2, as the option ``norm`` says."""
+    """A distance by the norm of p = 1 or 2."""
 
     norm: Literal[1, 2]
+    """the p of the norm"""
 
     @property
     def similarity(self) -> Similarity:

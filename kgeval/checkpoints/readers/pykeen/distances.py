@@ -112,7 +112,7 @@ DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {
     "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
     "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
     "RotatE": _rotate,
-    "SE": lambda parts: SE(parts.entity(), parts.relation(0), parts.relation(1), norm=norm_of(parts, 2)),
+    "SE": lambda parts: SE(parts.entity(), parts.relation(0), norm_of(parts, 2), parts.relation(1)),
     "TorusE": lambda parts: TorusE(parts.entity(), parts.relation(), norm=norm_of(parts, 2)),
     "TransD": _transd,
     "TransE": _transe,

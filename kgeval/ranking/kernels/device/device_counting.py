@@ -8,30 +8,25 @@ left out wherever pairs are listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.arrays import IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.device.band import answer_side, candidate_side
-from kgeval.ranking.kernels.device.device_pairs import Bounds, expand, score_pairs
-from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
-from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
+from kgeval.ranking.kernels.device.device_vectors import to_device
+from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult
 from kgeval.threads import slices
-
-CANONICAL_NUMBERS = 2**24
-"""numbers of entity vectors that are laid out at a time for canonical scores"""
 
 DeviceCounts = tuple[Any, Any]
 """greater and tied of each answer, int64[answer], on the device"""
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
+class Answers(NamedTuple):
     """The answers of a block of queries, on the device."""
 
     thresholds: Any
@@ -41,13 +36,8 @@ class Answers:
     places: Any
     """int64[answer], the place of each among the candidates of the chunk or of its query; negative where it has none"""
 
-    @classmethod
-    def of(cls, thresholds: Float64Array, owners: IntArray, places: IntArray, device: Any) -> Answers:
-        return cls(*(to_device(array, device) for array in (thresholds, owners, places)))
 
-
-@dataclass(frozen=True, eq=False)
-class Lists:
+class Lists(NamedTuple):
     """A list of entities for each query of a block, on the device."""
 
     offsets: Any
@@ -64,38 +54,24 @@ class Lists:
         return cls(*(to_device(array, device) for array in (places.offsets, places.owners, entities, places.ids)))
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class BlockCounting:
     """Counts of one block of queries and one chunk of entities."""
 
-    host: tuple[QueryVectors, EntityVectors]
-    """the block and the chunk, for canonical scores"""
-    queries: DeviceVectors
-    entities: DeviceVectors
+    block: Block
     answers: Answers
-    canonical: Callable[[QueryVectors, EntityVectors, IntArray], Float64Array]
-    """canonical scores of entities that are laid out query by query; int64[query + 1] are the offsets"""
-    memory: int
-    """bytes that its arrays may take"""
-    effort: IntArray = field(default_factory=lambda: np.zeros(2, np.int64))
-    """int64[2], how many pairs were scored in float64, and canonically"""
-    compared: int = 0
-    """how many pairs of an answer and a candidate were compared"""
 
-    def count_all(
-        self, compare: Callable[..., ScreenResult] = compare, bytes_per_pair: float = BYTES_PER_PAIR
-    ) -> DeviceCounts:
+    def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> DeviceCounts:
         """Count all entities of the chunk, by the screen first."""
-        similarity, answers = self.host[0].similarity, self.answers
+        block, answers, similarity = self.block, self.answers, self.block.host[0].similarity
         greater, tied = self._zeros()
-        candidates = candidate_side(similarity, self.entities)
-        width = len(self.host[1].biases)
-        self.compared = width * len(answers.owners)
-        step = max(1, int(self.memory / (bytes_per_pair * max(width, 1))))
+        candidates = candidate_side(similarity, block.entities)
+        width = len(block.host[1].biases)
+        step = max(1, int(block.memory / (bytes_per_pair * max(width, 1))))
         for part in slices(len(answers.owners), step):
             owners, thresholds = answers.owners[part], answers.thresholds[part]
-            sides = (answer_side(similarity, self.queries, self.entities, thresholds, owners), candidates)
-            found = compare(similarity, self.queries.rounded[owners], self.entities.rounded, *sides)
+            sides = (answer_side(similarity, block.queries, block.entities, thresholds, owners), candidates)
+            found = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
             greater[part] += found.above
             places = answers.places[part]
             others = found.candidates != places[found.answers]
@@ -105,16 +81,15 @@ class BlockCounting:
             decided[found.answers[~others]] = False
             tied[part] -= decided.long()
             pairs = found.answers[others] + part.start, found.candidates[others]
-            bounds = self._bounds(answers.owners[pairs[0]], pairs[1])
-            self._decide(*pairs, bounds, (greater, tied))
+            self._decide(*pairs, block.bounds(answers.owners[pairs[0]], pairs[1]), (greater, tied))
         return greater, tied
 
     def count_listed(self, lists: Lists) -> DeviceCounts:
         """Count the entities of each query's list."""
         answers, counts = self.answers, self._zeros()
-        bounds = self._bounds(lists.owners, lists.entities)
+        bounds = self.block.bounds(lists.owners, lists.entities)
         pairs_until = (lists.offsets[answers.owners + 1] - lists.offsets[answers.owners]).cumsum(0).cpu().numpy()
-        for part in cut_at(pairs_until, max(1, self.memory // BYTES_PER_PAIR)):
+        for part in cut_at(pairs_until, max(1, self.block.memory // BYTES_PER_PAIR)):
             rows, entries = expand(answers.owners[part], lists.offsets)
             rows += part.start
             others = lists.places[entries] != answers.places[rows]
@@ -127,11 +102,6 @@ class BlockCounting:
         zeros = torch.zeros(len(self.answers.owners), dtype=torch.int64, device=self.answers.owners.device)
         return zeros, zeros.clone()
 
-    def _bounds(self, owners: Any, entities: Any) -> Bounds:
-        self.effort[0] += len(owners)
-        similarity = self.host[0].similarity
-        return score_pairs(similarity, self.queries, self.entities, owners, entities, memory=self.memory)
-
     def _decide(self, rows: Any, entities: Any, bounds: Bounds, counts: DeviceCounts) -> None:
         """Count pairs of answers and entities; where bounds hold the answer's score, the canonical score decides."""
         thresholds, number = self.answers.thresholds[rows], len(self.answers.owners)
@@ -140,20 +110,20 @@ class BlockCounting:
         undecided = ~above & ~(bounds.highs < thresholds)
         counts[0].add_(torch.bincount(rows[above], minlength=number))
         rows, entities = rows[undecided], entities[undecided]
-        for part in slices(len(rows), max(1, CANONICAL_NUMBERS // max(self.queries.exact.shape[1], 1))):
+        for part in self.block.parts(len(rows)):
             greater, tied = self._compare_canonically(rows[part].cpu().numpy(), entities[part].cpu().numpy())
             for total, found in zip(counts, (greater, tied), strict=True):
                 total.add_(torch.from_numpy(found).to(total.device))
 
     def _compare_canonically(self, rows: IntArray, entities: IntArray) -> tuple[IntArray, IntArray]:
         """Compare canonical scores; greater and tied, int64[answer]."""
-        queries, chunk = self.host
-        self.effort[1] += len(rows)
+        queries, chunk = self.block.host
+        self.block.effort[1] += len(rows)
         owners = self.answers.owners[torch.from_numpy(rows).to(self.answers.owners.device)].cpu().numpy()
         order = np.argsort(owners, kind="stable")
         rows, entities, number = rows[order], entities[order], len(self.answers.owners)
         offsets = np.searchsorted(owners[order], np.arange(len(queries.vectors) + 1))
-        scores = self.canonical(queries, chunk[entities], offsets)
+        scores = self.block.canonical(queries, chunk[entities], offsets)
         thresholds = self.answers.thresholds.cpu().numpy()[rows]
         above, ties = rows[scores > thresholds], rows[scores == thresholds]
         return np.bincount(above, minlength=number), np.bincount(ties, minlength=number)

@@ -11,9 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
-import numpy as np
-
-from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
@@ -25,8 +22,10 @@ class DeviceGroup:
     """Counts and selects by vectors on several devices; finished scores on the first, or on the host."""
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
-        self._kernels = kernels
-        self.name, self.device = kernels[0].name, kernels[0].device
+        self._kernels, first = kernels, kernels[0]
+        self.name, self.device, self.pairs = first.name, first.device, first.pairs
+        self.count_scores, self.select_scores = first.count_scores, first.select_scores
+        self.count_tensor, self.select_tensor = first.count_tensor, first.select_tensor
 
     def stats(self) -> dict[str, Any]:
         """Say what all of them did together."""
@@ -37,51 +36,28 @@ class DeviceGroup:
         places = ", ".join(work["device"] for work in each)
         return {**each[0], **total, "rescored_share": share, "device": places, "on_host": on_host}
 
-    def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
-        """Score pairs canonically, on the host; float64[entity]."""
-        return self._kernels[0].pairs(queries, entities, offsets)
-
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        self._divide(
-            len(queries.vectors),
-            lambda kernel, part: kernel.count_shared(queries[part], entities, first, accumulator[part]),
-        )
+        self._divide(queries, lambda kernel, part, some: kernel.count_shared(some, entities, first, accumulator[part]))
 
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
         self._divide(
-            len(queries.vectors),
-            lambda kernel, part: kernel.count_per_query(queries[part], entities, own[part], accumulator[part]),
+            queries, lambda kernel, part, some: kernel.count_per_query(some, entities, own[part], accumulator[part])
         )
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        self._divide(
-            len(queries.vectors), lambda kernel, part: kernel.select_shared(queries[part], entities, first, best[part])
-        )
+        self._divide(queries, lambda kernel, part, some: kernel.select_shared(some, entities, first, best[part]))
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        self._kernels[0].count_scores(scores, starts, accumulator)
-
-    def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
-        self._kernels[0].select_scores(scores, best)
-
-    def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
-        """Count finished scores where they are: on the first device."""
-        self._kernels[0].count_tensor(scores, accumulator)
-
-    def select_tensor(self, scores: Any, best: BestAnswers) -> None:
-        """Merge finished scores into the best answers where they are: on the first device."""
-        self._kernels[0].select_tensor(scores, best)
-
-    def _divide(self, total: int, work: Callable[[DeviceKernel, slice], None]) -> None:
-        parts = slices(total, max(1, int(np.ceil(total / len(self._kernels)))))
+    def _divide(self, queries: QueryVectors, work: Callable[[DeviceKernel, slice, QueryVectors], None]) -> None:
+        total = len(queries.vectors)
+        parts = slices(total, max(1, -(-total // len(self._kernels))))
         with ThreadPoolExecutor(len(self._kernels)) as pool:
             # A thread inherits how many threads the evaluation is bound to.
             running = [
-                pool.submit(copy_context().run, work, kernel, part)
+                pool.submit(copy_context().run, work, kernel, part, queries[part])
                 for kernel, part in zip(self._kernels, parts, strict=False)
             ]
         for part in running:

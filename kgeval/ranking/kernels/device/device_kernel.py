@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ import torch
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.errors import RunError
-from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator, within
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
+from kgeval.ranking.kernels.device.device_pairs import Block
 from kgeval.ranking.kernels.device.device_selection import BlockSelection
-from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
 from kgeval.ranking.kernels.device.devices import describe, triton_runs
 from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_scores import count_tensor, select_tensor
@@ -44,6 +46,10 @@ Count = Callable[[BlockCounting, slice], tuple[DeviceCounts, DeviceCounts]]
 """(counting, the slice of its queries) -> counts of the candidates, and of the known answers among them"""
 
 
+class Unbounded(Exception):
+    """Some numbers are huge, infinite or undefined, so that no error bound holds for them."""
+
+
 class DeviceKernel(ScreenedKernel):
     """Counts candidates by vectors on a device of torch; everything else on the host."""
 
@@ -64,46 +70,36 @@ class DeviceKernel(ScreenedKernel):
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        task, width = accumulator.task, len(entities.biases)
-        inside = task.known.where((task.known.ids >= first) & (task.known.ids < first + width))
-        known = Rows(inside.offsets, inside.ids - first)
+        width, places = len(entities.biases), accumulator.task.answers - first
+        known = within(accumulator.task.known, first, width)
 
         def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
             rows = known[block]
             return counting.count_all(*self._comparison), counting.count_listed(Lists.of(rows, rows.ids, self.device))
 
-        def halve() -> None:
-            for part in halves(width):
-                self.count_shared(queries, entities[part], first + part.start, accumulator)
+        def again(part: slice) -> None:
+            self.count_shared(queries, entities[part], first + part.start, accumulator)
 
-        def work() -> bool:
-            return self._count_blocks(queries, entities, task.answers - first, accumulator, count)
-
-        if self._has_biased_distances(queries, entities) or not self._attempt(queries, width, work, halve):
+        compared = np.full(len(places), width)
+        work = partial(self._count_blocks, queries, entities, places, compared, accumulator, count)
+        if not self._attempt(queries, entities, work, again):
             super().count_shared(queries, entities, first, accumulator)
 
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        known = accumulator.task.known
+        task = accumulator.task
 
         def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
-            candidates, places = own[block], known[block]
+            candidates, places = own[block], task.known[block]
             numbered = Rows(candidates.offsets, np.arange(len(candidates.ids)) - candidates.offsets[candidates.owners])
             of_known = candidates.ids[candidates.offsets[places.owners] + places.ids]
             listed = Lists.of(numbered, candidates.ids, self.device), Lists.of(places, of_known, self.device)
-            counted = counting.count_listed(listed[0]), counting.count_listed(listed[1])
-            counting.compared = int(candidates.lengths[accumulator.task.queries[block].owners].sum())
-            return counted
+            return counting.count_listed(listed[0]), counting.count_listed(listed[1])
 
-        def halve() -> None:
-            self._note("candidates that are each query's own: the device has too little memory for their vectors")
-            super(DeviceKernel, self).count_per_query(queries, entities, own, accumulator)
-
-        def work() -> bool:
-            return self._count_blocks(queries, entities, accumulator.task.answers, accumulator, count)
-
-        if not self._attempt(queries, len(entities.biases), work, halve):
+        compared = own.lengths[task.queries.owners]
+        work = partial(self._count_blocks, queries, entities, task.answers, compared, accumulator, count)
+        if not self._attempt(queries, entities, work):
             super().count_per_query(queries, entities, own, accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
@@ -116,16 +112,10 @@ class DeviceKernel(ScreenedKernel):
             count_tensor(scores, accumulator)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        width = len(entities.biases)
+        def again(part: slice) -> None:
+            self.select_shared(queries, entities[part], first + part.start, best)
 
-        def work() -> bool:
-            return self._select_blocks(queries, entities, first, best)
-
-        def halve() -> None:
-            for part in halves(width):
-                self.select_shared(queries, entities[part], first + part.start, best)
-
-        if self._has_biased_distances(queries, entities) or not self._attempt(queries, width, work, halve):
+        if not self._attempt(queries, entities, partial(self._select_blocks, queries, entities, first, best), again):
             super().select_shared(queries, entities, first, best)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
@@ -140,35 +130,40 @@ class DeviceKernel(ScreenedKernel):
     def _note(self, what: str) -> None:
         self.on_host[what] = None
 
-    def _has_biased_distances(self, queries: QueryVectors, entities: EntityVectors) -> bool:
-        """Whether the vectors are of the kind that has no screen here."""
-        if found := queries.similarity == "l2" and bool(entities.biases.any()):
-            self._note("Euclidean distances with biases, which are no products")
-        return found
+    def _attempt(
+        self,
+        queries: QueryVectors,
+        entities: EntityVectors,
+        work: Callable[[], None],
+        again: Callable[[slice], None] | None = None,
+    ) -> bool:
+        """Do work with a chunk of shared candidates, ``again`` for each half of it where memory is lacking.
 
-    def _attempt(self, queries: QueryVectors, width: int, work: Callable[[], bool], halve: Callable[[], None]) -> bool:
-        """Do work with a chunk of candidates, by halves where memory is lacking; whether the device could.
-
-        The work changes no result before all of it is done, and returns whether a bound holds.
+        Other candidates cannot be halved. Returns whether the device could do it. The work changes no result before
+        all of it is done.
         """
-        if (why := self._obstacle(queries)) is not None:
+        width = len(entities.biases)
+        if (why := self._obstacle(queries, biased=again is not None and bool(entities.biases.any()))) is not None:
             self._note(why)
             return False
-        bounded = False
+        full = width > self._most
         try:
-            full = width > self._most
             if not full:
                 with torch.inference_mode(), _current(self.device):
-                    bounded = work()
+                    work()
+        except Unbounded:
+            self._note("vectors, biases or scores that are huge, infinite or undefined: no bound holds")
+            return False
         except torch.cuda.OutOfMemoryError as error:
             full = True
             self._halve_blocks(width, error)
-        if full:  # outside the handler, which keeps the tensors of the failure
-            halve()
-            return True
-        if not bounded:
-            self._note("vectors, biases or scores that are huge, infinite or undefined: no bound holds")
-        return bounded
+        if full and again is None:
+            self._note("candidates that are each query's own: the device has too little memory for their vectors")
+            return False
+        if full and again is not None:  # outside the handler, which keeps the tensors of the failure
+            again(slice(0, width // 2))
+            again(slice(width // 2, width))
+        return True
 
     def _halve_blocks(self, width: int, error: Exception) -> None:
         """Halve the blocks and the chunks after a chunk for which the device had too little memory."""
@@ -179,8 +174,10 @@ class DeviceKernel(ScreenedKernel):
         self._most, self.memory = width // 2, max(LEAST_MEMORY, self.memory // 2)
         torch.cuda.empty_cache()
 
-    def _obstacle(self, queries: QueryVectors) -> str | None:
-        """Say why the device cannot count for queries; None where it can."""
+    def _obstacle(self, queries: QueryVectors, *, biased: bool) -> str | None:
+        """Say why the device cannot count for queries and shared candidates, biased or not; None where it can."""
+        if biased and queries.similarity == "l2":
+            return "Euclidean distances with biases, which are no products"
         if queries.vectors.shape[1] > MOST_DIMENSIONS:
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
         return None if self._precisions else "scores of which most are nearly equal, or wanted: no screen pays"
@@ -190,68 +187,48 @@ class DeviceKernel(ScreenedKernel):
         queries: QueryVectors,
         entities: EntityVectors,
         places: IntArray,
+        compared: IntArray,
         accumulator: CountAccumulator,
         count: Count,
-    ) -> bool:
-        """Count all blocks of queries; whether a bound holds."""
-        chunk = self._bounded_chunk(queries, entities, accumulator.thresholds)
-        if chunk is None:
-            return False
-        offsets, parts = accumulator.task.queries.offsets, [np.empty((0, 4), np.int64)]
-        effort, compared = np.zeros(2, np.int64), 0
-        for block in self._blocks(queries):
-            own = slice(offsets[block.start], offsets[block.stop])  # the block's answers
-            on_device = DeviceVectors.of_queries(queries, block, self.device)
-            if not on_device.largest() < LARGEST:
-                return False
-            owners = accumulator.task.queries.owners[own] - block.start
-            answers = Answers.of(accumulator.thresholds[own], owners, places[own], self.device)
-            host = (queries[block], entities)
-            counting = BlockCounting(host, on_device, chunk, answers, self.pairs, self.memory // 4)
-            (greater, tied), (known_greater, known_tied) = count(counting, block)
+    ) -> None:
+        """Count all blocks of queries; int64[answer] places, and numbers of candidates to compare with."""
+        answers, thresholds = accumulator.task.queries, accumulator.thresholds
+        parts, effort = [np.empty((0, 4), np.int64)], np.zeros(2, np.int64)
+        for part, block in self._bounded_blocks(queries, entities, thresholds, effort):
+            own = slice(*answers.offsets[[part.start, part.stop]])
+            arrays = (thresholds[own], answers.owners[own] - part.start, places[own])
+            counting = BlockCounting(block, Answers(*(to_device(array, self.device) for array in arrays)))
+            (greater, tied), (known_greater, known_tied) = count(counting, part)
             columns = torch.stack([greater, tied, greater - known_greater, tied - known_tied], dim=1)
             parts.append(columns.cpu().numpy())
-            effort += counting.effort
-            compared += counting.compared
         accumulator.counts[:] += np.concatenate(parts)
-        self._adapt_precision(compared, effort[None])
-        return True
+        self._adapt_precision(int(compared.sum()), effort[None])
 
-    def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> bool:
-        """Select from all blocks of queries; whether a bound holds."""
+    def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Select from all blocks of queries."""
         last = best.scores[:, -1]
-        chunk = self._bounded_chunk(queries, entities, last[last > -np.inf])
-        if chunk is None:
-            return False
         trial, effort = best.copied(), np.zeros(2, np.int64)
-        for block in self._blocks(queries):
-            on_device = DeviceVectors.of_queries(queries, block, self.device)
-            if not on_device.largest() < LARGEST:
-                return False
-            host, memory = (queries[block], entities), self.memory // 4
-            selection = BlockSelection(host, on_device, chunk, first, trial[block], self.pairs, memory)
-            selection.select()
-            effort += selection.effort
+        for part, block in self._bounded_blocks(queries, entities, last[last > -np.inf], effort):
+            BlockSelection(block, first, trial[part]).select()
         best.take_over(trial)
         self._adapt_precision(len(queries.vectors) * len(entities.biases), effort[None])
-        return True
 
-    def _bounded_chunk(
-        self, queries: QueryVectors, entities: EntityVectors, scores: Float64Array
-    ) -> DeviceVectors | None:
-        """Copy a chunk to the device; None where no bound holds for it, or for scores that it is compared with."""
+    def _bounded_blocks(
+        self, queries: QueryVectors, entities: EntityVectors, scores: Float64Array, effort: IntArray
+    ) -> Iterator[tuple[slice, Block]]:
+        """Copy a chunk and each block of queries to the device; all that ``scores`` are compared with has a bound."""
         chunk = DeviceVectors.of_entities(entities, self.device, products=queries.similarity in PRODUCTS)
         limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-        bounded = chunk.largest() < LARGEST and np.abs(scores).max(initial=0.0) < limit
-        return chunk if bounded else None
+        if not (chunk.largest() < LARGEST and np.abs(scores).max(initial=0.0) < limit):
+            raise Unbounded
+        for part in self._blocks(queries):
+            on_device = DeviceVectors.of_queries(queries, part, self.device)
+            if not on_device.largest() < LARGEST:
+                raise Unbounded
+            yield part, Block((queries[part], entities), on_device, chunk, self.pairs, self.memory // 4, effort)
 
     def _blocks(self, queries: QueryVectors) -> Iterator[slice]:
         return slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1]))))
-
-
-def halves(width: int) -> tuple[slice, slice]:
-    """Halve a chunk of candidates."""
-    return slice(0, width // 2), slice(width // 2, width)
 
 
 def _current(device: Any) -> AbstractContextManager[Any]:

@@ -1,4 +1,4 @@
-"""Pairs on a device: scores in float64 of queries and candidates that are listed, and how far they may be off.
+"""Pairs on a device: float64 scores of queries and candidates that are listed, and how far they may be off.
 
 The sums are taken in any order, as in ``refinement``; each of two float64 sums of n terms is within γ(2n) of the exact
 one, so they are within twice that of each other.
@@ -6,14 +6,19 @@ one, so they are within twice that of each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import triton_runs
 from kgeval.ranking.kernels.rounding import U64
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.threads import slices
 
 FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
@@ -22,11 +27,40 @@ ARRAYS = 6
 """arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
 
 
+CANONICAL_NUMBERS = 2**24
+"""numbers of entity vectors that are laid out at a time for canonical scores"""
+
+
 class Bounds(NamedTuple):
     """A lower and an upper bound of the canonical score of each pair; float64[pair]."""
 
     lows: Any
     highs: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block of queries and a chunk of entities, on the device and on the host."""
+
+    host: tuple[QueryVectors, EntityVectors]
+    queries: DeviceVectors
+    entities: DeviceVectors
+    canonical: Callable[[QueryVectors, EntityVectors, IntArray], Float64Array]
+    """canonical scores of entities that are laid out query by query; int64[query + 1] are the offsets"""
+    memory: int
+    """bytes that arrays of pairs may take"""
+    effort: IntArray
+    """int64[2], to which is added how many pairs are scored in float64, and canonically"""
+
+    def bounds(self, owners: Any, candidates: Any) -> Bounds:
+        """Score pairs of a query and an entity, int64[pair] each, in float64."""
+        self.effort[0] += len(owners)
+        similarity = self.host[0].similarity
+        return score_pairs(similarity, self.queries, self.entities, owners, candidates, memory=self.memory)
+
+    def parts(self, pairs: int) -> Iterator[slice]:
+        """Cut pairs into those whose vectors are laid out at a time for canonical scores."""
+        return slices(pairs, max(1, CANONICAL_NUMBERS // max(self.queries.exact.shape[1], 1)))
 
 
 def score_pairs(

@@ -2,7 +2,7 @@
 
 An answer's candidates are settled in three steps: by the screen, in the precision of the entities, canonically.
 
-What numba keeps of these loops on disk holds those of ``refinement`` that they call: where those change, it must go.
+What numba keeps of these loops on disk holds those of other files that they call: where those change, it must go.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.compiling import njit
+from kgeval.ranking.kernels.best_selection import known_within
 from kgeval.ranking.kernels.screening.refinement import exact, score_bounds
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP
 
@@ -37,7 +38,7 @@ def count_screened(start, statistics, chunk, pairs, answers, counts, effort):  #
     lows, highs = np.empty(width), np.empty(width)
     for row in range(len(statistics)):
         query = start + row
-        known = _known(query, first, first + width, answers)
+        known = known_within(query, first, first + width, answers)
         known_scores = exact(pairs, query, known - first)
         for answer in range(answers.offsets[query], answers.offsets[query + 1]):
             threshold = answers.thresholds[answer]
@@ -57,7 +58,7 @@ def count_rows(start, stop, own, pairs, answers, counts, effort):  # type: ignor
     offsets, entities = own
     for query in range(start, stop):
         candidates = entities[offsets[query] : offsets[query + 1]]
-        known = _known(query, 0, len(candidates), answers)
+        known = known_within(query, 0, len(candidates), answers)
         known_scores = exact(pairs, query, candidates[known])
         lows, highs = np.empty(len(candidates)), np.empty(len(candidates))
         score_bounds(pairs, query, candidates, lows, highs)
@@ -68,13 +69,6 @@ def count_rows(start, stop, own, pairs, answers, counts, effort):  # type: ignor
             _add_counts(answer, greater, tied, known, known_scores, answers, counts[answer])
             effort[query, REFINED] += len(candidates)
             effort[query, CANONICAL] += rescored
-
-
-@njit(cache=True)
-def _known(query, first, end, answers):  # type: ignore[no-untyped-def]
-    """Take the known answers of a query at the positions from ``first`` to before ``end``."""
-    known = answers.known[answers.known_offsets[query] : answers.known_offsets[query + 1]]
-    return known[np.searchsorted(known, first) : np.searchsorted(known, end)]
 
 
 @njit(cache=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.canonical import DOT, L1, L2, SIMILARITIES, SQUARED_L2, scores
+from kgeval.ranking.kernels.canonical import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, score
 from kgeval.ranking.kernels.rounding import U32, U64
 from kgeval.ranking.kernels.screening.screens import SMALLEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -30,11 +30,7 @@ FREE = {"reassoc", "contract", "nsz"}
 class Pairs(NamedTuple):
     """Queries and entities for the compiled loops."""
 
-    similarity: int
-    queries: Float64Array
-    offsets: Float64Array
-    entities: np.ndarray[Any, Any]
-    biases: Float64Array
+    arrays: Arrays
     rounded: np.ndarray[Any, Any]
     """[query, dim or more], in the precision of the entities"""
     rounding_error_per_unit: Float64Array
@@ -58,21 +54,19 @@ def pairs_of(queries: QueryVectors, entities: EntityVectors) -> Pairs:
         error, sizes, growth = errors + growth * (queries.norms + errors), entities.norms, 0.0
     else:
         error, sizes = errors, np.ones(len(entities.biases))
-    code = SIMILARITIES.index(queries.similarity)
-    arrays = (queries.vectors, queries.offsets, entities.vectors, entities.biases, rounded)
-    return Pairs(code, *arrays, error * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
+    return Pairs(arrays_of(queries, entities), rounded, error * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
 
 
 @njit(cache=True)
 def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-untyped-def]
     """For each candidate, find a lower and an upper bound of its canonical score."""
-    _similarities(pairs.similarity, pairs.rounded[query], pairs.entities, candidates, lows)
-    biases, sizes, offset, error = pairs.biases, pairs.sizes, pairs.offsets[query], pairs.rounding_error_per_unit[query]
-    growth, floor = pairs.growth, pairs.floor
+    arrays, sizes, error = pairs.arrays, pairs.sizes, pairs.rounding_error_per_unit[query]
+    _similarities(arrays.similarity, pairs.rounded[query], arrays.entities, candidates, lows)
+    biases, offset, growth, floor = arrays.biases, arrays.offsets[query], pairs.growth, pairs.floor
     for place in range(len(candidates)):
         found, bias = lows[place], biases[candidates[place]]
         size = sizes[candidates[place]]
-        if pairs.similarity == SQUARED_L2:
+        if arrays.similarity == SQUARED_L2:
             size = 2 * (1 + growth) * np.sqrt(abs(found)) + error
         slack = error * size + growth * abs(found) + floor
         slack += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
@@ -82,31 +76,24 @@ def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-unty
 
 @njit(cache=True)
 def _similarities(similarity, vector, entities, candidates, out):  # type: ignore[no-untyped-def]
-    # One loop for each similarity: a call that passes arrays costs as much as the sum.
-    if similarity == DOT:
-        for place in range(len(candidates)):
-            out[place] = _dot(vector, entities[candidates[place]])
-    elif similarity == L1:
-        for place in range(len(candidates)):
-            out[place] = -_l1(vector, entities[candidates[place]])
-    elif similarity == L2:
-        for place in range(len(candidates)):
-            out[place] = -np.sqrt(np.float64(_squares(vector, entities[candidates[place]])))
-    elif similarity == SQUARED_L2:
-        for place in range(len(candidates)):
-            out[place] = -np.float64(_squares(vector, entities[candidates[place]]))
-    else:
-        for place in range(len(candidates)):
-            out[place] = -_moduli(vector, entities[candidates[place]])
+    for place in range(len(candidates)):
+        entity = entities[candidates[place]]
+        if similarity == DOT:
+            out[place] = _dot(vector, entity)
+        elif similarity == L1:
+            out[place] = -_l1(vector, entity)
+        elif similarity == MODULUS:
+            out[place] = -_moduli(vector, entity)
+        else:
+            squares = np.float64(_squares(vector, entity))
+            out[place] = -np.sqrt(squares) if similarity == L2 else -squares
 
 
 @njit(cache=True)
 def exact(pairs, query, candidates):  # type: ignore[no-untyped-def]
     """Return the canonical score of each candidate."""
     found = np.empty(len(candidates))
-    scores(pairs.similarity, pairs.queries[query], pairs.entities, candidates, found)
-    for place in range(len(candidates)):
-        found[place] = found[place] + pairs.biases[candidates[place]] + pairs.offsets[query]
+    score(pairs.arrays, query, candidates, found)
     return found
 
 
