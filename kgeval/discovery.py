@@ -143,10 +143,12 @@ def blamed(error: BaseException) -> str | None:
     return next((_described(points[name]) for name in reversed(frames) if name in points), None)
 
 
-def by_name(what: str, members: Iterable[T]) -> dict[str, T]:
+def by_name(
+    what: str, members: Iterable[T], names: Callable[[Any], Iterable[str]] = lambda member: [str(member.name)]
+) -> dict[str, T]:
+    """Map the name of each member, or its several ``names``, to the member; no two may have the same."""
     found: dict[str, T] = {}
-    for member in members:
-        name = str(member.name)  # type: ignore[attr-defined]
+    for name, member in [(name, one) for one in members for name in names(one)]:
         if name in found:
             points = [point for group in GROUPS for point in entry_points(group=group)]
             packages = ", ".join(sorted({point.dist.name for point in points if point.dist is not None}))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,9 +15,10 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.discovery import brought, subclasses
+from kgeval.discovery import brought, by_name, subclasses
 from kgeval.errors import DatasetError, InputError, did_you_mean
 from kgeval.scorers.scorer import Numbering, Scorer, refuse_other_queries
+from kgeval.settings.by_kind import names_by
 from kgeval.settings.settings import Settings
 
 
@@ -162,18 +163,9 @@ class Baseline(Settings):
 @cache
 def baselines() -> dict[str, type[Baseline]]:
     """All baselines, by name."""
-    own = [found for found in subclasses("kgeval.baselines", Baseline) if _names(found)]
-    classes: dict[str, type[Baseline]] = {}
-    for found in (*own, *brought("kgeval.baselines", Baseline, classes=True)):
-        if not _names(found):
-            raise InputError(
-                f"the baseline {found.__name__} has no name of its own. Declare baseline: Literal['name'] = 'name'."
-            )
-        for name in _names(found):
-            if name in classes:
-                raise InputError(f"two baselines are called {name!r}. Rename the one that a package brings.")
-            classes[name] = found
-    return classes
+    own = [found for found in subclasses("kgeval.baselines", Baseline) if found.title]
+    every = [*own, *brought("kgeval.baselines", Baseline, classes=True)]
+    return by_name("baselines", every, names_by("baseline"))
 
 
 def find_baseline(name: Any) -> type[Baseline]:
@@ -181,8 +173,3 @@ def find_baseline(name: Any) -> type[Baseline]:
         what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
         raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")
     return baselines()[name]
-
-
-def _names(found: type[Baseline]) -> tuple[str, ...]:
-    annotation = found.model_fields["baseline"].annotation
-    return get_args(annotation) if get_origin(annotation) is Literal else ()

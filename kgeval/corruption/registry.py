@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Annotated
 
 import kgeval.corruption
 from kgeval.corruption.generator import CorruptionGenerator
-from kgeval.discovery import brought
-from kgeval.errors import InputError
-from kgeval.settings.by_kind import ByKind
+from kgeval.discovery import brought, by_name
+from kgeval.settings.by_kind import ByKind, names_by
 
 
 @cache
 def generators() -> dict[str, type[CorruptionGenerator]]:
     own = [vars(kgeval.corruption)[name] for name in kgeval.corruption.__all__ if name != "CorruptionGenerator"]
-    found: dict[str, type[CorruptionGenerator]] = {}
-    for generator in (*own, *brought("kgeval.corruptions", CorruptionGenerator, classes=True)):
-        kind = generator.model_fields["kind"].annotation
-        if get_origin(kind) is not Literal:
-            raise InputError(
-                f"the corruption {generator.__name__} has no kind of its own. Declare kind: Literal['name'] = 'name'."
-            )
-        for name in get_args(kind):
-            if name in found:
-                raise InputError(f"two corruptions are of the kind {name!r}. Rename the one that a package brings.")
-            found[name] = generator
-    return found
+    every = [*own, *brought("kgeval.corruptions", CorruptionGenerator, classes=True)]
+    return by_name("corruptions", every, names_by("kind"))
 
 
 Corruption = Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, generators)]

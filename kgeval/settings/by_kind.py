@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from kgeval.errors import InputError
+
 KEYS = ("baseline", "kind")
 """the keys that tell settings apart, the more special one first"""
+
+
+def names_by(key: str) -> Callable[[type[BaseModel]], tuple[str, ...]]:
+    """Return the names of a class of settings: the ``Literal`` of its field ``key``."""
+
+    def names(found: type[BaseModel]) -> tuple[str, ...]:
+        kind = found.model_fields[key].annotation
+        if get_origin(kind) is not Literal:
+            raise InputError(f"{found.__name__} has no {key} of its own. Declare {key}: Literal['name'] = 'name'.")
+        return get_args(kind)
+
+    return names
 
 
 @dataclass(frozen=True)

@@ -142,10 +142,10 @@ def test_mistakes_in_a_declared_generator_are_told_like_others(tmp_path, declare
 
 def test_a_declared_generator_needs_a_kind_of_its_own(declared, monkeypatch):
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: Whatever)
-    with pytest.raises(InputError, match="the corruption Whatever has no kind of its own"):
+    with pytest.raises(InputError, match="Whatever has no kind of its own"):
         generators()
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: Uniform)
-    with pytest.raises(InputError, match="two corruptions are of the kind 'uniform'"):
+    with pytest.raises(InputError, match="two corruptions are called 'uniform'"):
         generators()
 
 
