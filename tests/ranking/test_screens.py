@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
+from kgeval.ranking.kernels.screening.counting import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.products import Float32Products
-from kgeval.ranking.kernels.screening.refinement import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedCounting, ScreenedKernel, screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical

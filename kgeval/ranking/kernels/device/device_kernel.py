@@ -1,6 +1,6 @@
 """The kernel of a device: the counts of the compiled kernel, bit for bit, where torch has its tensors.
 
-Three steps narrow the pairs down, as in the screened kernel: products in float16 (``band`` says within what bound),
+Three steps narrow the pairs down, as in the screened kernel: products in float16 (``comparison`` has the bound),
 float64 sums of the pairs that those leave undecided, and canonical scores on the host of the few that remain. What it
 does not do, the screened kernel does on the host, and ``on_host`` says what and why.
 """
@@ -19,12 +19,12 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.errors import RunError
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator, within
+from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
 from kgeval.ranking.kernels.device.device_pairs import Block
 from kgeval.ranking.kernels.device.device_selection import BlockSelection
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
 from kgeval.ranking.kernels.device.devices import describe, triton_runs
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_scores import count_tensor, select_tensor
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST

@@ -1,6 +1,6 @@
 """Pairs on a device: float64 scores of queries and candidates that are listed, and how far they may be off.
 
-The sums are taken in any order, as in ``refinement``; each of two float64 sums of n terms is within γ(2n) of the exact
+The sums are taken in any order, as in ``counting``; each of two float64 sums of n terms is within γ(2n) of the exact
 one, so they are within twice that of each other.
 """
 

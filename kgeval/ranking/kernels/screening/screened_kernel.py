@@ -2,7 +2,7 @@
 
 An approximate score with a rigorous bound on its error says for certain whether a candidate is above the answer, unless
 it lies within the bound. What a screen leaves uncertain (a few in a thousand) is scored in the precision of the
-entities (``refinement.py``); what is uncertain even then, canonically. So the counts are those of the compiled
+entities (``counting.py``); what is uncertain even then, canonically. So the counts are those of the compiled
 kernel, bit for bit, at the speed of a matrix product in low precision.
 """
 
@@ -19,12 +19,18 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
 from kgeval.ranking.kernels.screening import products as int8_products
-from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Chunk, count_rows, count_screened
-from kgeval.ranking.kernels.screening.distances import Float32Distances
+from kgeval.ranking.kernels.screening.counting import (
+    CANONICAL,
+    REFINED,
+    Chunk,
+    Pairs,
+    count_rows,
+    count_screened,
+    pairs_of,
+)
 from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products, Int8Products
-from kgeval.ranking.kernels.screening.refinement import Pairs, pairs_of
 from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
-from kgeval.ranking.kernels.screening.screens import LARGEST, Screen
+from kgeval.ranking.kernels.screening.screens import LARGEST, Float32Distances, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
 from kgeval.threads import parallel_for, slices

@@ -3,7 +3,7 @@
 The screen finds some of the best; the last of their lower bounds is a threshold that as many candidates reach for
 certain. Whoever cannot reach it is discarded; what is left, a few for each place, is scored canonically.
 
-What numba keeps of these loops on disk holds those of ``refinement``, ``counting`` and ``best_selection`` that they
+What numba keeps of these loops on disk holds those of ``counting`` and ``best_selection`` that they
 call: where those change, it must go.
 """
 
@@ -17,8 +17,7 @@ from kgeval.arrays import IntArray
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.best_selection import best_arrays, bound_of_best, known_within, merge
 from kgeval.ranking.kernels.collectors import BestAnswers
-from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, split
-from kgeval.ranking.kernels.screening.refinement import Pairs, exact, pairs_of, score_bounds
+from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Pairs, exact, pairs_of, score_bounds, split
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
