@@ -113,12 +113,7 @@ def test_noise_of_batches_is_let_through_and_another_order_is_not():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"tail": np.ones((1, 2))},
-            r"dual encoder: tail has shape \(1, 2\); expected one row for each of the 2 triples",
-        ),
         ({"tail": np.ones((2, 3))}, r"vectors have shape \(3, 2\), those of queries 3 dimensions"),
-        ({}, "a dual encoder needs the query vectors of heads or tails"),
         ({"tail": np.ones((2, 2)), "similarity": "cosin"}, "unknown similarity 'cosin'. Did you mean 'cosine'"),
     ],
 )

@@ -114,15 +114,6 @@ def test_the_mode_is_restored_after_a_failure():
     assert torch.is_grad_enabled()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64], ids=str)
-def test_results_of_any_type_are_scores(dtype):
-    def score(h, r, t):
-        return torch.nn.functional.embedding((h * 7 + r * 3 + t * 5) % 11, torch.arange(11)[:, None].to(dtype))
-
-    plain = evaluate(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, DATA)
-    assert evaluate(score, DATA).to_pandas().equals(plain.to_pandas())
-
-
 @pytest.mark.parametrize("register", ["register_parameter", "register_buffer"])
 def test_ids_go_to_the_modules_device(register):
     devices = set()

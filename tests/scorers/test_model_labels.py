@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgeval.pykeen
-from kgeval import CallableScorer, Dataset, ScoreTable, Triples, Vocabulary, evaluate, load_dataset, summarize
+from kgeval import CallableScorer, Dataset, ScoreTable, Triples, Vocabulary, evaluate, load_dataset
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.errors import CheckpointError, InputError
@@ -70,7 +68,9 @@ def test_labels_give_the_ranks_of_any_numbering(entities, relations):
         "entities": [DATA.entities[index] for index in entities],
         "relations": [DATA.relations[index] for index in relations],
     }
-    for name, model in in_own_ids(np.array(entities), np.array(relations)).items():
+    entities, relations = np.array(entities), np.array(relations)
+    bare = Checkpoint(DistMult(ENTITY[entities], RELATION[relations]), "test", (Path("model"),))
+    for name, model in {**in_own_ids(entities, relations), "checkpoint": bare}.items():
         table = evaluate(model, DATA, **labels)
         assert places(table).equals(expected), name
         assert remarks(table) == (), name
@@ -161,15 +161,6 @@ def test_labels_that_contradict_the_models_own_are_refused(tmp_path):
         evaluate(model, DATA, entities=list(DATA.entities)[::-1])
 
 
-def test_labels_of_a_checkpoint_that_has_none():
-    order = np.roll(np.arange(30), 11)
-    bare = Checkpoint(DistMult(ENTITY[order], RELATION), "test", (Path("model"),))
-    labels = {"entities": [DATA.entities[index] for index in order], "relations": DATA.relations}
-    expected = places(evaluate(DistMult(ENTITY, RELATION), DATA))
-    assert places(evaluate(bare, DATA, **labels)).equals(expected)
-    assert not places(evaluate(bare, DATA)).equals(expected)
-
-
 def test_a_callable_says_how_many_ids_it_has():
     with pytest.raises(InputError, match=r"needs num_relations, or the labels of its ids as relations=\[…\]"):
         CallableScorer(lambda h, r, t: h, 30)
@@ -231,72 +222,3 @@ def test_a_live_model_on_a_folder_whose_ids_are_others(trained, tmp_path):
 def test_only_a_live_model_goes_into_pykeens_evaluate():
     with pytest.raises(InputError, match=r"takes a live PyKEEN model, not 'saved/folder'.*kgeval.load_checkpoint"):
         kgeval.pykeen.evaluate("saved/folder", "umls")
-
-
-# Models of PyTorch Geometric, which keeps no labels, with the ranks that it gave
-
-
-def pyg_model(name, state):
-    """Its formula, in float64, as a module that is called as its own are."""
-    import torch
-
-    weights = {key: value.double() for key, value in state.items()}
-    node, rel = weights["node_emb.weight"], weights["rel_emb.weight"]
-    node_im, rel_im = weights.get("node_emb_im.weight"), weights.get("rel_emb_im.weight")
-
-    class Model(torch.nn.Module):
-        def forward(self, head_index, rel_type, tail_index):
-            h, r, t = node[head_index], rel[rel_type], node[tail_index]
-            if name == "distmult":
-                return (h * r * t).sum(-1)
-            h_im, t_im = node_im[head_index], node_im[tail_index]
-            if name == "rotate":
-                re, im = torch.cos(r), torch.sin(r)
-                return -torch.cat([h * re - h_im * im - t, h * im + h_im * re - t_im], -1).norm(dim=-1)
-            r_im = rel_im[rel_type]
-            return (h * r * t + h_im * r * t_im + h * r_im * t_im - h_im * r_im * t).sum(-1)
-
-    return Model()
-
-
-def own_labels(folder, kind):
-    if (found := folder / f"{kind}_to_id.json").is_file():
-        return json.loads(found.read_text())
-    with (folder / f"{kind}_to_id.tsv").open(newline="") as lines:
-        rows = [row for row in csv.reader(lines, delimiter="\t") if row[1].isdigit() or row[0].isdigit()]
-    return {label: int(index) for label, index in rows}
-
-
-@pytest.mark.parametrize("name", ["complex", "distmult", "rotate"])
-def test_pytorch_geometrics_models_rank_as_it_does(shared, name):
-    import torch
-
-    folder = shared / f"checkpoints/pyg/umls-{name}"
-    if not folder.is_dir():
-        pytest.skip(f"needs {folder}")
-    data = load_dataset(shared / "checkpoints/pykeen/_data/umls")
-    order = torch.randperm(len(data.entities), generator=torch.Generator().manual_seed(0))
-    state = torch.load(folder / "model.pt", weights_only=True)
-    model = pyg_model(name, {key: value[order] if "node" in key else value for key, value in state.items()})
-    places = torch.argsort(order).tolist()
-    labels = {
-        "entities": {label: places[index] for label, index in own_labels(folder, "entity").items()},
-        "relations": own_labels(folder, "relation"),
-    }
-    table = evaluate(model, data, **labels)
-    assert remarks(table) == ()
-    without = evaluate(model, data)
-    assert remarks(without) == (f"the model has no labels; its ids were taken as those of dataset {data.name}.",)
-    assert summarize(without, ["mrr"])["mrr"] < 0.2 < summarize(table, ["mrr"])["mrr"]
-    table = table.to_pandas()
-    with (folder / "expected_ranks.tsv").open() as lines:
-        expected = {
-            (row["head"], row["relation"], row["tail"], row["side"]): (int(row["raw_rank"]), int(row["filtered_rank"]))
-            for row in csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t")
-        }
-    found = {
-        (row.head_label, row.relation_label, row.tail_label, row.side): (row.raw_greater + 1, row.greater + 1)
-        for row in table.itertuples()
-    }
-    assert found == expected
-    assert not table["tied"].any()

@@ -40,7 +40,7 @@ def ranks(make):
     tails = np.stack([HASHES[h] for h, _, _ in DATA.test.ids])
     heads = np.stack([HASHES[t] for _, _, t in DATA.test.ids])
     scorers = {
-        "callable": CallableScorer(lambda h, r, t: make(HASHES[h, t]), 30, 4),
+        "callable": CallableScorer(lambda h, r, t: make(HASHES[h, t][:, None]), 30, 4),
         "table": ScoreTable(DATA.test.ids, head=make(heads), tail=make(tails)),
         "custom": Custom(make),
     }

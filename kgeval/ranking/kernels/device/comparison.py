@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 import torch
 
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
-from kgeval.ranking.kernels.rounding import U32, U64
-from kgeval.ranking.kernels.screening.screens import SMALLEST
+from kgeval.ranking.kernels.rounding import U32, canonical_growth
+from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
 from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 BOUND_MARGIN = 1 + 2.0**-20
@@ -70,7 +70,6 @@ class CandidateSide(NamedTuple):
 
 
 def candidate_side(similarity: Similarity, entities: DeviceVectors) -> CandidateSide:
-    """Compute the numbers of candidates."""
     added = entities.added
     if similarity in ("l2", "squared_l2"):
         added = 0.5 * (added - entities.norms * entities.norms)
@@ -90,15 +89,10 @@ def answer_side(
     dim = entities.rounded.shape[1]
     scores, sizes = thresholds - offsets, thresholds.abs() + offsets.abs() + entities.added.abs().amax()
     farthest = (norms + entities.norms.amax()) ** 2
-    own = (2 * dim + 64) * U64
+    own = canonical_growth(dim)
     if similarity in PRODUCTS:
-        if similarity == "dot":
-            middle, rounding = scores, own * (sizes + farthest)
-        elif similarity == "l2":
-            # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
-            middle, rounding = 0.5 * (norms * norms + scores * scores.abs()), own * (sizes * sizes + farthest)
-        else:
-            middle, rounding = 0.5 * (norms * norms + scores), own * (sizes + farthest)
+        middle, size = middle_of(similarity, scores, norms, sizes, farthest)
+        rounding = own * size
         if similarity != "dot":
             rounding = rounding + 2.0**-29 * norms * norms
         growth = 8 * (dim + 16) * U32 * BOUND_MARGIN
@@ -143,17 +137,7 @@ class ScreenResult(NamedTuple):
 def compare(
     similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
 ) -> ScreenResult:
-    """Compare all candidates with a block of answers.
-
-    Parameters
-    ----------
-    similarity
-        of the vectors
-    queries, entities
-        the rounded vectors, [answer, dim] and [candidate, dim]
-    answer_side, candidate_side
-        the numbers of the band
-    """
+    """Compare all candidates with a block of answers: rounded vectors, [answer, dim] and [candidate, dim]."""
     scores = screen_scores(similarity, queries, entities, answer_side.scale, candidate_side.added)
     difference, width = scores.sub_(answer_side.middle[:, None]), half_widths(answer_side, candidate_side)
     above = (difference > width).sum(dim=1)

@@ -84,7 +84,6 @@ class BlockCounting:
         return greater, tied
 
     def count_listed(self, lists: Lists) -> DeviceCounts:
-        """Count the entities of each query's list."""
         answers, counts = self.answers, self._zeros()
         bounds = self.block.bounds(lists.owners, lists.entities)
         pairs_until = (lists.offsets[answers.owners + 1] - lists.offsets[answers.owners]).cumsum(0).cpu().numpy()

@@ -107,7 +107,6 @@ class DeviceKernel(ScreenedKernel):
         super().count_scores(scores, starts, accumulator)
 
     def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
-        """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
         with torch.inference_mode(), _current(self.device):
             count_tensor(scores, accumulator)
 
@@ -123,7 +122,6 @@ class DeviceKernel(ScreenedKernel):
         super().select_scores(scores, best)
 
     def select_tensor(self, scores: Any, best: BestAnswers) -> None:
-        """Merge finished scores, a tensor [query, candidate], into the best answers."""
         with torch.inference_mode(), _current(self.device):
             select_tensor(scores, best)
 
@@ -205,7 +203,6 @@ class DeviceKernel(ScreenedKernel):
         self._adapt_precision(int(compared.sum()), effort[None])
 
     def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Select from all blocks of queries."""
         last = best.scores[:, -1]
         trial, effort = best.copied(), np.zeros(2, np.int64)
         for part, block in self._bounded_blocks(queries, entities, last[last > -np.inf], effort):

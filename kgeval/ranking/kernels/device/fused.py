@@ -181,17 +181,7 @@ TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
 
 
 def sum_pairs(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
-    """Add up the terms of each pair; float64[pair].
-
-    Parameters
-    ----------
-    similarity
-        of the vectors; no root is taken of squares
-    queries, entities
-        float64[query, dim], and float32 or float64[entity, dim]
-    owners, candidates
-        int64[pair], the query and the entity of each
-    """
+    """Add up the terms of pairs of a query (float64) and an entity; float64[pair]. No root is taken of squares."""
     found = torch.empty(len(owners), dtype=torch.float64, device=owners.device)
     width = queries.shape[1] // (2 if similarity == "modulus" else 1)
     if len(owners):

@@ -49,7 +49,6 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(queries: QueryVectors, entities: EntityVectors) -> Pairs:
-    """Lay queries and entities out for the compiled loops."""
     dim = queries.vectors.shape[1]
     single = entities.vectors.dtype == np.float32
     rounded = queries.float32.vectors if single else queries.vectors
@@ -96,7 +95,6 @@ def _similarities(similarity, vector, entities, candidates, out):  # type: ignor
 
 @njit(cache=True)
 def exact(pairs, query, candidates):  # type: ignore[no-untyped-def]
-    """Return the canonical score of each candidate."""
     found = np.empty(len(candidates))
     score(pairs.arrays, query, candidates, found)
     return found
@@ -256,7 +254,6 @@ def _compare(statistics, above, possible):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _flag(statistics, above, possible, flags):  # type: ignore[no-untyped-def]
-    """Mark the uncertain columns, a byte each."""
     for column in range(len(statistics)):
         flags[column] = (statistics[column] >= possible) & (statistics[column] <= above)
     flags[len(statistics) :] = 0

@@ -51,8 +51,13 @@ class ScreenedSelection:
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
         """int64[query, 2], how many candidates were scored in the precision of the entities, and canonically"""
 
-    def select(self, block: slice, buffer: np.ndarray[Any, Any]) -> None:
-        """Merge the chunk's candidates into the best of a block of queries; the buffer holds their statistics."""
+    def select(self, part: slice, block: int) -> None:
+        """Merge the chunk's candidates into the best of some queries, a block at a time."""
+        buffer = self._screen.buffer(min(block, part.stop - part.start))
+        for start in range(part.start, part.stop, block):
+            self._select_block(slice(start, min(start + block, part.stop)), buffer)
+
+    def _select_block(self, block: slice, buffer: np.ndarray[Any, Any]) -> None:
         statistics, columns = self._screen.statistics(block, buffer), self._columns
         if self._best.drops_known:
             _mark_known(block.start, statistics, columns, self._best)

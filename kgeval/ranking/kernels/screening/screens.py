@@ -20,8 +20,9 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
-from kgeval.ranking.kernels.rounding import U32, U64, round_rows
+from kgeval.ranking.kernels.rounding import U32, canonical_growth, round_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.scorers.numerics.similarity import Similarity
 
 BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""
@@ -68,9 +69,17 @@ def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
     )
 
 
-def largest_in_groups(values: Float64Array) -> Float64Array:
-    """Take the largest value of each group of columns; float64[group]."""
-    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), BOUND_GROUP)))
+def middle_of(similarity: Similarity, scores: Any, norms: Any, sizes: Any, farthest: Any) -> tuple[Any, Any]:
+    """Put scores of answers into the terms of products; and the size of what is added up for them.
+
+    Arrays or tensors [answer]: scores without offsets, norms of queries, the size of scores, and that of products.
+    """
+    if similarity == "l2":
+        # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
+        return 0.5 * (norms * norms + scores * abs(scores)), sizes * sizes + farthest
+    if similarity == "squared_l2":
+        return 0.5 * (norms * norms + scores), sizes + farthest
+    return scores, sizes + farthest
 
 
 TILE = 64
@@ -104,7 +113,7 @@ class Float32Distances(Screen):
         distance = offsets - answers
         relative = 2 * (dim + 16) * U32
         error = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
-        error = error + (2 * dim + 64) * U64 * (np.abs(answers) + np.abs(offsets))
+        error = error + canonical_growth(dim) * (np.abs(answers) + np.abs(offsets))
         near, far = (distance - error) / (1 + relative), (distance + error) / (1 - relative)
         groups = -(-len(self.order) // BOUND_GROUP)
         return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
