@@ -68,13 +68,6 @@ def copying(monkeypatch):
         monkeypatch.setattr(f"kgeval.ranking.kernels.device.{room}.to_device", copied)
 
 
-def scorer_of(similarity):
-    rng = np.random.default_rng(0)
-    scorer = Vectors(similarity, entities=4000, dim=64)
-    scorer.entity, scorer.bias = rng.normal(size=(4000, 64)).astype(np.float32), np.zeros(4000)
-    return scorer
-
-
 def test_the_recorder_counts_what_is_held():
     with HeldBytes() as held:
         first = torch.zeros(1000) + 1
@@ -91,7 +84,8 @@ def test_the_recorder_counts_what_is_held():
 def test_ranks_and_predictions_within_the_plan(similarity, copying, monkeypatch):
     """The host has all it wants, the device little; of these numbers, few stay undecided."""
     fast_bfloat16()  # which looks once at what the processor can
-    scorer, widths, whole = scorer_of(similarity), [], DeviceVectors.of_entities
+    scorer = Vectors(similarity, np.random.default_rng(0).normal(size=(4000, 64)).astype(np.float32))
+    widths, whole = [], DeviceVectors.of_entities
 
     def note(entities, device, *, products):
         widths.append(len(entities.biases))

@@ -15,7 +15,7 @@ from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from tests.conftest import random_dataset
-from tests.ranking.test_device import Live
+from tests.ranking.test_device import Live, hold_few
 from tests.ranking.test_kernels import Vectors
 from tests.ranking.test_screens import pairs_of_all_sizes
 
@@ -127,20 +127,10 @@ def test_equal_rows_and_fewer_candidates_than_places(known):
 
 
 def test_a_device_that_runs_out_of_memory_takes_less(monkeypatch):
-    whole, widths = DeviceVectors.of_entities, []
-
-    def small(entities, device, *, products):
-        widths.append(len(entities.biases))
-        if widths[-1] > 20:
-            raise torch.cuda.OutOfMemoryError
-        return whole(entities, device, products=products)
-
-    monkeypatch.setattr(DeviceVectors, "of_entities", small)
+    widths = hold_few(monkeypatch, 20)
     same(few_values("dot"), k=3)
     assert [width for width in widths if width > 20] == [120, 60, 30]
-    monkeypatch.setattr(
-        DeviceVectors, "of_entities", lambda *_, **__: small(EntityVectors(0, [0] * 99), None, products=0)
-    )
+    hold_few(monkeypatch, 0)
     with pytest.raises(RunError, match="no memory left for a single candidate"):
         same(few_values("dot"), k=3)
 

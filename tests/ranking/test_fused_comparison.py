@@ -14,7 +14,7 @@ from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
 triton = pytest.importorskip("triton", reason="needs Triton, which is not installed")
 
 ROOT = Path(__file__).parents[2]
-INTERPRETED = "own_band or encloses or equal_rows or one_at_a_time or one_entity or protocols"
+INTERPRETED = "own_band or encloses or equal_rows or one_at_a_time or protocols"
 """the tests of ``test_device`` that a minute is enough for, where a program's every step is one of numpy's"""
 
 

@@ -7,6 +7,10 @@ import pytest
 
 from kgeval import CallableScorer, VectorScorer, evaluate
 from kgeval.corruption import AllEntities, Uniform
+from kgeval.corruption.candidates import Candidates
+from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Triples
 from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
@@ -25,16 +29,21 @@ KERNELS = ["reference", "compiled", "float32", "bfloat16", "int8"]
 
 
 class Vectors(VectorScorer):
-    """Random vectors in a few values each, so that many scores tie exactly; biases and offsets too."""
+    """Random vectors in a few values each, so that many scores tie exactly; biases and offsets too.
 
-    def __init__(self, similarity, seed=0, entities=30, relations=4, dim=6, values=3):
-        rng = np.random.default_rng(seed)
-        self._similarity = similarity
-        self.entity = rng.integers(-values, values + 1, (entities, dim)).astype(np.float32)
-        self.relation = rng.integers(-values, values + 1, (relations, dim)).astype(np.float32)
-        self.bias = rng.integers(-1, 2, entities) / 4
+    Entities that are given have no biases.
+    """
 
-    similarity = property(lambda self: self._similarity)
+    similarity = None
+
+    def __init__(self, similarity, entity=None, *, entities=30, relations=4, dim=6, values=3):
+        rng = np.random.default_rng(0)
+        self.similarity, shape = similarity, (entities, dim) if entity is None else entity.shape
+        drawn = rng.integers(-values, values + 1, shape).astype(np.float32)
+        self.entity = drawn if entity is None else entity
+        self.relation = rng.integers(-values, values + 1, (relations, shape[1])).astype(np.float32)
+        self.bias = rng.integers(-1, 2, shape[0]) / 4 * (entity is None)
+
     num_entities = property(lambda self: len(self.entity))
     num_relations = property(lambda self: len(self.relation))
 
@@ -89,18 +98,11 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
     assert (whole["tied"] > 0).any()
     assert (whole["greater"] > 0).any()
     for settings in (
-        {"batch_size": 1},
-        {"batch_size": 7},
-        {"threads": 1},
-        {"threads": 2, "batch_size": 33},
-        {"memory_limit": 4096},
-        {"memory_limit": "100kB"},
-        {},
-        {"kernel": "float32"},
-        {"kernel": "bfloat16"},
-        {"kernel": "compiled"},
-        {"device": "torch:cpu"},
-        {"device": "torch:cpu", "memory_limit": "300kB"},
+        *({"batch_size": size} for size in (1, 7)),
+        *({"threads": 1}, {"threads": 2, "batch_size": 33}),
+        *({"memory_limit": limit} for limit in (4096, "100kB", None)),
+        *({"kernel": name} for name in KERNELS),
+        *({"device": "torch:cpu", "memory_limit": limit} for limit in (None, "300kB")),
     ):
         assert evaluate(scorer, dataset, corruption=corruption, **settings).to_pandas().equals(whole)
 
@@ -138,8 +140,8 @@ def test_raw_counts_are_the_filtered_ones_without_a_filter():
     dataset, scorer = random_dataset(10), Vectors("l2")
     kept, raw = evaluate(scorer, dataset), evaluate(scorer, dataset, filter=())
     for column in ("greater", "tied", "candidates"):
-        assert kept.column(f"raw_{column}").tolist() == raw.column(column).tolist()
-        assert raw.column(f"raw_{column}").tolist() == raw.column(column).tolist()
+        for table in (kept, raw):
+            assert table.column(f"raw_{column}").tolist() == raw.column(column).tolist()
 
 
 def test_the_score_kept_is_the_canonical_one():
@@ -153,11 +155,6 @@ def test_the_score_kept_is_the_canonical_one():
 
 
 def test_an_empty_task_has_no_ranks():
-    from kgeval.corruption.candidates import Candidates
-    from kgeval.data.known import known_answers
-    from kgeval.data.queries import Queries
-    from kgeval.data.triples import Triples
-
     queries = Queries.of(Triples.of([]), "tail")
     task = RankingTask.of(queries, Candidates.shared(np.arange(5)), known_answers(queries, []))
     assert len(Engine(kernel()).rank(Vectors("dot"), task).scores) == 0

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
 from kgeval.ranking.kernels import kernel
+from kgeval.ranking.kernels.screening.counting import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.products import Float32Products
-from kgeval.ranking.kernels.screening.refinement import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedCounting, ScreenedKernel, screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
@@ -45,10 +45,9 @@ ADVERSARIAL = {
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("kind", ADVERSARIAL)
 def test_counts_are_the_references(kind, similarity):
-    scorer, rng = Vectors(similarity, entities=120, dim=8), np.random.default_rng(0)
-    scorer.entity = ADVERSARIAL[kind](rng.normal(size=(120, 8)), rng)
+    rng = np.random.default_rng(0)
+    scorer = Vectors(similarity, ADVERSARIAL[kind](rng.normal(size=(120, 8)), rng))
     scorer.relation = 0.0 * scorer.relation
-    scorer.bias = np.zeros(120)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     for screen in SCREENS:
         assert evaluate(scorer, DATA, **screen).to_pandas().equals(expected), screen
@@ -61,8 +60,7 @@ def test_counts_are_the_references(kind, similarity):
     arrays(np.float64, (120, 4), elements=st.sampled_from([0.0, 1.0, -1.0, 1 + 2**-24, 1 + 2**-9, 3e-30, 1e15, -2.5])),
 )
 def test_counts_are_the_references_on_drawn_vectors(similarity, screen, entities):
-    scorer = Vectors(similarity, entities=120, dim=4)
-    scorer.entity, scorer.bias = entities, np.zeros(120)
+    scorer = Vectors(similarity, entities)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     assert evaluate(scorer, DATA, **screen).to_pandas().equals(expected)
 
@@ -72,8 +70,8 @@ def test_counts_are_the_references_on_drawn_vectors(similarity, screen, entities
 def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias, monkeypatch):
     monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 64)
     rng = np.random.default_rng(4)
-    scorer = Vectors(similarity, entities=120, dim=4)
-    scorer.entity, scorer.bias = rng.normal(size=(120, 4)), np.where(np.arange(120) < 64, 0.0, bias)
+    scorer = Vectors(similarity, rng.normal(size=(120, 4)))
+    scorer.bias = np.where(np.arange(120) < 64, 0.0, bias)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     for precision in PRECISIONS:
         assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected), precision
@@ -85,14 +83,9 @@ def pairs_of_all_sizes(similarity, dim, *, dtype=np.float64, biased=False):
     queries = rng.normal(size=(40, dim)) * 10.0 ** rng.integers(-3, 4, (40, 1))
     entities = (rng.normal(size=(90, dim)) * 10.0 ** rng.integers(-3, 4, (90, 1))).astype(dtype)
     biases = rng.normal(size=90) * 10.0 ** rng.integers(-3, 4, 90) if biased else np.zeros(90)
-    query_vectors, entity_vectors = (
-        QueryVectors(similarity, queries, rng.normal(size=40)),
-        EntityVectors(entities, biases),
-    )
-    scores = (
-        canonical(similarity, queries[:, None], entities.astype(np.float64)) + biases + query_vectors.offsets[:, None]
-    )
-    return query_vectors, entity_vectors, scores
+    offsets = rng.normal(size=40)
+    scores = canonical(similarity, queries[:, None], entities.astype(np.float64)) + biases + offsets[:, None]
+    return QueryVectors(similarity, queries, offsets), EntityVectors(entities, biases), scores
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -128,23 +121,20 @@ def test_no_statistic_leaves_its_limits(dim, similarity, precision, biased):
         assert (statistics[:, column] >= limits.lower[:, 0]).all()
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_few_comparisons_stay_uncertain(precision):
-    rng = np.random.default_rng(3)
-    scorer = Vectors("dot", entities=120, dim=200)
-    scorer.entity, scorer.bias = rng.normal(size=(120, 200)).astype(np.float32), np.zeros(120)
-    work = evaluate(scorer, DATA, kernel=precision).work
-    assert work["kernel"] == precision
+@pytest.mark.parametrize("screen", SCREENS, ids=str)
+def test_few_comparisons_stay_uncertain(screen):
+    entities = np.random.default_rng(3).normal(size=(120, 200)).astype(np.float32)
+    work = evaluate(Vectors("dot", entities), DATA, **screen).work
+    assert work["kernel"] == screen.get("kernel", "float16")
     assert work["screened"] == 2 * len(DATA.test) * 120
-    # Each answer meets itself, which is always uncertain: 1 in 120.
-    assert work["rescored_share"] < (0.03 if precision == "bfloat16" else 0.009)
+    # On the processor, each answer meets itself, which is always uncertain: 1 in 120.
+    assert work["rescored_share"] < {"bfloat16": 0.03, "float16": 0.001}.get(work["kernel"], 0.009)
 
 
 def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
     module = "kgeval.ranking.kernels.screening.screened_kernel."
     monkeypatch.setattr(module + "TRIAL_PAYS", 8)
-    scorer = Vectors("dot", entities=120, dim=16)
-    scorer.entity = np.random.default_rng(5).normal(size=(120, 16))
+    scorer = Vectors("dot", np.random.default_rng(5).normal(size=(120, 16)))
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     for quick in PRECISIONS:
         made, seen = ScreenedKernel(*PRECISIONS, block=2), []
@@ -167,10 +157,8 @@ def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
 
 def test_sums_that_would_leave_32_bits_are_not_taken_in_eight():
     """Wide vectors of the largest numbers are screened in float32; in eight bits their sums would overflow."""
-    queries, entities = (
-        QueryVectors("dot", np.ones((2, 70_000)), np.zeros(2)),
-        EntityVectors(np.ones((3, 70_000), np.float32), np.zeros(3)),
-    )
+    queries = QueryVectors("dot", np.ones((2, 70_000)), np.zeros(2))
+    entities = EntityVectors(np.ones((3, 70_000), np.float32), np.zeros(3))
     (made,) = screens_for(["int8"], queries, entities, np.full(2, 7e4))
     assert type(made) is Float32Products
     assert (made.statistics(slice(0, 2), made.buffer(2)) == 7e4).all()
@@ -178,8 +166,7 @@ def test_sums_that_would_leave_32_bits_are_not_taken_in_eight():
 
 def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):
     monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 8)
-    scorer = Vectors("dot", entities=120, dim=8)
-    scorer.entity, scorer.bias = np.ones((120, 8)), np.zeros(120)
+    scorer = Vectors("dot", np.ones((120, 8)))
     table = evaluate(scorer, DATA, kernel="bfloat16", batch_size=20)
     assert table.work["screened"] < 2 * len(DATA.test) * 120
     assert table.to_pandas().equals(evaluate(scorer, DATA, kernel="reference").to_pandas())
@@ -196,8 +183,7 @@ def test_scorers_may_return_low_precision(similarity, dtype):
         def query_vectors(self, queries):
             return (super().query_vectors(queries) * 100).astype(dtype)
 
-    scorer = Low(similarity, entities=120, dim=8)
-    scorer.entity, scorer.bias = np.random.default_rng(0).normal(size=(120, 8)).astype(dtype), np.zeros(120)
+    scorer = Low(similarity, np.random.default_rng(0).normal(size=(120, 8)).astype(dtype))
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     for how in [*SCREENS, {"kernel": "compiled"}]:
         assert evaluate(scorer, DATA, **how).to_pandas().equals(expected), how

@@ -5,27 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Baseline, VectorScorer, evaluate, load_checkpoint, summarize
+from kgeval import Baseline, evaluate, load_checkpoint, summarize
+from kgeval.scorers.checks import notes_on_equal_rows
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
+from tests.scorers.conftest import ByVectors
 
 DATA = random_dataset(8)
 RNG = np.random.default_rng(0)
 ENTITY, RELATION = RNG.normal(size=(30, 6)), RNG.normal(size=(4, 6))
-
-
-class Vectors(VectorScorer):
-    similarity = "dot"
-    num_entities, num_relations = 30, 4
-
-    def __init__(self, entity):
-        self.entity = entity
-
-    def query_vectors(self, queries):
-        return ENTITY[queries.anchors] * RELATION[queries.relations]
-
-    def entity_vectors(self, side, ids):
-        return self.entity[ids]
 
 
 def told(model, **settings):
@@ -47,19 +35,12 @@ def test_a_model_whose_ids_are_mixed_up_is_told_of_first(seed):
         assert not any("chance" in note for note in evaluate(model, DATA).notes)
 
 
-ZERO, EQUAL, MOST = (
-    np.zeros((30, 6)),
-    np.tile(ENTITY[:1], (30, 1)),
-    np.concatenate([ENTITY[:7], ENTITY[7:8].repeat(23, 0)]),
-)
-
-
 @pytest.mark.parametrize(
     ("entity", "what"),
     [
-        (ZERO, "30 of 30 rows of {} are zero"),
-        (EQUAL, "30 of 30 rows of {} are equal"),
-        (MOST, "23 of 30 rows of {} are equal"),
+        (np.zeros((30, 6)), "30 of 30 rows of {} are zero"),
+        (np.tile(ENTITY[:1], (30, 1)), "30 of 30 rows of {} are equal"),
+        (np.concatenate([ENTITY[:7], ENTITY[7:8].repeat(23, 0)]), "23 of 30 rows of {} are equal"),
         (ENTITY, None),
     ],
     ids=["zero", "equal", "most", "trained"],
@@ -67,9 +48,10 @@ ZERO, EQUAL, MOST = (
 def test_equal_rows_are_counted(entity, what, tmp_path):
     np.savez(tmp_path / "m.npz", entity=entity, relation=RELATION)
     checkpoint = load_checkpoint(tmp_path / "m.npz", model="DistMult")
+    vectors = ByVectors(lambda anchors, relations: ENTITY[anchors] * RELATION[relations], entity.__getitem__)
     end = ": what they stand for cannot be told apart."
     assert told(checkpoint) == ([what.format("the array entity") + end] if what else [])
-    assert told(Vectors(entity), sides="tail") == ([what.format("the tails' vectors") + end] if what else [])
+    assert told(vectors, sides="tail") == ([what.format("the tails' vectors") + end] if what else [])
 
 
 def test_relations_that_are_all_alike_are_told_of():
@@ -79,8 +61,6 @@ def test_relations_that_are_all_alike_are_told_of():
 
 
 def test_a_row_for_each_of_many_is_counted_beyond_those_that_were_looked_at():
-    from kgeval.scorers.checks import notes_on_equal_rows
-
     entity = np.arange(5000.0)[:, None] * np.ones(3)
     assert notes_on_equal_rows(DistMult(entity, RELATION[:, :3])) == []
     entity[1000:] = 7.0

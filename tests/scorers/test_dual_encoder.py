@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from kgeval import DualEncoder, ScoreTable, answers, evaluate, explain, predict, summarize
+from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Triples
 from kgeval.errors import InputError
+from kgeval.scorers.numerics.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
@@ -54,15 +56,8 @@ def test_cosine_is_the_dot_product_of_unit_vectors():
     expected = brute_force(cosine, DATA, sides=("tail",))
     # Equal vectors tie exactly; brute force rounds, so that it finds the ties of parallel ones too.
     assert np.mean([as_counts(table)[key] == counts for key, counts in expected.items()]) > 0.9
-    by_scores = ScoreTable(DATA.test, tail=_canonical(table))
-    assert as_counts(evaluate(by_scores, DATA)) == as_counts(table)
-
-
-def _canonical(table):
-    from kgeval.scorers.numerics.similarity import canonical
-
-    assert len(table) == len(DATA.test)
-    return canonical("cosine", rows(DATA.test, "tail").astype(np.float64)[:, None], ENTITY.astype(np.float64)[None])
+    scores = canonical("cosine", rows(DATA.test, "tail").astype(np.float64)[:, None], ENTITY.astype(np.float64)[None])
+    assert as_counts(evaluate(ScoreTable(DATA.test, tail=scores), DATA)) == as_counts(table)
 
 
 def test_a_model_of_tails_alone_is_evaluated_on_tails_and_the_result_says_so():
@@ -81,28 +76,19 @@ def test_whatever_ranks_takes_the_sides_that_there_are():
     assert set(answers(encoder("tail", triples=both), DATA).ranks.column("side")) == {"tail"}
 
 
-def test_a_side_that_is_named_and_missing_is_refused():
-    with pytest.raises(InputError, match=r"dual encoder has no query vectors of heads. Evaluate sides=\('tail',\)"):
-        evaluate(encoder("tail"), DATA, sides=("head", "tail"))
-
-
 def test_labels_put_the_rows_in_any_order():
     order = RNG.permutation(30)
     labels = [DATA.entities[int(index)] for index in order]
     renumbered = np.argsort(order)[DATA.test.ids[:, [0, 2]]]
     triples = np.stack([renumbered[:, 0], DATA.test.relations, renumbered[:, 1]], axis=1)
-    model = DualEncoder(
-        triples,
-        ENTITY[order],
-        similarity="dot",
-        tail=rows(DATA.test, "tail"),
-        entities=labels,
-        relations=DATA.relations,
-    )
+    names = {"entities": labels, "relations": DATA.relations}
+    model = DualEncoder(triples, ENTITY[order], similarity="dot", tail=rows(DATA.test, "tail"), **names)
     assert as_counts(evaluate(model, DATA)) == as_counts(evaluate(encoder("tail", similarity="dot"), DATA))
 
 
-def test_a_query_that_was_not_encoded_is_named():
+def test_a_side_or_a_query_that_was_not_encoded_is_named():
+    with pytest.raises(InputError, match=r"dual encoder has no query vectors of heads. Evaluate sides=\('tail',\)"):
+        evaluate(encoder("tail"), DATA, sides=("head", "tail"))
     partial = encoder("tail", triples=DATA.valid)
     with pytest.raises(InputError, match=r"dual encoder has no row for the tail query with anchor \d+ and relation"):
         evaluate(partial, DATA)
@@ -114,29 +100,20 @@ def test_a_query_that_was_not_encoded_is_named():
 def test_noise_of_batches_is_let_through_and_another_order_is_not():
     triples = Triples.of([(0, 0, 1), (0, 0, 2), (1, 0, 2)])
     vectors = np.array([[1.0, 0], [1.0, 0.005], [0, 1]])
-    assert evaluate_scores(triples, vectors) == evaluate_scores(triples, vectors[[0, 0, 2]])
-    with pytest.raises(
-        InputError, match=r"rows 0 and 1 of tail are of the same query, and differ. Are the rows in the"
-    ):
-        evaluate_scores(triples, vectors[[0, 2, 1]])
 
+    def scores(order):
+        model = DualEncoder(triples, np.eye(3)[:, :2], similarity="dot", tail=vectors[order])
+        return model.scores(Queries.of(triples, "tail"), np.arange(3)).tolist()
 
-def evaluate_scores(triples, vectors):
-    from kgeval.data.queries import Queries
-
-    model = DualEncoder(triples, np.eye(3)[:, :2], similarity="dot", tail=vectors)
-    return model.scores(Queries.of(triples, "tail"), np.arange(3)).tolist()
+    assert scores([0, 1, 2]) == scores([0, 0, 2])
+    with pytest.raises(InputError, match=r"rows 0 and 1 of tail are of the same query, and differ. Are the rows in"):
+        scores([0, 2, 1])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            {"tail": np.ones((1, 2))},
-            r"dual encoder: tail has shape \(1, 2\); expected one row for each of the 2 triples",
-        ),
         ({"tail": np.ones((2, 3))}, r"vectors have shape \(3, 2\), those of queries 3 dimensions"),
-        ({}, "a dual encoder needs the query vectors of heads or tails"),
         ({"tail": np.ones((2, 2)), "similarity": "cosin"}, "unknown similarity 'cosin'. Did you mean 'cosine'"),
     ],
 )

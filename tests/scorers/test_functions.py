@@ -11,10 +11,11 @@ import pytest
 import torch
 from torch import nn
 
-from kgeval import CallableScorer, VectorScorer, evaluate
+from kgeval import CallableScorer, evaluate
 from kgeval.corruption import Uniform
 from kgeval.errors import CheckpointError, InputError, ScoreError
 from tests.conftest import random_dataset
+from tests.scorers.conftest import ByVectors
 
 DATA = random_dataset(4)
 GENERATOR = torch.Generator().manual_seed(0)
@@ -48,11 +49,10 @@ class Holder:
     def __init__(self, model):
         self.model = model
 
-    def __call__(self, h, r, t):
-        return self.model(h, r, t)
-
     def method(self, h, r, t):
         return self.model(h, r, t)
+
+    __call__ = method
 
 
 MODEL = KGEModel()
@@ -70,38 +70,30 @@ def on_arrays(h, r, t):
     return MODEL(*map(torch.from_numpy, (h, r, t)))
 
 
-def made(kind):
-    """A model, and a function that scores with it."""
-    model = MODEL if kind in {"global", "global function", "global on arrays"} else KGEModel()
-    functions = {
-        "module": lambda: model,
-        "bound method": lambda: model.score,
-        "forward": lambda: model.forward,
-        "partial": lambda: partial(model.score, scale=2.0),
-        "closure": lambda: lambda h, r, t: 2 * model(h, r, t),
-        "closure on arrays": lambda: lambda h, r, t: model(*map(torch.from_numpy, (h, r, t))),
-        "object": lambda: Holder(model),
-        "method of an object": lambda: Holder(model).method,
-        "sequential": lambda: nn.Sequential(model).__getitem__(0),
-        "global": lambda: by_name,
-        "global function": lambda: indirectly,
-        "global on arrays": lambda: on_arrays,
-    }
-    return model, functions[kind]()
-
-
 EXPECTED = evaluate(
     lambda h, r, t: (ENTITY.numpy()[h] * RELATION.numpy()[r] * ENTITY.numpy()[t]).sum(1), DATA
 ).to_pandas()[["greater", "tied", "candidates"]]
 
-KINDS = ["module", "bound method", "forward", "partial", "closure", "closure on arrays", "object"]
-KINDS += ["method of an object", "sequential", "global", "global function", "global on arrays"]
+WAYS = {
+    "module": lambda model: model,
+    "bound method": lambda model: model.score,
+    "forward": lambda model: model.forward,
+    "partial": lambda model: partial(model.score, scale=2.0),
+    "closure": lambda model: lambda h, r, t: 2 * model(h, r, t),
+    "closure on arrays": lambda model: lambda h, r, t: model(*map(torch.from_numpy, (h, r, t))),
+    "object": Holder,
+    "method of an object": lambda model: Holder(model).method,
+    "global": lambda _: by_name,
+    "global function": lambda _: indirectly,
+    "global on arrays": lambda _: on_arrays,
+}
+"""of scoring with a model; the last ones with the global one"""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_module_is_ranked_as_it_is_and_left_as_it_was(kind):
-    model, function = made(kind)
-    table = evaluate(function, DATA)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_module_is_ranked_as_it_is_and_left_as_it_was(way):
+    model = MODEL if way.startswith("global") else KGEModel()
+    table = evaluate(WAYS[way](model), DATA)
     assert table.to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
     modes = {name: part.training for name, part in model.named_modules()}
     assert modes == {"": True, "node_emb": True, "rel_emb": True, "dropout": True, "frozen": False}
@@ -120,15 +112,6 @@ def test_the_mode_is_restored_after_a_failure():
         evaluate(model, DATA)
     assert model.training
     assert torch.is_grad_enabled()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64], ids=str)
-def test_results_of_any_type_are_scores(dtype):
-    def score(h, r, t):
-        return torch.nn.functional.embedding((h * 7 + r * 3 + t * 5) % 11, torch.arange(11)[:, None].to(dtype))
-
-    plain = evaluate(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, DATA)
-    assert evaluate(score, DATA).to_pandas().equals(plain.to_pandas())
 
 
 @pytest.mark.parametrize("register", ["register_parameter", "register_buffer"])
@@ -151,12 +134,7 @@ def test_ids_go_to_the_modules_device(register):
 
 def test_a_function_of_arrays_is_never_given_tensors():
     kinds = set()
-
-    def score(h, r, t):
-        kinds.update(type(ids) for ids in (h, r, t))
-        return h
-
-    evaluate(score, DATA)
+    evaluate(lambda h, r, t: (kinds.update(map(type, (h, r, t))), h)[1], DATA)
     assert kinds == {np.ndarray}
 
 
@@ -230,17 +208,9 @@ def test_ids_that_a_function_does_not_have_are_refused_with_the_cure(table):
 
 
 def test_vectors_may_be_tensors_with_gradients():
-    class Vectors(VectorScorer):
-        similarity = "dot"
-        num_entities, num_relations = 30, 4
-
-        def query_vectors(self, queries):
-            return nn.Parameter(ENTITY)[queries.anchors] * RELATION[queries.relations]
-
-        def entity_vectors(self, side, ids):
-            return nn.Parameter(ENTITY)[ids]
-
-    assert evaluate(Vectors(), DATA).to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
+    table = nn.Parameter(ENTITY)
+    scorer = ByVectors(lambda anchors, relations: table[anchors] * RELATION[relations], table.__getitem__)
+    assert evaluate(scorer, DATA).to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
 
 
 @pytest.mark.parametrize("corruption", [None, Uniform(count=5)])

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kgeval
-from kgeval import (
-    CallableScorer,
-    Dataset,
-    ScoreTable,
-    Triples,
-    VectorScorer,
-    Vocabulary,
-    evaluate,
-    load_dataset,
-    summarize,
-)
+import kgeval.pykeen
+from kgeval import CallableScorer, Dataset, ScoreTable, Triples, Vocabulary, evaluate, load_dataset
+from kgeval.checkpoints import Checkpoint
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.errors import CheckpointError, InputError
+from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
+from tests.scorers.conftest import ByVectors
 
 DATA = random_dataset(3)
 RNG = np.random.default_rng(0)
@@ -39,35 +31,19 @@ def remarks(table):
 NOTE = "the model has no labels; its ids were taken as those of dataset random."
 
 
-class DotProducts(VectorScorer):
+class DotProducts(ByVectors):
     """DistMult as somebody would write it."""
-
-    similarity = "dot"
 
     def __init__(self, entity, relation):
         self.entities, self.relations = entity, relation  # vectors, no labels
-        self.num_entities, self.num_relations = len(entity), len(relation)
-
-    num_entities = num_relations = 0
-
-    def query_vectors(self, queries):
-        return self.entities[queries.anchors] * self.relations[queries.relations]
-
-    def entity_vectors(self, side, ids):
-        return self.entities[ids]
+        super().__init__(lambda anchors, relations: entity[anchors] * relation[relations], entity.__getitem__)
 
 
 def in_own_ids(order_of_entities, order_of_relations):
     """The same model in other ids: as a function, as vectors and as a table of scores."""
     entity, relation = ENTITY[order_of_entities], RELATION[order_of_relations]
-    own = np.stack(
-        [
-            np.argsort(order_of_entities)[DATA.test.heads],
-            np.argsort(order_of_relations)[DATA.test.relations],
-            np.argsort(order_of_entities)[DATA.test.tails],
-        ],
-        axis=1,
-    )
+    places = (np.argsort(order_of_entities), np.argsort(order_of_relations), np.argsort(order_of_entities))
+    own = np.stack([place[ids] for place, ids in zip(places, DATA.test.ids.T, strict=True)], axis=1)
     tails = (entity[own[:, 0]] * relation[own[:, 1]]) @ entity.T
     heads = (entity[own[:, 2]] * relation[own[:, 1]]) @ entity.T
     return {
@@ -77,6 +53,9 @@ def in_own_ids(order_of_entities, order_of_relations):
     }
 
 
+STRAIGHT = in_own_ids(np.arange(30), np.arange(4))
+
+
 def places(table):
     return table.to_pandas()[["triple", "side", "greater", "tied", "candidates", "raw_greater"]]
 
@@ -84,20 +63,21 @@ def places(table):
 @settings(deadline=None, max_examples=5)
 @given(st.permutations(range(30)), st.permutations(range(4)))
 def test_labels_give_the_ranks_of_any_numbering(entities, relations):
-    expected = places(evaluate(in_own_ids(np.arange(30), np.arange(4))["function"], DATA))
+    expected = places(evaluate(STRAIGHT["function"], DATA))
     labels = {
         "entities": [DATA.entities[index] for index in entities],
         "relations": [DATA.relations[index] for index in relations],
     }
-    for name, model in in_own_ids(np.array(entities), np.array(relations)).items():
+    entities, relations = np.array(entities), np.array(relations)
+    bare = Checkpoint(DistMult(ENTITY[entities], RELATION[relations]), "test", (Path("model"),))
+    for name, model in {**in_own_ids(entities, relations), "checkpoint": bare}.items():
         table = evaluate(model, DATA, **labels)
         assert places(table).equals(expected), name
         assert remarks(table) == (), name
 
 
-@pytest.mark.parametrize("name", ["function", "vectors", "table"])
-def test_a_model_without_labels_is_told_of(name):
-    model = in_own_ids(np.arange(30), np.arange(4))[name]
+@pytest.mark.parametrize("model", STRAIGHT.values(), ids=STRAIGHT)
+def test_a_model_without_labels_is_told_of(model):
     assert remarks(evaluate(model, DATA)) == (NOTE,)
     told = remarks(evaluate(model, DATA, entities=DATA.entities))
     assert told == ("the model has no relation labels; its relation ids were taken as those of dataset random.",)
@@ -126,10 +106,8 @@ def test_every_way_in_takes_labels():
     def own(h, r, t):
         return straight(order[h], r, order[t])
 
-    assert (
-        kgeval.explain(own, data, ["libkge"], **labels)["libkge"].causes
-        == kgeval.explain(straight, data, ["libkge"])["libkge"].causes
-    )
+    explained = kgeval.explain(own, data, ["libkge"], **labels), kgeval.explain(straight, data, ["libkge"])
+    assert explained[0]["libkge"].causes == explained[1]["libkge"].causes
     ours, theirs = kgeval.classify(own, data, **labels), kgeval.classify(straight, data)
     assert ours.column("score").tolist() == theirs.column("score").tolist()
     assert "labels" not in " ".join(ours.notes)
@@ -167,15 +145,13 @@ def test_a_scorers_own_attributes_are_its_labels():
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels, message):
-    scorer = CallableScorer(in_own_ids(np.arange(30), np.arange(4))["function"], 30, 4)
+    scorer = CallableScorer(STRAIGHT["function"], 30, 4)
     with pytest.raises(InputError) as refusal:
         evaluate(scorer, DATA, **labels)
     assert message in str(refusal.value)
 
 
 def test_labels_that_contradict_the_models_own_are_refused(tmp_path):
-    from kgeval.scorers.families.bilinear import DistMult
-
     path = tmp_path / "m.safetensors"
     kgeval.save_checkpoint(DistMult(ENTITY, RELATION), path, entities=DATA.entities, relations=DATA.relations)
     model = kgeval.load_checkpoint(path)
@@ -183,20 +159,6 @@ def test_labels_that_contradict_the_models_own_are_refused(tmp_path):
     assert places(same).equals(places(evaluate(model, DATA)))
     with pytest.raises(CheckpointError, match="entity labels of its own, and entities= says others"):
         evaluate(model, DATA, entities=list(DATA.entities)[::-1])
-
-
-def test_labels_of_a_checkpoint_that_has_none():
-    from pathlib import Path
-
-    from kgeval.checkpoints import Checkpoint
-    from kgeval.scorers.families.bilinear import DistMult
-
-    order = np.roll(np.arange(30), 11)
-    bare = Checkpoint(DistMult(ENTITY[order], RELATION), "test", (Path("model"),))
-    labels = {"entities": [DATA.entities[index] for index in order], "relations": DATA.relations}
-    expected = places(evaluate(DistMult(ENTITY, RELATION), DATA))
-    assert places(evaluate(bare, DATA, **labels)).equals(expected)
-    assert not places(evaluate(bare, DATA)).equals(expected)
 
 
 def test_a_callable_says_how_many_ids_it_has():
@@ -209,16 +171,14 @@ def test_a_callable_says_how_many_ids_it_has():
 
 @pytest.fixture(scope="module")
 def trained():
+    from pykeen import models
     from pykeen.datasets import Nations
-    from pykeen.models import DistMult
 
     graph = Nations()
-    return graph, DistMult(triples_factory=graph.training, random_seed=0)
+    return graph, models.DistMult(triples_factory=graph.training, random_seed=0)
 
 
 def test_a_live_model_on_its_own_dataset_needs_no_labels(trained):
-    import kgeval.pykeen
-
     graph, model = trained
     for data in (graph, "nations", load_dataset("nations")):
         assert remarks(evaluate(model, data)) == remarks(kgeval.pykeen.evaluate(model, data)) == ()
@@ -232,8 +192,6 @@ def test_a_live_model_on_its_own_dataset_needs_no_labels(trained):
 
 
 def test_a_live_model_on_a_folder_whose_ids_are_others(trained, tmp_path):
-    import kgeval.pykeen
-
     graph, model = trained
     data = load_dataset("nations")
     brazil = data.entities.id("brazil")
@@ -262,79 +220,5 @@ def test_a_live_model_on_a_folder_whose_ids_are_others(trained, tmp_path):
 
 
 def test_only_a_live_model_goes_into_pykeens_evaluate():
-    import kgeval.pykeen
-
     with pytest.raises(InputError, match=r"takes a live PyKEEN model, not 'saved/folder'.*kgeval.load_checkpoint"):
         kgeval.pykeen.evaluate("saved/folder", "umls")
-
-
-# Models of PyTorch Geometric, which keeps no labels, with the ranks that it gave
-
-
-def pyg_model(name, state):
-    """Its formula, in float64, as a module that is called as its own are."""
-    import torch
-
-    weights = {key: value.double() for key, value in state.items()}
-    node, rel = weights["node_emb.weight"], weights["rel_emb.weight"]
-    node_im, rel_im = weights.get("node_emb_im.weight"), weights.get("rel_emb_im.weight")
-
-    class Model(torch.nn.Module):
-        def forward(self, head_index, rel_type, tail_index):
-            h, r, t = (
-                torch.nn.functional.embedding(ids, table)
-                for ids, table in ((head_index, node), (rel_type, rel), (tail_index, node))
-            )
-            if name == "distmult":
-                return (h * r * t).sum(-1)
-            h_im, t_im = (torch.nn.functional.embedding(ids, node_im) for ids in (head_index, tail_index))
-            if name == "rotate":
-                re, im = torch.cos(r), torch.sin(r)
-                return -torch.cat([h * re - h_im * im - t, h * im + h_im * re - t_im], -1).norm(dim=-1)
-            r_im = torch.nn.functional.embedding(rel_type, rel_im)
-            return (h * r * t + h_im * r * t_im + h * r_im * t_im - h_im * r_im * t).sum(-1)
-
-    return Model()
-
-
-def own_labels(folder, kind):
-    if (found := folder / f"{kind}_to_id.json").is_file():
-        return json.loads(found.read_text())
-    with (folder / f"{kind}_to_id.tsv").open(newline="") as lines:
-        rows = [row for row in csv.reader(lines, delimiter="\t") if row[1].isdigit() or row[0].isdigit()]
-    return {label: int(index) for label, index in rows}
-
-
-@pytest.mark.parametrize("name", ["complex", "distmult", "rotate"])
-def test_pytorch_geometrics_models_rank_as_it_does(shared, name):
-    import torch
-
-    folder = shared / f"checkpoints/pyg/umls-{name}"
-    if not folder.is_dir():
-        pytest.skip(f"needs {folder}")
-    data = load_dataset(shared / "checkpoints/pykeen/_data/umls")
-    order = torch.randperm(len(data.entities), generator=torch.Generator().manual_seed(0))
-    state = torch.load(folder / "model.pt", weights_only=True)
-    model = pyg_model(name, {key: value[order] if "node" in key else value for key, value in state.items()})
-    places = torch.argsort(order).tolist()
-    labels = {
-        "entities": {label: places[index] for label, index in own_labels(folder, "entity").items()},
-        "relations": own_labels(folder, "relation"),
-    }
-    table = evaluate(model, data, **labels)
-    assert remarks(table) == ()
-    without = evaluate(model, data)
-    assert remarks(without) == (f"the model has no labels; its ids were taken as those of dataset {data.name}.",)
-    assert summarize(without, ["mrr"])["mrr"] < 0.2 < summarize(table, ["mrr"])["mrr"]
-    table = table.to_pandas()
-    with (folder / "expected_ranks.tsv").open() as lines:
-        expected = {
-            (row["head"], row["relation"], row["tail"], row["side"]): (int(row["raw_rank"]), int(row["filtered_rank"]))
-            for row in csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t")
-        }
-    found = {
-        (row.head_label, row.relation_label, row.tail_label, row.side): (row.raw_greater + 1, row.greater + 1)
-        for row in table.itertuples()
-    }
-    assert found == expected
-    assert not table["tied"].any()

@@ -1,4 +1,4 @@
-"""The cosine of vectors: that of float64 arithmetic and of scikit-learn, exact in its ties, by every kernel."""
+"""Numbers of vectors: cosines as those of scikit-learn and of whole fractions, distances from boxes as numpy's."""
 
 from __future__ import annotations
 
@@ -10,38 +10,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from kgeval import VectorScorer, evaluate
+from kgeval import evaluate
 from kgeval.data.queries import Queries
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.numerics.similarity import canonical, unit
+from kgeval.scorers.numerics.kernels import distances_from_box
+from kgeval.scorers.numerics.similarity import canonical, dot_rows, unit
 from tests.conftest import random_dataset
+from tests.scorers.conftest import ByVectors
 
 DATA = random_dataset(2)
 RNG = np.random.default_rng(0)
 
 
-class Encoder(VectorScorer):
+KERNELS = ["reference", "compiled", "float32", "bfloat16"]
+
+
+class Encoder(ByVectors):
     """A vector for each text: of the question, and of the answer."""
 
-    num_entities, num_relations = 30, 4
-
     def __init__(self, similarity="cosine", dtype=np.float32, dim=16):
-        self.kind = similarity
-        self.entity = RNG.normal(size=(30, dim)).astype(dtype)
-        self.question = RNG.normal(size=(30, 4, dim))
-
-    @property
-    def similarity(self):
-        return self.kind
-
-    def query_vectors(self, queries):
-        return self.question[queries.anchors, queries.relations]
-
-    def entity_vectors(self, side, ids):
-        return self.entity[ids]
+        self.entity, self.question = RNG.normal(size=(30, dim)).astype(dtype), RNG.normal(size=(30, 4, dim))
+        super().__init__(lambda *query: self.question[query], lambda ids: self.entity[ids], similarity)
 
 
-@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_ranks_are_those_of_cosines_in_float64(dtype, kernel):
     from sklearn.metrics.pairwise import cosine_similarity
@@ -56,7 +48,7 @@ def test_ranks_are_those_of_cosines_in_float64(dtype, kernel):
     np.testing.assert_allclose(table.column("score"), answers, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32", "bfloat16"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_the_scores_are_the_canonical_ones_whatever_the_length_of_vectors(kernel):
     """Powers of two change no bit of a vector's direction, so what is longer only ties."""
     scorer = Encoder(dtype=np.float64)
@@ -90,17 +82,13 @@ def test_a_cosine_is_that_of_exact_arithmetic(pair):
     assert abs(np.linalg.norm(unit(first)) - 1) < 1e-15 * 8
 
 
-def test_a_zero_vector_has_the_cosine_zero_with_all():
+def test_a_zero_vector_has_the_cosine_zero_with_all_and_an_infinite_one_none():
     scorer = Encoder()
     scorer.entity[3] = 0.0
     scores = scorer.scores(Queries.of(DATA.test, "tail"), np.arange(30))
     assert (scores[:, 3] == 0).all()
     assert (np.abs(np.delete(scores, 3, axis=1)) > 0).all()
     evaluate(scorer, DATA)
-
-
-def test_an_infinite_vector_has_no_cosine():
-    scorer = Encoder()
     scorer.entity[3, 0] = np.inf
     with pytest.raises(ScoreError, match=r"NaN for .* candidate e0003"):
         evaluate(scorer, DATA, sides="tail")
@@ -111,3 +99,29 @@ def test_an_unknown_similarity_is_refused_with_the_list(similarity, hint):
     with pytest.raises(InputError, match="unknown similarity") as refusal:
         evaluate(Encoder(similarity), DATA)
     assert str(refusal.value).startswith(f"unknown similarity {similarity!r}. {hint}")
+
+
+def by_numpy(points, low, high, euclidean):
+    width, away = high - low, np.abs(points - 0.5 * (low + high))
+    outside = away * (width + 1) - 0.5 * width * (width + 1 - 1 / (width + 1))
+    terms = np.where((points >= low) & (points <= high), away / (width + 1), outside)
+    return np.sqrt(dot_rows(terms, terms)) if euclidean else dot_rows(terms, np.ones_like(terms))
+
+
+@pytest.mark.parametrize("dim", [1, 7, 8, 50, 131])
+@pytest.mark.parametrize("euclidean", [False, True])
+def test_distances_have_the_bits_of_numpy(dim, euclidean):
+    rng = np.random.default_rng(dim)
+    low, high = np.sort(rng.normal(size=(2, dim)), axis=0)
+    points = rng.normal(size=(300, dim)) * 10.0 ** rng.integers(-3, 3, (300, 1))
+    points[0], points[1], points[2, 0], points[3, -1] = low, high, np.nan, np.inf
+    found = np.empty(300)
+    distances_from_box(points, low, high, euclidean, found)
+    assert found.tobytes() == by_numpy(points, low, high, euclidean).tobytes()
+
+
+def test_a_box_of_width_minus_one_divides_by_zero_as_numpy_does():
+    found = np.empty(1)
+    distances_from_box(np.array([[0.5]]), np.array([1.0]), np.array([0.0]), False, found)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert found.tobytes() == by_numpy(np.array([[0.5]]), np.array([1.0]), np.array([0.0]), False).tobytes()

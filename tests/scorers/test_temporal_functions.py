@@ -47,12 +47,9 @@ class Module(torch.nn.Module):
         self.tables = torch.nn.ModuleDict(tables)
 
     def forward(self, heads, relations, tails, timestamp=None):
-        h, r, t, time = (
-            torch.complex(*self.tables[name](ids).chunk(2, -1))
-            for name, ids in zip(
-                ("entity", "relation", "entity", "time"), (heads, relations, tails, timestamp), strict=True
-            )
-        )
+        names = ("entity", "relation", "entity", "time")
+        looked_up = map(lambda name, ids: self.tables[name](ids), names, (heads, relations, tails, timestamp))
+        h, r, t, time = (torch.complex(*rows.chunk(2, -1)) for rows in looked_up)
         return (h * r * time * t.conj()).sum(-1).real
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
+import timeit
 from functools import cache
 from typing import Literal
 
@@ -57,7 +56,7 @@ def fast_bfloat16() -> bool:
     with torch.inference_mode():
         for precision in (torch.float32, torch.bfloat16):
             pair = left.to(precision), right.to(precision)
-            seconds[precision] = min(_seconds(lambda: torch.mm(*pair)) for _ in range(9))  # noqa: B023
+            seconds[precision] = min(timeit.repeat(lambda: torch.mm(*pair), number=1, repeat=9))  # noqa: B023
         exact = left.double() @ right.double()
         loss = (torch.mm(left, right).double() - exact).abs() - exact.abs() * 2.0**-8
     # The largest error of a sum that is accumulated in float32 and rounded once; one in bfloat16 has a larger error.
@@ -83,9 +82,3 @@ def exact_int8() -> bool:
         products = [torch._int_mm(factor.to(torch.int8), right.to(torch.int8).T) for factor in (left, -left, right)]
     exact = [factor @ right.T for factor in (left, -left, right)]
     return all(torch.equal(found.long(), expected) for found, expected in zip(products, exact, strict=True))
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start

@@ -145,7 +145,6 @@ class BestAnswers:
         return replace(self, **{name: array.copy() for name, array in self._found.items()})
 
     def take_over(self, trial: BestAnswers) -> None:
-        """Take over what was merged into a copy."""
         for name, array in self._found.items():
             array[:] = trial._found[name]
 

@@ -63,7 +63,6 @@ class CompiledKernel(Kernel):
 
 
 def _run(loop: Callable[..., None], total: int, *arguments: Any) -> None:
-    """Run a compiled loop over queries in parallel."""
     parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, GROUP)
 
 

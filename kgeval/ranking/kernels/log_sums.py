@@ -37,7 +37,6 @@ class LogSums:
 
     @classmethod
     def empty(cls, known: Rows) -> LogSums:
-        """Begin with no candidate."""
         return cls(np.full(len(known), -np.inf), np.zeros(len(known)), np.zeros(len(known), np.bool_), known)
 
     @property

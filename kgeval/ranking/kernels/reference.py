@@ -35,32 +35,34 @@ class ReferenceKernel(Kernel):
     def count_shared(
         self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
     ) -> None:
-        vectors = np.asarray(entities.vectors, np.float64)
-        for query, vector in enumerate(queries.vectors):
-            row = canonical(queries.similarity, vector[None, :], vectors) + entities.biases + queries.offsets[query]
-            _count_row(query, row, first, accumulator)
+        exact = EntityVectors(np.asarray(entities.vectors, np.float64), entities.biases)
+        for query in range(len(queries.vectors)):
+            _count_row(query, _row(queries, query, exact), first, accumulator)
 
     def count_per_query(
         self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
     ) -> None:
-        for query, vector in enumerate(queries.vectors):
-            ids = own.row(query)
-            similarities = canonical(queries.similarity, vector[None, :], np.asarray(entities.vectors[ids], np.float64))
-            _count_row(query, similarities + entities.biases[ids] + queries.offsets[query], 0, accumulator)
+        for query in range(len(queries.vectors)):
+            _count_row(query, _row(queries, query, entities[own.row(query)]), 0, accumulator)
 
     def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
         for query, width in enumerate(accumulator.task.num_candidates):
             _count_row(query, scores[starts[query] : starts[query] + width], 0, accumulator)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        vectors = np.asarray(entities.vectors, np.float64)
-        for query, vector in enumerate(queries.vectors):
-            row = canonical(queries.similarity, vector[None, :], vectors) + entities.biases + queries.offsets[query]
-            _select_row(query, row, first, best)
+        exact = EntityVectors(np.asarray(entities.vectors, np.float64), entities.biases)
+        for query in range(len(queries.vectors)):
+            _select_row(query, _row(queries, query, exact), first, best)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
         for query, row in enumerate(scores):
             _select_row(query, row, 0, best)
+
+
+def _row(queries: QueryVectors, query: int, entities: EntityVectors) -> Float64Array:
+    """Score all entities for one query; float64[entity]."""
+    similarities = canonical(queries.similarity, queries.vectors[query], np.asarray(entities.vectors, np.float64))
+    return np.asarray(similarities + entities.biases + queries.offsets[query])
 
 
 def _select_row(query: int, row: Float64Array, first: int, best: BestAnswers) -> None:

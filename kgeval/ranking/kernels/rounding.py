@@ -14,6 +14,12 @@ from kgeval.threads import parallel_for
 
 U32, U64 = 2.0**-24, 2.0**-53
 
+
+def canonical_growth(dim: int) -> float:
+    """Bound what rounding in float64 may change in two scores of a pair, in parts of the sizes that are added up."""
+    return (2 * dim + 64) * U64
+
+
 SPARE = 3
 """columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
 
@@ -33,10 +39,7 @@ class Rounded:
     def add(self, column: Float64Array) -> Float64Array:
         """Put a number (float64[row]) into the spare columns of each row, in pieces; return what is left."""
         rest = column.copy()
-        if self.vectors.dtype == np.uint16:
-            _add_in_bfloat16(rest, self.vectors)
-        else:
-            _add_in_float32(rest, self.vectors)
+        _add(rest, self.vectors.dtype == np.uint16, self.vectors)
         return rest
 
 
@@ -48,16 +51,12 @@ def norms_of(vectors: FloatArray, *, manhattan: bool) -> Float64Array:
 
 
 def round_rows(vectors: FloatArray, order: IntArray, *, precision: FloatPrecision, manhattan: bool) -> Rounded:
-    shape = (len(order), vectors.shape[1] + SPARE)
-    errors = np.empty(len(order))
-    if precision == "float32":
-        out, one, write = np.empty(shape, np.float32), 1.0, _round_to_float32
-    else:
-        out, one, write = np.empty(shape, np.uint16), 0x3F80, _round_to_bfloat16
+    brief, errors = precision == "bfloat16", np.empty(len(order))
+    out = np.empty((len(order), vectors.shape[1] + SPARE), np.uint16 if brief else np.float32)
 
     def round_part(part: slice) -> None:
-        out[part, -SPARE:] = one
-        write(vectors, order[part], manhattan, out[part], errors[part])
+        out[part, -SPARE:] = 0x3F80 if brief else 1.0  # the bits of one in bfloat16
+        _round_rows(vectors, order[part], manhattan, brief, out[part], errors[part])
 
     parallel_for(round_part, len(order), ROWS)
     return Rounded(out, errors)
@@ -70,49 +69,31 @@ def _measure(vectors, manhattan, norms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _round_to_float32(vectors, order, manhattan, out, errors):  # type: ignore[no-untyped-def]
-    dim = vectors.shape[1]
-    for row in range(len(order)):
-        single = out[row, :dim]
-        single[:] = vectors[order[row]]
-        errors[row] = _distance(vectors[order[row]], single, manhattan)
-
-
-@njit(cache=True, nogil=True)
-def _round_to_bfloat16(vectors, order, manhattan, out, errors):  # type: ignore[no-untyped-def]
-    dim = vectors.shape[1]
+def _round_rows(vectors, order, manhattan, brief, out, errors):  # type: ignore[no-untyped-def]
     for row in range(len(order)):
         single = vectors[order[row]].astype(np.float32)
-        bits = single.view(np.uint32)
-        for k in range(dim):
-            out[row, k] = _to_bfloat16(bits[k])
-            bits[k] = np.uint32(out[row, k]) << np.uint32(16)
+        _store(single, brief, out[row, : len(single)])
         errors[row] = _distance(vectors[order[row]], single, manhattan)
 
 
 @njit(cache=True)
-def _add_in_float32(rest, out):  # type: ignore[no-untyped-def]
-    for place in range(out.shape[1] - SPARE, out.shape[1]):
-        for row in range(len(rest)):
-            out[row, place] = rest[row]
-            rest[row] -= np.float64(out[row, place])
-
-
-@njit(cache=True)
-def _add_in_bfloat16(rest, out):  # type: ignore[no-untyped-def]
+def _add(rest, brief, out):  # type: ignore[no-untyped-def]
     for place in range(out.shape[1] - SPARE, out.shape[1]):
         single = rest.astype(np.float32)
-        bits = single.view(np.uint32)
-        for row in range(len(rest)):
-            out[row, place] = _to_bfloat16(bits[row])
-            bits[row] = np.uint32(out[row, place]) << np.uint32(16)
-            rest[row] -= np.float64(single[row])
+        _store(single, brief, out[:, place])
+        rest -= single
 
 
 @njit(cache=True)
-def _to_bfloat16(bits):  # type: ignore[no-untyped-def]
-    """Round the bits of float32 to those of bfloat16, halves to even."""
-    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+def _store(single, brief, out):  # type: ignore[no-untyped-def]
+    """Store float32 numbers as they are, or as the bits of bfloat16, to which they are rounded, halves to even."""
+    if brief:
+        bits = single.view(np.uint32)
+        for k in range(len(bits)):
+            out[k] = (bits[k] + 0x7FFF + ((bits[k] >> 16) & 1)) >> 16
+            bits[k] = np.uint32(out[k]) << np.uint32(16)
+    else:
+        out[:] = single
 
 
 @njit(cache=True)

@@ -27,7 +27,6 @@ class QueryVectors:
     """float64[query]"""
 
     def __getitem__(self, part: slice) -> QueryVectors:
-        """Take some queries."""
         return QueryVectors(self.similarity, self.vectors[part], self.offsets[part])
 
     @cached_property
@@ -39,12 +38,10 @@ class QueryVectors:
 
     @cached_property
     def float32(self) -> Rounded:
-        """The vectors in float32."""
         return self._rounded("float32")
 
     @cached_property
     def bfloat16(self) -> Rounded:
-        """The vectors in bfloat16."""
         return self._rounded("bfloat16")
 
     @cached_property
@@ -76,7 +73,6 @@ class EntityVectors:
     """float64[entity]"""
 
     def __getitem__(self, ids: slice | IntArray) -> EntityVectors:
-        """Take some entities."""
         return EntityVectors(self.vectors[ids], self.biases[ids])
 
     @cached_property

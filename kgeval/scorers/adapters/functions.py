@@ -46,14 +46,6 @@ class FunctionCaller:
     and tensors once it has failed on arrays. What it took the first time, it gets from then on. The modules that it
     is, or that it reaches as a method or through its closure, are in evaluation mode while it scores, and back in
     their own mode afterwards; no gradient is kept. Torch is not imported here.
-
-    Examples
-    --------
-    >>> import numpy as np, torch
-    >>> embedding = torch.nn.Embedding.from_pretrained(torch.tensor([[1.0], [2.0]]))
-    >>> scores = FunctionCaller(lambda h, r, t: (embedding(h) * embedding(t)).sum(-1))
-    >>> scores(np.array([0, 1]), np.array([0, 0]), np.array([1, 1]))
-    tensor([2., 4.])
     """
 
     def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:

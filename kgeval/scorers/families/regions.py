@@ -115,18 +115,13 @@ class KG2E(ScoredFamily):
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
-        from kgeval.scorers.numerics.kernels import divergences, likelihoods
+        from kgeval.scorers.numerics.kernels import divergences
 
-        width = len(candidates) // 2
-        means, variances, weights = (queries[:, k * width : (k + 1) * width] for k in range(3))
+        width, kl = len(candidates) // 2, self.measure == "kl"
+        means, variances, weights = (queries[:, k * width : (k + 1) * width] for k in ((0, 1, 2) if kl else (0, 1, 1)))
         sums, products = np.zeros((2, len(queries), candidates.shape[1]))
         for k in slices(width, FACTORS):
-            mean, variance = means[:, k], variances[:, k]
             others = candidates[:width][k], candidates[width:][k]
-            if self.measure == "el":
-                likelihoods(mean, variance, *others, sums, products)
-                sums += np.log(products)
-            else:
-                divergences(mean, variance, weights[:, k], *others, sums, products)
-                sums -= np.log(products)
-        return sums if self.measure == "el" else -0.5 * (sums + queries[:, -1:])
+            divergences(means[:, k], variances[:, k], weights[:, k], *others, kl, sums, products)
+            sums += (-1 if kl else 1) * np.log(products)
+        return -0.5 * (sums + queries[:, -1:]) if kl else sums

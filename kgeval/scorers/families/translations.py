@@ -32,8 +32,7 @@ class TransE(NormDistance, VectorFamily):
     formula: ClassVar[str] = "−‖h + r − t‖_p"
     equal_widths: ClassVar[bool] = True
 
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        return moved(self, queries)
+    query_vectors = moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +69,7 @@ class TorusE(ScoredFamily):
     norm: Literal[1, 2]
     """the p of the norm"""
 
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        return moved(self, queries)
+    query_vectors = moved
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.

@@ -105,8 +105,11 @@ def distances_from_box(points, low, high, euclidean, out):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
-def divergences(means, variances, weights, other_means, other_variances, sums, products):  # type: ignore[no-untyped-def]
-    """Add Σ w (v + v' + (m − m')²) of each query (m, v, w) and each other (m', v'), and write Π (v + v')."""
+def divergences(means, variances, weights, other_means, other_variances, kl, sums, products):  # type: ignore[no-untyped-def]
+    """Add Σ w (v + v' + (m − m')²) of each query (m, v, w) and each other (m', v'), and write Π (v + v').
+
+    Unless ``kl``, add Σ (m − m')² / (v + v') instead.
+    """
     for row in range(len(means)):
         total, product = sums[row], products[row]
         product[:] = 1.0
@@ -116,22 +119,7 @@ def divergences(means, variances, weights, other_means, other_variances, sums, p
             for column in range(len(total)):
                 apart, joint = mean - other_mean[column], variance + other_variance[column]
                 product[column] *= joint
-                total[column] += weight * (joint + apart * apart)
-
-
-@njit(cache=True, nogil=True)
-def likelihoods(means, variances, other_means, other_variances, sums, products):  # type: ignore[no-untyped-def]
-    """Add Σ (m − m')² / (v + v') of each query (m, v) and each other (m', v'), and write Π (v + v')."""
-    for row in range(len(means)):
-        total, product = sums[row], products[row]
-        product[:] = 1.0
-        for k in range(len(other_means)):
-            mean, variance = means[row, k], variances[row, k]
-            other_mean, other_variance = other_means[k], other_variances[k]
-            for column in range(len(total)):
-                apart, joint = mean - other_mean[column], variance + other_variance[column]
-                product[column] *= joint
-                total[column] += apart * apart / joint
+                total[column] += weight * (joint + apart * apart) if kl else apart * apart / joint
 
 
 @njit(cache=True, nogil=True)

@@ -83,11 +83,7 @@ def ordered_sum(term: Callable[[slice], Float64Array], count: int) -> Float64Arr
 
 
 def dot_rows(left: Float64Array, right: Float64Array) -> Float64Array:
-    """Σ_k left_k right_k along the last axis, in the fixed order; float64[...].
-
-    >>> dot_rows(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
-    array([11.])
-    """
+    """Σ_k left_k right_k along the last axis, in the fixed order; float64[...]."""
     return ordered_sum(lambda k: left[..., k] * right[..., k], left.shape[-1])
 
 

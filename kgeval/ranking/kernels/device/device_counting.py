@@ -16,10 +16,9 @@ import torch
 
 from kgeval.arrays import IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.device.band import answer_side, candidate_side
+from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, answer_side, candidate_side
 from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
 from kgeval.ranking.kernels.device.device_vectors import to_device
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult
 from kgeval.threads import slices
 
 DeviceCounts = tuple[Any, Any]
@@ -85,7 +84,6 @@ class BlockCounting:
         return greater, tied
 
     def count_listed(self, lists: Lists) -> DeviceCounts:
-        """Count the entities of each query's list."""
         answers, counts = self.answers, self._zeros()
         bounds = self.block.bounds(lists.owners, lists.entities)
         pairs_until = (lists.offsets[answers.owners + 1] - lists.offsets[answers.owners]).cumsum(0).cpu().numpy()

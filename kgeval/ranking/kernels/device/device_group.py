@@ -28,7 +28,6 @@ class DeviceGroup:
         self.count_tensor, self.select_tensor = first.count_tensor, first.select_tensor
 
     def stats(self) -> dict[str, Any]:
-        """Say what all of them did together."""
         each = [kernel.stats() for kernel in self._kernels]
         total = {name: sum(work[name] for work in each) for name in ("screened", "refined", "rescored")}
         share = total["rescored"] / total["screened"] if total["screened"] else 0.0

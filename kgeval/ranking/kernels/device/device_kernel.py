@@ -1,6 +1,6 @@
 """The kernel of a device: the counts of the compiled kernel, bit for bit, where torch has its tensors.
 
-Three steps narrow the pairs down, as in the screened kernel: products in float16 (``band`` says within what bound),
+Three steps narrow the pairs down, as in the screened kernel: products in float16 (``comparison`` has the bound),
 float64 sums of the pairs that those leave undecided, and canonical scores on the host of the few that remain. What it
 does not do, the screened kernel does on the host, and ``on_host`` says what and why.
 """
@@ -19,12 +19,12 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.errors import RunError
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator, within
+from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
 from kgeval.ranking.kernels.device.device_pairs import Block
 from kgeval.ranking.kernels.device.device_selection import BlockSelection
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
 from kgeval.ranking.kernels.device.devices import describe, triton_runs
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.tensor_scores import count_tensor, select_tensor
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
@@ -107,7 +107,6 @@ class DeviceKernel(ScreenedKernel):
         super().count_scores(scores, starts, accumulator)
 
     def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
-        """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
         with torch.inference_mode(), _current(self.device):
             count_tensor(scores, accumulator)
 
@@ -123,7 +122,6 @@ class DeviceKernel(ScreenedKernel):
         super().select_scores(scores, best)
 
     def select_tensor(self, scores: Any, best: BestAnswers) -> None:
-        """Merge finished scores, a tensor [query, candidate], into the best answers."""
         with torch.inference_mode(), _current(self.device):
             select_tensor(scores, best)
 
@@ -205,7 +203,6 @@ class DeviceKernel(ScreenedKernel):
         self._adapt_precision(int(compared.sum()), effort[None])
 
     def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        """Select from all blocks of queries."""
         last = best.scores[:, -1]
         trial, effort = best.copied(), np.zeros(2, np.int64)
         for part, block in self._bounded_blocks(queries, entities, last[last > -np.inf], effort):

@@ -1,6 +1,6 @@
 """Pairs on a device: float64 scores of queries and candidates that are listed, and how far they may be off.
 
-The sums are taken in any order, as in ``refinement``; each of two float64 sums of n terms is within γ(2n) of the exact
+The sums are taken in any order, as in ``counting``; each of two float64 sums of n terms is within γ(2n) of the exact
 one, so they are within twice that of each other.
 """
 
@@ -15,7 +15,7 @@ import torch
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import triton_runs
-from kgeval.ranking.kernels.rounding import U64
+from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.threads import slices
@@ -85,7 +85,7 @@ def score_pairs(
             found = _similarities(similarity, queries.exact[query], entities.exact[entity])
         size = queries.norms[query] * entities.norms[entity] if similarity == "dot" else found.abs()
         added, offset = entities.added[entity], queries.added[query]
-        slack = (2 * dim + 64) * 2 * U64 * 1.01 * size + FLOOR * (dim + 1)
+        slack = canonical_growth(dim) * 2 * 1.01 * size + FLOOR * (dim + 1)
         slack += 2.0**-48 * (found.abs() + added.abs() + offset.abs())
         middle = found + added + offset
         lows[part], highs[part] = middle - slack, middle + slack

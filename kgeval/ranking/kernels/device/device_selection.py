@@ -16,10 +16,17 @@ import torch
 from kgeval.arrays import IntArray
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, within
-from kgeval.ranking.kernels.device.band import CandidateSide, answer_side, candidate_side, unscaling
+from kgeval.ranking.kernels.device.comparison import (
+    BYTES_PER_PAIR,
+    CandidateSide,
+    answer_side,
+    candidate_side,
+    half_widths,
+    screen_scores,
+    unscaling,
+)
 from kgeval.ranking.kernels.device.device_pairs import Block
 from kgeval.ranking.kernels.device.device_vectors import to_device
-from kgeval.ranking.kernels.device.plain_comparison import BYTES_PER_PAIR, half_widths, screen_scores
 from kgeval.threads import parallel_for, slices
 
 MERGED = 256

@@ -1,6 +1,6 @@
 """Triton's kernels: comparison fused behind the product, and sums of listed pairs.
 
-What ``plain_comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
+What ``comparison`` does with a matrix in memory, a tile at a time: a number of each answer for those that are
 certainly above, and a bit of each pair for those that are undecided. So a pair takes an eighth of a byte.
 
 The sums are taken in float64 in some order, with or without fused multiplications: ``device_pairs`` bounds them all.
@@ -14,9 +14,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kgeval.ranking.kernels.device.band import AnswerSide, CandidateSide
+from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
-from kgeval.ranking.kernels.device.plain_comparison import ScreenResult
 from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 FUSED_BYTES_PER_PAIR = 4
@@ -38,7 +37,7 @@ KINDS = {"dot": 0, "l2": 0, "squared_l2": 0, "l1": 1, "modulus": 2}
 def compare_fused(
     similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
 ) -> ScreenResult:
-    """Compare all candidates with a block of answers, as ``plain_comparison.compare`` does."""
+    """Compare all candidates with a block of answers, as ``comparison.compare`` does."""
     number, width = len(queries), len(entities)
     above = torch.zeros(number, dtype=torch.int32, device=queries.device)
     words = torch.empty((number, -(-width // WORD)), dtype=torch.int32, device=queries.device)
@@ -182,17 +181,7 @@ TERMS = {"dot": 0, "l1": 1, "l2": 2, "squared_l2": 2, "modulus": 3}
 
 
 def sum_pairs(similarity: Similarity, queries: Any, entities: Any, owners: Any, candidates: Any) -> Any:
-    """Add up the terms of each pair; float64[pair].
-
-    Parameters
-    ----------
-    similarity
-        of the vectors; no root is taken of squares
-    queries, entities
-        float64[query, dim], and float32 or float64[entity, dim]
-    owners, candidates
-        int64[pair], the query and the entity of each
-    """
+    """Add up the terms of pairs of a query (float64) and an entity; float64[pair]. No root is taken of squares."""
     found = torch.empty(len(owners), dtype=torch.float64, device=owners.device)
     width = queries.shape[1] // (2 if similarity == "modulus" else 1)
     if len(owners):

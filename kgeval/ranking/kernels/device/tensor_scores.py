@@ -1,7 +1,5 @@
 """Counting finished scores where they are: the tensors of a live model are compared on its device, never copied.
 
-Scores of half, bfloat16 and single precision are widened to float64 for the comparison, which loses nothing.
-
 Scores of half, bfloat16 and single precision are widened to float64, which loses nothing.
 """
 

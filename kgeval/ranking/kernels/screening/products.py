@@ -32,13 +32,16 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.rounding import SPARE, U32, U64, round_rows, round_to_planes
-from kgeval.ranking.kernels.screening.screens import SMALLEST, Limits, Screen, largest_in_groups, round_outward
+from kgeval.ranking.kernels.rounding import SPARE, U32, Rounded, canonical_growth, round_rows, round_to_planes
+from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Limits, Screen, middle_of, round_outward
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.plan import FloatPrecision
 
 
 class Float32Products(Screen):
     """Matrix products in float32; columns by ascending norm, which keeps the bounds of a group tight."""
+
+    precision: FloatPrecision = "float32"
 
     def __init__(self, queries: QueryVectors, entities: EntityVectors) -> None:
         self._query_vectors = queries
@@ -50,8 +53,8 @@ class Float32Products(Screen):
         self._round(entities)
 
     def _round(self, entities: EntityVectors) -> None:
-        self._queries = self._query_vectors.float32
-        self._entities = round_rows(entities.vectors, self.order, precision="float32", manhattan=False)
+        self._queries: Rounded = getattr(self._query_vectors, self.precision)
+        self._entities = round_rows(entities.vectors, self.order, precision=self.precision, manhattan=False)
         self._left_over = np.abs(self._entities.add(self._added))
 
     @property
@@ -72,19 +75,14 @@ class Float32Products(Screen):
 
     def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
         """The statistic of each answer, and how far rounding may have moved it and canonical scores."""
-        offsets = self._query_vectors.offsets[owners]
-        scores, norms = answers - offsets, self._query_vectors.norms[owners]
+        offsets, similarity = self._query_vectors.offsets[owners], self._query_vectors.similarity
+        norms, largest = self._query_vectors.norms[owners], self._norms[-1]
+        farthest = norms * largest if similarity == "dot" else (norms + largest) ** 2
+        if similarity != "l2":
+            farthest = farthest + np.abs(self._added).max()
         sizes = np.abs(answers) + np.abs(offsets)
-        if self._query_vectors.similarity == "l2":
-            size = sizes * sizes + (norms + self._norms[-1]) ** 2
-            # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
-            scores = 0.5 * (norms * norms + scores * np.abs(scores))
-        elif self._query_vectors.similarity == "squared_l2":
-            size = sizes + (norms + self._norms[-1]) ** 2 + np.abs(self._added).max()
-            scores = 0.5 * (norms * norms + scores)
-        else:
-            size = sizes + norms * self._norms[-1] + np.abs(self._added).max()
-        return scores, (2 * self._query_vectors.vectors.shape[1] + 64) * U64 * size
+        middle, size = middle_of(similarity, answers - offsets, norms, sizes, farthest)
+        return middle, canonical_growth(self._query_vectors.vectors.shape[1]) * size
 
     def _error(self, owners: IntArray) -> Float64Array:
         """Bound the error of the statistics of each answer's query; float64[answer, group]."""
@@ -99,15 +97,20 @@ class Float32Products(Screen):
         return np.asarray(product * (1 + 2.0**-20))
 
 
+def largest_in_groups(values: Float64Array) -> Float64Array:
+    """Take the largest value of each group of columns; float64[group]."""
+    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), BOUND_GROUP)))
+
+
 class Bfloat16Products(Float32Products):
     """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
+
+    precision = "bfloat16"
 
     def _round(self, entities: EntityVectors) -> None:
         import torch
 
-        self._queries = self._query_vectors.bfloat16
-        self._entities = round_rows(entities.vectors, self.order, precision="bfloat16", manhattan=False)
-        self._left_over = np.abs(self._entities.add(self._added))
+        super()._round(entities)
         self._factors = [
             torch.from_numpy(factor.vectors.view(np.int16)).view(torch.bfloat16)[:, : self._width]
             for factor in (self._queries, self._entities)

@@ -2,7 +2,7 @@
 
 An approximate score with a rigorous bound on its error says for certain whether a candidate is above the answer, unless
 it lies within the bound. What a screen leaves uncertain (a few in a thousand) is scored in the precision of the
-entities (``refinement.py``); what is uncertain even then, canonically. So the counts are those of the compiled
+entities (``counting.py``); what is uncertain even then, canonically. So the counts are those of the compiled
 kernel, bit for bit, at the speed of a matrix product in low precision.
 """
 
@@ -19,15 +19,21 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
 from kgeval.ranking.kernels.screening import products as int8_products
-from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Chunk, count_rows, count_screened
-from kgeval.ranking.kernels.screening.distances import Float32Distances
+from kgeval.ranking.kernels.screening.counting import (
+    CANONICAL,
+    REFINED,
+    Chunk,
+    Pairs,
+    count_rows,
+    count_screened,
+    pairs_of,
+)
 from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products, Int8Products
-from kgeval.ranking.kernels.screening.refinement import Pairs, pairs_of
 from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
-from kgeval.ranking.kernels.screening.screens import LARGEST, Screen
+from kgeval.ranking.kernels.screening.screens import LARGEST, Float32Distances, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
-from kgeval.threads import parallel_for, slices
+from kgeval.threads import parallel_for
 
 
 class ScreenedCounting:
@@ -48,11 +54,10 @@ class ScreenedCounting:
         """Count for some queries, a block at a time; return the seconds of the quickest block."""
         buffer = self._screen.buffer(min(block, part.stop - part.start))
         quickest = np.inf
-        for place in slices(part.stop - part.start, block):
+        for first in range(part.start, part.stop, block):
             start = time.perf_counter()
-            rows = slice(part.start + place.start, part.start + place.stop)
-            statistics = self._screen.statistics(rows, buffer)
-            count_screened(rows.start, statistics, self._chunk, self._pairs, self._answers, self._counts, self.effort)
+            statistics = self._screen.statistics(slice(first, min(first + block, part.stop)), buffer)
+            count_screened(first, statistics, self._chunk, self._pairs, self._answers, self._counts, self.effort)
             quickest = min(quickest, time.perf_counter() - start)
         return quickest
 
@@ -135,15 +140,8 @@ class ScreenedKernel(CompiledKernel):
         if not screens:
             super().select_shared(queries, entities, first, best)
             return
-        screen = screens[0]
-        selection = ScreenedSelection(screen, queries, entities, first, best)
-
-        def select(part: slice) -> None:
-            buffer = screen.buffer(min(self._block, part.stop - part.start))
-            for start in range(part.start, part.stop, self._block):
-                selection.select(slice(start, min(start + self._block, part.stop)), buffer)
-
-        parallel_for(select, len(queries.vectors), BLOCKS * self._block)
+        selection = ScreenedSelection(screens[0], queries, entities, first, best)
+        parallel_for(lambda part: selection.select(part, self._block), len(queries.vectors), BLOCKS * self._block)
         self._adapt_precision(len(queries.vectors) * len(entities.biases), selection.effort)
 
     def _adapt_precision(self, compared: int, effort: IntArray) -> None:

@@ -3,7 +3,7 @@
 The screen finds some of the best; the last of their lower bounds is a threshold that as many candidates reach for
 certain. Whoever cannot reach it is discarded; what is left, a few for each place, is scored canonically.
 
-What numba keeps of these loops on disk holds those of ``refinement``, ``counting`` and ``best_selection`` that they
+What numba keeps of these loops on disk holds those of ``counting`` and ``best_selection`` that they
 call: where those change, it must go.
 """
 
@@ -17,8 +17,7 @@ from kgeval.arrays import IntArray
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.best_selection import best_arrays, bound_of_best, known_within, merge
 from kgeval.ranking.kernels.collectors import BestAnswers
-from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, split
-from kgeval.ranking.kernels.screening.refinement import Pairs, exact, pairs_of, score_bounds
+from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Pairs, exact, pairs_of, score_bounds, split
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
@@ -52,8 +51,13 @@ class ScreenedSelection:
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
         """int64[query, 2], how many candidates were scored in the precision of the entities, and canonically"""
 
-    def select(self, block: slice, buffer: np.ndarray[Any, Any]) -> None:
-        """Merge the chunk's candidates into the best of a block of queries; the buffer holds their statistics."""
+    def select(self, part: slice, block: int) -> None:
+        """Merge the chunk's candidates into the best of some queries, a block at a time."""
+        buffer = self._screen.buffer(min(block, part.stop - part.start))
+        for start in range(part.start, part.stop, block):
+            self._select_block(slice(start, min(start + block, part.stop)), buffer)
+
+    def _select_block(self, block: slice, buffer: np.ndarray[Any, Any]) -> None:
         statistics, columns = self._screen.statistics(block, buffer), self._columns
         if self._best.drops_known:
             _mark_known(block.start, statistics, columns, self._best)

@@ -2,6 +2,12 @@
 
 A screen turns "the candidate is above the answer" into "a statistic is above a limit". The statistic comes in low
 precision; two limits, above and below the answer's by a proven bound on the error, enclose what remains uncertain.
+
+By distances, the screen sums absolute differences or moduli, never an array of query × candidate × dimension:
+
+l1, modulus      −distance > x                 with x the answer's score without the query's offset
+
+Sums of numbers of one sign lose at most γ(d) of themselves, whatever the order (Higham, 2002, chapter 4).
 """
 
 from __future__ import annotations
@@ -12,6 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.compiling import njit
+from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
+from kgeval.ranking.kernels.rounding import U32, canonical_growth, round_rows
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.scorers.numerics.similarity import Similarity
 
 BOUND_GROUP = 512
 """candidates that share one error bound, neighbours in the order of the screen"""
@@ -58,6 +69,89 @@ def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
     )
 
 
-def largest_in_groups(values: Float64Array) -> Float64Array:
-    """Take the largest value of each group of columns; float64[group]."""
-    return np.asarray(np.maximum.reduceat(values, np.arange(0, len(values), BOUND_GROUP)))
+def middle_of(similarity: Similarity, scores: Any, norms: Any, sizes: Any, farthest: Any) -> tuple[Any, Any]:
+    """Put scores of answers into the terms of products; and the size of what is added up for them.
+
+    Arrays or tensors [answer]: scores without offsets, norms of queries, the size of scores, and that of products.
+    """
+    if similarity == "l2":
+        # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
+        return 0.5 * (norms * norms + scores * abs(scores)), sizes * sizes + farthest
+    if similarity == "squared_l2":
+        return 0.5 * (norms * norms + scores), sizes + farthest
+    return scores, sizes + farthest
+
+
+TILE = 64
+"""candidates whose distances are summed side by side"""
+
+QUERY_BLOCK = 32
+"""queries that are compared with a tile while it is in cache"""
+
+
+class Float32Distances(Screen):
+    """Negative distances, in columns of the chunk's own order."""
+
+    def __init__(self, queries: QueryVectors, entities: EntityVectors) -> None:
+        self._query_vectors = queries
+        self.order = np.arange(len(entities.biases))
+        rounded = round_rows(entities.vectors, self.order, precision="float32", manhattan=True)
+        self._entity_loss = rounded.rounding_errors.max(initial=0.0)
+        self._tiles = _tiles(rounded.vectors[:, : entities.vectors.shape[1]])
+
+    def buffer(self, rows: int) -> np.ndarray[Any, Any]:
+        return np.empty((rows, len(self._tiles) * TILE), np.float32)
+
+    def statistics(self, block: slice, buffer: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        queries = self._query_vectors.float32.vectors[block]
+        out = buffer[: len(queries)]
+        _sum_distances(SIMILARITIES.index(self._query_vectors.similarity), queries, self._tiles, out)
+        return out[:, : len(self.order)]
+
+    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
+        dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
+        distance = offsets - answers
+        relative = 2 * (dim + 16) * U32
+        error = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
+        error = error + canonical_growth(dim) * (np.abs(answers) + np.abs(offsets))
+        near, far = (distance - error) / (1 + relative), (distance + error) / (1 - relative)
+        groups = -(-len(self.order) // BOUND_GROUP)
+        return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
+
+
+def _tiles(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Lay vectors out as float32[tile, dim, TILE], the last tile filled up with zeros."""
+    count, dim = vectors.shape
+    padded = np.zeros((-(-count // TILE) * TILE, dim), np.float32)
+    padded[:count] = vectors
+    return np.ascontiguousarray(padded.reshape(-1, TILE, dim).transpose(0, 2, 1))
+
+
+@njit(cache=True, nogil=True)
+def _sum_distances(similarity, queries, tiles, out):  # type: ignore[no-untyped-def]
+    for first in range(0, len(queries), QUERY_BLOCK):
+        for tile in range(len(tiles)):
+            for query in range(first, min(len(queries), first + QUERY_BLOCK)):
+                sums = out[query, tile * TILE : (tile + 1) * TILE]
+                sums[:] = np.float32(0)
+                if similarity == L1:
+                    _subtract_l1(queries[query], tiles[tile], sums)
+                else:
+                    _subtract_moduli(queries[query], tiles[tile], sums)
+
+
+@njit(cache=True)
+def _subtract_l1(query, tile, sums):  # type: ignore[no-untyped-def]
+    for k in range(len(tile)):
+        for lane in range(TILE):
+            sums[lane] -= abs(query[k] - tile[k, lane])
+
+
+@njit(cache=True)
+def _subtract_moduli(query, tile, sums):  # type: ignore[no-untyped-def]
+    half = len(tile) // 2
+    for k in range(half):
+        for lane in range(TILE):
+            real = query[k] - tile[k, lane]
+            imaginary = query[half + k] - tile[half + k, lane]
+            sums[lane] -= np.sqrt(real * real + imaginary * imaginary)

@@ -1,4 +1,7 @@
-"""The band of each pair of an answer and a candidate: how far the screen's score may be from the answer's, undecided.
+"""The screen on a device: who is certainly above each answer, and which pairs are within a band, undecided.
+
+Any device of torch can do it. The matrix of the screen's scores stands in its memory, for a block of answers at a time;
+where Triton is there, ``fused`` keeps it in registers.
 
 Screened is v = w p + a, where p is the product of scaled float16 vectors (dot, l2, squared_l2) or the sum of float32
 distances with a minus sign (l1, modulus); w undoes the scales, and a is the candidate's:
@@ -23,13 +26,16 @@ rounding of v and of the answer's number to float32, underflow, and the canonica
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
 
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
-from kgeval.ranking.kernels.rounding import U32, U64
-from kgeval.ranking.kernels.screening.screens import SMALLEST
+from kgeval.ranking.kernels.rounding import U32, canonical_growth
+from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
 from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
 
 BOUND_MARGIN = 1 + 2.0**-20
@@ -64,7 +70,6 @@ class CandidateSide(NamedTuple):
 
 
 def candidate_side(similarity: Similarity, entities: DeviceVectors) -> CandidateSide:
-    """Compute the numbers of candidates."""
     added = entities.added
     if similarity in ("l2", "squared_l2"):
         added = 0.5 * (added - entities.norms * entities.norms)
@@ -84,15 +89,10 @@ def answer_side(
     dim = entities.rounded.shape[1]
     scores, sizes = thresholds - offsets, thresholds.abs() + offsets.abs() + entities.added.abs().amax()
     farthest = (norms + entities.norms.amax()) ** 2
-    own = (2 * dim + 64) * U64
+    own = canonical_growth(dim)
     if similarity in PRODUCTS:
-        if similarity == "dot":
-            middle, rounding = scores, own * (sizes + farthest)
-        elif similarity == "l2":
-            # A positive score (of an answer with a bias) is beyond every distance, so the square keeps the sign.
-            middle, rounding = 0.5 * (norms * norms + scores * scores.abs()), own * (sizes * sizes + farthest)
-        else:
-            middle, rounding = 0.5 * (norms * norms + scores), own * (sizes + farthest)
+        middle, size = middle_of(similarity, scores, norms, sizes, farthest)
+        rounding = own * size
         if similarity != "dot":
             rounding = rounding + 2.0**-29 * norms * norms
         growth = 8 * (dim + 16) * U32 * BOUND_MARGIN
@@ -117,3 +117,82 @@ def _distance_growth(entities: DeviceVectors) -> float:
 
 def _upward(bounds: Any) -> Any:
     return (bounds * BOUND_MARGIN).float()
+
+
+BYTES_PER_PAIR = 48
+"""of a pair in the blocks below: its score, its band, what was found, and both ids if it is undecided"""
+
+
+class ScreenResult(NamedTuple):
+    """What a screen decided, and what it did not."""
+
+    above: Any
+    """int64[answer], how many candidates are certainly above"""
+    answers: Any
+    """int64[pair], the answer of each undecided pair"""
+    candidates: Any
+    """int64[pair], its candidate"""
+
+
+def compare(
+    similarity: Similarity, queries: Any, entities: Any, answer_side: AnswerSide, candidate_side: CandidateSide
+) -> ScreenResult:
+    """Compare all candidates with a block of answers: rounded vectors, [answer, dim] and [candidate, dim]."""
+    scores = screen_scores(similarity, queries, entities, answer_side.scale, candidate_side.added)
+    difference, width = scores.sub_(answer_side.middle[:, None]), half_widths(answer_side, candidate_side)
+    above = (difference > width).sum(dim=1)
+    # NaN is undecided.
+    undecided = ~(difference.abs_() > width)
+    return ScreenResult(above, *undecided.nonzero(as_tuple=True))
+
+
+def screen_scores(similarity: Similarity, queries: Any, entities: Any, scale: Any, added: Any) -> Any:
+    """Compute what the screen compares, v of ``comparison``; float32[query, candidate]."""
+    scores = _products(queries, entities) if similarity in PRODUCTS else _distances(similarity, queries, entities)
+    return scores.mul_(scale[:, None]).add_(added)
+
+
+def half_widths(answer_side: AnswerSide, candidate_side: CandidateSide) -> Any:
+    """Compute how far that may be off for each pair; float32[answer, candidate]."""
+    _, _, constant, per_norm, per_error = (part[:, None] for part in answer_side)
+    widths = per_norm * candidate_side.norms
+    return widths.addcmul_(per_error, candidate_side.errors[None]).add_(candidate_side.slack).add_(constant)
+
+
+def _products(queries: Any, entities: Any) -> Any:
+    """Multiply; float32[answer, candidate]. TF32 holds numbers of float16 exactly, bfloat16 does not."""
+    with _exact_factors():
+        return torch.mm(queries.float(), entities.float().T)
+
+
+def _distances(similarity: Similarity, queries: Any, entities: Any) -> Any:
+    """Sum absolute differences or moduli, dimension by dimension; float32[answer, candidate]."""
+    if similarity == "l1":
+        return torch.cdist(queries, entities, p=1.0)
+    total = queries.new_zeros((len(queries), len(entities)))
+    half = queries.shape[1] // 2
+    for k in range(half):
+        real = queries[:, k, None] - entities[:, k]
+        imaginary = queries[:, half + k, None] - entities[:, half + k]
+        total.add_(real.square_().addcmul_(imaginary, imaginary).sqrt_())
+    return total
+
+
+@contextmanager
+def _exact_factors() -> Iterator[None]:
+    """Have torch multiply float32 as it is, whatever the process allows elsewhere; the last thread puts that back."""
+    with _lock:
+        _before.append(_before[0] if _before else torch.get_float32_matmul_precision())
+        torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        with _lock:
+            allowed = _before.pop()
+            if not _before:
+                torch.set_float32_matmul_precision(allowed)
+
+
+_lock = Lock()
+_before: list[str] = []
+"""of each thread that multiplies, what was allowed before the first of them"""
