@@ -171,7 +171,7 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
         raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
     if average and not metric.averaged:
         raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
-    if average and metric.needs == "lists" and WEIGHINGS[average].lists is None:
+    if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
         raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
-from kgeval.metrics.averages import WEIGHINGS, Average, against_popularity
+from kgeval.metrics.averages import Average, against_popularity, evenly
 from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Needs, Undefined
@@ -177,19 +177,28 @@ class RowSelection:
     def _ranks_of(self, ties: Ties | None, average: Average | None) -> Ranks:
         options = self.view.options
         ties = ties or options.ties
-        weights = WEIGHINGS[average or "micro"].answers(self)
         # The convention is one of random ranking alone: the length of a list is what it is.
         candidates = self._counts.candidates - (options.chance == "without-answer")
         draws = self.view.draws_for(ties)
         draws = None if draws is None else draws[self.rows]
-        return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
+        return replace(self._counts, candidates=candidates, ties=ties, weights=self._weights(average), draws=draws)
+
+    def _weights(self, average: Average | None) -> Float64Array | None:
+        """Weigh the answers; ``None`` where all weigh the same; float64[row]."""
+        if average == "strat":
+            return self.view.unpopularity[self.rows]
+        if average in ("macro", "relation"):
+            return evenly(self.queries if average == "macro" else self.relations)
+        return None
 
     def lists(self, average: Average | None) -> RankedLists:
         """Return the lists of their queries, weighed by an average (macro by default)."""
-        weigh = WEIGHINGS[average or "macro"].lists
-        if weigh is None:
-            raise MetricError(f"lists have no {average} average.")
-        return replace(self.unweighed, weights=weigh(self))
+        weights = None
+        if average == "micro":
+            weights = self.unweighed.relevant.astype(np.float64)
+        elif average == "relation":
+            weights = evenly(self.of_lists(self.relations))
+        return replace(self.unweighed, weights=weights)
 
     @property
     def queries(self) -> IntArray:
@@ -205,14 +214,6 @@ class RowSelection:
     def relations(self) -> IntArray:
         """The number of each row's relation, another one in each group."""
         return self._by_group(self.view.ids[2])
-
-    @property
-    def unpopularity(self) -> Float64Array:
-        return self.view.unpopularity[self.rows]
-
-    @property
-    def answers_per_list(self) -> IntArray:
-        return self.unweighed.relevant
 
     def groups_of(self, needs: Needs) -> IntArray:
         """Return the group of each row (``"ranks"``), or of each list (``"lists"``); 0 where all are one group."""
