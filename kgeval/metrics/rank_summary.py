@@ -11,8 +11,9 @@ from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.metrics.groups import group_rows, groups_of
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.selection_intervals import interval_notes
+from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
-from kgeval.metrics.names import PARTS, PREFIXES, Kind, MetricName, Part, parse, parse_all, pooled_side
+from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.selection import RankColumns, TableView
 from kgeval.metrics.summary import Group, Summary
@@ -46,10 +47,6 @@ class RankSummary(Summary):
         return about, f"{self.intervals}{' (of lists, queries)' if triples else ''}"
 
     @property
-    def kind(self) -> Kind:
-        return "ranks"
-
-    @property
     def ties(self) -> str:
         """The name of the tie policy of metrics that name none."""
         return tie_policy(self.options.ties).name
@@ -77,12 +74,12 @@ class RankSummary(Summary):
         """The metrics that were requested, each once; one without a side is ``pooled``."""
         return list(dict.fromkeys(name.of_part(self.pooled) for name in self.requested))
 
-    def _spellings(self, wanted: MetricName) -> list[MetricName]:
-        wanted = wanted.of_part(self.pooled)
+    def _spellings(self, name: str | Metric) -> list[MetricName]:
+        wanted = super()._spellings(name)[0].of_part(self.pooled)
         if wanted.metric.needs == "lists":
             return [wanted]
         ties = wanted.ties if wanted.ties != self.ties else None
-        return [replace(wanted, ties=name) for name in (ties, self.ties)]
+        return [replace(wanted, ties=policy) for policy in (ties, self.ties)]
 
     def to_dict(self) -> dict[str, Any]:
         head = {
@@ -145,9 +142,16 @@ def rank_summary(
     if columns:  # a value says little without how many ranks it is of
         distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
     groups = groups_of(group_rows(table, columns) if columns else None, distinct, view, intervals)
-    notes = tuple(table.notes)
     return RankSummary(
-        table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling, pooled
+        table.provenance,
+        tuple(groups),
+        columns,
+        tuple(names),
+        tuple(table.notes),
+        options=options,
+        intervals=intervals,
+        sampling=table.sampling,
+        pooled=pooled,
     )
 
 

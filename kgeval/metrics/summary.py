@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -136,11 +136,8 @@ class Summary(Shown, ABC):
     """the metrics; of ranks, one without a side is in the groups with each side of the table"""
     table_notes: tuple[str, ...] = ()
     """what a reader of the table should know"""
-
-    @property
-    @abstractmethod
-    def kind(self) -> Kind:
-        """The kind of the table."""
+    kind: Kind = "ranks"
+    """the kind of the table"""
 
     @property
     @abstractmethod
@@ -168,8 +165,13 @@ class Summary(Shown, ABC):
         MetricError
             if the summary has no such predictor, group or metric, or if it is undefined
         """
-        group = self._group(predictor, key)
-        return _value(group, str(getattr(name, "name", name)), self._spellings(self._parsed(name)))
+        group, spelled = self._group(predictor, key), str(getattr(name, "name", name))
+        for spelling in self._spellings(name):
+            if spelling in group.values:
+                if (value := group.values[spelling]) is None:
+                    raise MetricError(f"{spelled} is undefined: {group.undefined[str(spelling)]}.")
+                return value
+        raise MetricError(f"the summary does not hold {spelled!r}. {did_you_mean(spelled, map(str, group.values))}")
 
     def interval(self, name: str | Metric, /, **key: Any) -> Interval:
         """Look the interval of a metric of the model up, on all rows or, as in ``relation="likes"``, on a group.
@@ -179,9 +181,8 @@ class Summary(Shown, ABC):
         MetricError
             if the summary does not hold it, with the reason
         """
-        group = self._group(MODEL, key)
-        spelled = str(getattr(name, "name", name))
-        for spelling in self._spellings(self._parsed(name)):
+        group, spelled = self._group(MODEL, key), str(getattr(name, "name", name))
+        for spelling in self._spellings(name):
             if spelling in group.intervals:
                 return group.intervals[spelling]
             if reason := group.no_interval.get(str(spelling)):
@@ -200,12 +201,9 @@ class Summary(Shown, ABC):
             raise MetricError(f"this summary is grouped by {', '.join(self.by)}: look at its .groups or .to_frame().")
         raise MetricError(f"the summary has no group {key}.")
 
-    def _parsed(self, name: str | Metric) -> MetricName:
-        return parse(name, self.kind, also=[one.metric for one in self.requested])
-
-    def _spellings(self, wanted: MetricName) -> Sequence[MetricName]:
+    def _spellings(self, name: str | Metric) -> Sequence[MetricName]:
         """List the names under which a group may have a metric."""
-        return (wanted,)
+        return (parse(name, self.kind, also=[one.metric for one in self.requested]),)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per group (and baseline), one column per metric (and side).
@@ -216,41 +214,20 @@ class Summary(Shown, ABC):
         import pandas as pd
 
         names = dict.fromkeys(name for group in self.groups for name in group.intervals)
-        return pd.DataFrame(
-            [
-                {
-                    **({} if self.kind == "ranks" else {"predictor": group.predictor}),
-                    **group.key,
-                    **{str(name): value for name, value in group.values.items()},
-                    **_interval_columns(group, names),
-                }
-                for group in self.groups
-            ]
-        )
+        rows = []
+        for group in self.groups:
+            row: dict[str, Any] = {} if self.kind == "ranks" else {"predictor": group.predictor}
+            row |= group.key | {str(name): value for name, value in group.values.items()}
+            for name in names:  # the cells of a group without an interval are empty
+                ends = group.intervals.get(name)
+                row |= {f"{name}.{column}": getattr(ends, column, None) for column in ("low", "high", "units")}
+            rows.append(row)
+        return pd.DataFrame(rows)
 
     @property
     def heads(self) -> tuple[str, ...]:
         """What stands above the table: what the numbers are of."""
         return (str(self.provenance),)
-
-
-def _value(group: Group, name: str, spellings: Sequence[MetricName]) -> float:
-    for spelling in spellings:
-        if spelling in group.values:
-            value = group.values[spelling]
-            if value is None:
-                raise MetricError(f"{name} is undefined: {group.undefined[str(spelling)]}.")
-            return value
-    raise MetricError(f"the summary does not hold {name!r}. {did_you_mean(name, map(str, group.values))}")
-
-
-def _interval_columns(group: Group, names: Iterable[MetricName]) -> dict[str, float | None]:
-    """Return the cells of intervals; those of a group without one are empty."""
-    return {
-        f"{name}.{column}": getattr(group.intervals.get(name), column, None)
-        for name in names
-        for column in ("low", "high", "units")
-    }
 
 
 def notes_with_models(notes: Mapping[str, Sequence[str]]) -> list[str]:
