@@ -24,7 +24,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part
 from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView
-from kgeval.metrics.summary import Group, TieStatistics, diagnose, diagnose_groups
+from kgeval.metrics.summary import Group, TieStatistics, diagnose
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +124,11 @@ def _of_side(side: Part | None, grouping: Grouping | None, view: TableView) -> R
 
 def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]:
     """Compute the tie statistics of each group; ``None`` for a group that has no such rows."""
-    ranks = selection.ranks("realistic", None)
-    if selection.groups is None:
-        return [diagnose(ranks)]
-    starts = starts_of_runs(selection.groups)
-    found = dict(zip(selection.groups[starts].tolist(), diagnose_groups(ranks, starts), strict=True))
+    ranks, groups = selection.ranks("realistic", None), selection.groups_of("ranks")
+    if not len(ranks):
+        return [TieStatistics(0, 0, 0, None, None) if selection.groups is None else None] * count
+    starts = starts_of_runs(groups)
+    found = dict(zip(groups[starts].tolist(), diagnose(ranks, starts), strict=True))
     return map(found.get, range(count))
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ Needs = Literal["ranks", "lists", "labels", "confidences"]
 triples with confidences"""
 
 Cutoff = Literal["none", "optional", "required"]
+T = TypeVar("T")
 
 DIGITS = 18
 LARGEST_CUTOFF = 10**DIGITS - 1
@@ -36,6 +37,13 @@ def check_name(kind: str, name: str) -> None:
 
 class Undefined(MetricError):
     """A metric has no value on this input; the message says why."""
+
+
+def defined(values: T | Undefined) -> T:
+    """Return values, or raise the reason why there are none."""
+    if isinstance(values, Undefined):
+        raise values
+    return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Literal, Protocol, TypeGuard
 
 import numpy as np
 
@@ -77,10 +77,6 @@ class TableView:
     def ranks(self) -> Ranks:
         greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
         return Ranks(greater, tied, candidates)
-
-    @cached_property
-    def scores(self) -> Float64Array:
-        return np.asarray(self.table.column("score"), np.float64)
 
     @cached_property
     def sides(self) -> np.ndarray[Any, Any]:
@@ -187,9 +183,9 @@ class RowSelection:
         """Weigh the answers; ``None`` where all weigh the same; float64[row]."""
         if average == "strat":
             return self.view.unpopularity[self.rows]
-        if average in ("macro", "relation"):
-            return evenly(self.queries if average == "macro" else self.relations)
-        return None
+        if average == "macro":
+            return evenly(self.numbers("query"))
+        return evenly(self.numbers("relation")) if average == "relation" else None
 
     def lists(self, average: Average | None) -> RankedLists:
         """Return the lists of their queries, weighed by an average (macro by default)."""
@@ -197,23 +193,17 @@ class RowSelection:
         if average == "micro":
             weights = self.unweighed.relevant.astype(np.float64)
         elif average == "relation":
-            weights = evenly(self.of_lists(self.relations))
+            weights = evenly(self.of_lists(self.numbers("relation")))
         return replace(self.unweighed, weights=weights)
 
-    @property
-    def queries(self) -> IntArray:
-        """The number of each row's query, another one in each group."""
-        return self._by_group(self.view.queries)
-
-    @property
-    def triples(self) -> IntArray:
-        """The number of each row's triple, another one in each group."""
-        return self._by_group(np.asarray(self.view.table.column("triple")))
-
-    @property
-    def relations(self) -> IntArray:
-        """The number of each row's relation, another one in each group."""
-        return self._by_group(self.view.ids[2])
+    def numbers(self, of: Literal["query", "triple", "relation"]) -> IntArray:
+        """The number of each row's query, triple or relation, another one in each group; int64[row]."""
+        if of == "triple":
+            column = np.asarray(self.view.table.column("triple"))
+        else:
+            column = self.view.queries if of == "query" else self.view.ids[2]
+        values = column[self.rows]
+        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
 
     def groups_of(self, needs: Needs) -> IntArray:
         """Return the group of each row (``"ranks"``), or of each list (``"lists"``); 0 where all are one group."""
@@ -222,14 +212,11 @@ class RowSelection:
 
     def of_lists(self, column: IntArray) -> IntArray:
         """Return the value of a column for each list, in the order of the numbers of their queries."""
-        first = np.unique(self.queries, return_index=True)[1]
-        if not self.view.of_entities.all() and (column[first][numbered(self.queries)[1]] != column).any():
+        queries = self.numbers("query")
+        first = np.unique(queries, return_index=True)[1]
+        if not self.view.of_entities.all() and (column[first][numbered(queries)[1]] != column).any():
             raise Undefined("a list of relations is of several relations")
         return column[first]
-
-    def _by_group(self, column: IntArray) -> IntArray:
-        values = column[self.rows]
-        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
 
     @cached_property
     def _counts(self) -> Ranks:
@@ -244,4 +231,5 @@ class RowSelection:
                 f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
                 "other answers of its query too"
             )
-        return answer_lists(self.queries, self.view.scores[self.rows], self._counts)
+        scores = np.asarray(table.column("score"), np.float64)[self.rows]
+        return answer_lists(self.numbers("query"), scores, self._counts)

@@ -65,17 +65,12 @@ class TieStatistics:
         )
 
 
-def diagnose(ranks: Ranks) -> TieStatistics:
-    """Compute the tie statistics of ranks.
+def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
+    """Compute the tie statistics of each of the groups that begin at some ranks.
 
-    >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
+    >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5])), np.array([0]))[0].gap
     0.25
     """
-    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieStatistics(0, 0, 0, None, None)
-
-
-def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    """Compute the tie statistics of each of the groups that begin at some ranks."""
     columns = (
         np.diff(np.r_[starts, len(ranks)]),
         np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),

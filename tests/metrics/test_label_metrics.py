@@ -15,9 +15,8 @@ from sklearn.frozen import FrozenEstimator
 
 from kgeval import summarize
 from kgeval.errors import MetricError
-from kgeval.metrics.labels.curves import precision_recall, reliability, roc
-from kgeval.metrics.labels.fitted import Thresholds, calibrator
-from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
+from kgeval.metrics.labels.fitted import LabelPredictions, Thresholds, calibrator, predict_labels
+from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.names import parse_all
@@ -54,7 +53,7 @@ def test_the_case_of_the_reference():
     data = judged([0, 0, 1, 1, 1], [0.1, 0.4, 0.35, 0.8, 0.8])
     curve = precision_recall(data)
     assert round(value("average_precision", data), 4) == 0.9167
-    assert round(sk.auc(curve.recall, curve.precision), 4) == 0.9028  # the trapezoid area is another number
+    assert round(sk.auc(curve["recall"], curve["precision"]), 4) == 0.9028  # the trapezoid area is another number
     assert value("roc_auc", data) == pytest.approx(5 / 6)  # 5 of 6 pairs are in order
 
 
@@ -97,12 +96,12 @@ def test_the_curves_end_where_they_must_and_hold_the_areas(case):
     truths, scores = case
     data = judged(truths, scores)
     rates = roc(data)
-    assert (rates.false_positive_rate[0], rates.true_positive_rate[0]) == (0, 0)
-    assert (rates.false_positive_rate[-1], rates.true_positive_rate[-1]) == (1, 1)
-    assert sk.auc(rates.false_positive_rate, rates.true_positive_rate) == pytest.approx(value("roc_auc", data))
+    assert (rates["false_positive_rate"][0], rates["true_positive_rate"][0]) == (0, 0)
+    assert (rates["false_positive_rate"][-1], rates["true_positive_rate"][-1]) == (1, 1)
+    assert sk.auc(rates["false_positive_rate"], rates["true_positive_rate"]) == pytest.approx(value("roc_auc", data))
     curve = precision_recall(data)
-    assert len(curve.precision) == len(curve.recall) == len(curve.threshold)
-    assert (curve.precision[-1], curve.recall[-1], curve.recall[0]) == (1, 0, 1)
+    assert len(curve["precision"]) == len(curve["recall"]) == len(curve["threshold"])
+    assert (curve["precision"][-1], curve["recall"][-1], curve["recall"][0]) == (1, 0, 1)
 
 
 @settings(max_examples=40, deadline=None)
@@ -117,7 +116,7 @@ def test_the_reliability_curve_is_a_plain_loop_over_bins(case, bins):
         inside = [s for s in range(len(scores)) if max(int(np.ceil(scores[s] * bins)) - 1, 0) == index]
         if inside:
             expected.append((low, high, len(inside), scores[inside].mean(), truths[inside].mean()))
-    np.testing.assert_allclose(np.column_stack(curve), expected)
+    np.testing.assert_allclose(np.column_stack([*curve.values()]), expected)
 
 
 def test_the_reliability_curve_agrees_with_scikit_learn_inside_the_bins():
@@ -126,8 +125,8 @@ def test_the_reliability_curve_agrees_with_scikit_learn_inside_the_bins():
     truths = rng.random(500) < scores
     curve = reliability(judged(truths, scores), bins=10)
     shares, means = calibration_curve(truths, scores, n_bins=10)
-    np.testing.assert_allclose(curve.share_true, shares)
-    np.testing.assert_allclose(curve.mean_probability, means)
+    np.testing.assert_allclose(curve["share_true"], shares)
+    np.testing.assert_allclose(curve["mean_probability"], means)
 
 
 def test_ece_of_a_case_by_hand():

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.confidences.facts import ConfidencePredictions, RankedFacts
+from kgeval.metrics.confidences.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import Labelled, LabelSummary, label_groups
 from kgeval.metrics.labels.scored_labels import ScoredLabels

@@ -78,16 +78,12 @@ class StratifiedSample:
 
     def variance(self, values: Float64Array) -> float:
         """Estimate the variance of Σ_i w_i y_i, y being some values; float64[triple]."""
-        if self.auxiliary is None:
-            return float(self._shares**2 * (1 / self.counts - 1 / self.sizes) @ self._squares(values))
-        known = self.auxiliary.counts
+        known = self.counts if self.auxiliary is None else self.auxiliary.counts
         within = self._shares**2 * (1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
         return float(within + self._shares**2 * (1 / known - 1 / self.sizes) @ self._squares(values))
 
     def errors(self, values: Float64Array) -> Float64Array:
         """What each triple adds to the error of Σ_i w_i y_i, as a draw with replacement; float64[triple]."""
-        if self.auxiliary is None:
-            return self._design * self.centred(values)
         return self._design * self._residuals(values)
 
     def explained(self, values: Float64Array) -> float:

@@ -58,11 +58,9 @@ def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
     """
     if needs == "lists":
         if unit == "relation":
-            return Units.numbered(unit, selection.of_lists(selection.relations))
+            return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
         return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
-    if unit == "triple":
-        return Units.numbered(unit, selection.triples)
-    return Units.numbered(unit, selection.queries if unit == "query" else selection.relations)
+    return Units.numbered(unit, selection.numbers(unit))
 
 
 FEWEST_UNITS = 20

@@ -1,4 +1,4 @@
-"""What is fitted on validation triples: probabilities of being true, and the least score of a true triple.
+"""Label predictions: labels and probabilities of test triples, by thresholds and a calibration fitted on validation.
 
 Platt: Probabilistic Outputs for Support Vector Machines, 1999 (``platt``); Zadrozny and Elkan: Transforming Classifier
 Scores into Accurate Multiclass Probability Estimates, KDD 2002 (``isotonic``).
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import MetricError, did_you_mean
@@ -126,3 +127,63 @@ def _best(scores: Float64Array, truths: BoolArray) -> float:
     below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
     correct = (starts - below) + (truths.sum() - below)
     return float(ordered[starts[np.argmax(correct)]])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPredictions:
+    """Test triples with their scores, predicted labels and probabilities."""
+
+    truths: BoolArray
+    """bool[triple]"""
+    scores: Float64Array
+    """float64[triple]"""
+    relations: npt.NDArray[Any]
+    """[triple]"""
+    decisions: BoolArray | Undefined
+    """bool[triple], the predicted labels; or why there are none"""
+    probabilities: Float64Array | Undefined
+    """float64[triple], of being true; or why there are none"""
+
+    def __len__(self) -> int:
+        return len(self.truths)
+
+    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
+        def part(column: Any) -> Any:
+            return column if isinstance(column, Undefined) else column[rows]
+
+        return LabelPredictions(*map(part, vars(self).values()))
+
+    def of_relation(self, relation: Any) -> LabelPredictions:
+        return self[self.relations == relation]
+
+    def refuse_none(self) -> None:
+        if len(self) == 0:
+            raise Undefined("there are no triples")
+
+
+def predict_labels(
+    valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
+) -> LabelPredictions:
+    """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
+
+    ``threshold`` is one for all relations, instead of the best ones on validation.
+
+    >>> valid = ScoredLabels([0.1, 0.9], [0, 1], ["r", "r"])
+    >>> predict_labels(valid, valid, calibration="none").decisions
+    array([False,  True])
+    """
+    return LabelPredictions(
+        test.is_true,
+        test.scores,
+        test.relations,
+        _or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
+        _or_reason(lambda: calibrator(valid, calibration)(test.scores)),
+    )
+
+
+def _or_reason(column: Callable[[], Any]) -> Any:
+    """Compute a column, or return why it is undefined: metrics of other columns may still be defined."""
+    try:
+        return column()
+    except Undefined as reason:
+        return reason

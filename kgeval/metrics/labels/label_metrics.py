@@ -1,14 +1,17 @@
-"""Metrics of labels: accuracy, precision, recall and F1; ROC AUC and average precision; errors of probabilities."""
+"""Metrics of labels, and curves: ROC, precision and recall, reliability."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from kgeval.metrics.labels.curves import reliability
-from kgeval.metrics.labels.label_predictions import LabelPredictions, both_classes
-from kgeval.metrics.metric import Undefined, measured
+from kgeval.arrays import Float64Array
+from kgeval.errors import MetricError
+from kgeval.metrics.labels.fitted import LabelPredictions
+from kgeval.metrics.metric import Undefined, defined, measured
 
 _of_labels = partial(measured, needs="labels")
 _of_confusion = partial(_of_labels, source="van Rijsbergen, 1979")
@@ -24,7 +27,7 @@ _error = partial(_of_labels, increasing=False, undefined="no triples, or no prob
     undefined="no triples, or no validation triples to choose thresholds on",
 )
 def accuracy(predictions: LabelPredictions) -> float:
-    y_pred = predictions.predicted_labels()
+    y_pred = defined(predictions.decisions)
     predictions.refuse_none()
     return float(np.mean(y_pred == predictions.truths))
 
@@ -59,7 +62,7 @@ def f1(predictions: LabelPredictions) -> float:
 
 def confusion(predictions: LabelPredictions) -> tuple[int, int, int]:
     """Count the true positives, the false positives and the false negatives."""
-    y_true, y_pred = predictions.truths, predictions.predicted_labels()
+    y_true, y_pred = predictions.truths, defined(predictions.decisions)
     return int((y_true & y_pred).sum()), int((~y_true & y_pred).sum()), int((y_true & ~y_pred).sum())
 
 
@@ -100,7 +103,7 @@ def average_precision(predictions: LabelPredictions) -> float:
 def brier(predictions: LabelPredictions) -> float:
     from sklearn.metrics import mean_squared_error
 
-    probabilities = predictions.predicted_probabilities()
+    probabilities = defined(predictions.probabilities)
     predictions.refuse_none()
     return float(mean_squared_error(predictions.truths.astype(float), probabilities))
 
@@ -116,7 +119,7 @@ def brier(predictions: LabelPredictions) -> float:
 def log_loss(predictions: LabelPredictions) -> float:
     from scipy.special import xlog1py, xlogy
 
-    probabilities = predictions.predicted_probabilities()
+    probabilities = defined(predictions.probabilities)
     predictions.refuse_none()
     wrong = int((probabilities == np.where(predictions.truths, 0.0, 1.0)).sum())
     if wrong:
@@ -133,5 +136,70 @@ def log_loss(predictions: LabelPredictions) -> float:
 )
 def ece(predictions: LabelPredictions) -> float:
     curve = reliability(predictions)
-    gaps = np.abs(curve.share_true - curve.mean_probability)
-    return float(np.sum(curve.triples * gaps) / np.sum(curve.triples))
+    gaps = np.abs(curve["share_true"] - curve["mean_probability"])
+    return float(np.sum(curve["triples"] * gaps) / np.sum(curve["triples"]))
+
+
+def both_classes(predictions: LabelPredictions) -> None:
+    predictions.refuse_none()
+    true = int(predictions.truths.sum())
+    if true in (0, len(predictions)):
+        raise Undefined(f"the triples are all {'true' if true else 'false'}")
+
+
+BINS = 15
+"""bins of the reliability curve and the expected calibration error, as Guo et al. (2017)"""
+
+
+Curve = dict[str, npt.NDArray[Any]]
+"""the columns of a curve, by name; [point] each"""
+
+
+def roc(predictions: LabelPredictions) -> Curve:
+    """From (0, 0) to (1, 1); a threshold is the least score of a triple that is predicted true, at first infinite."""
+    from sklearn.metrics import roc_curve
+
+    both_classes(predictions)
+    columns = ("false_positive_rate", "true_positive_rate", "threshold")
+    return dict(zip(columns, roc_curve(predictions.truths, predictions.scores), strict=True))
+
+
+def precision_recall(predictions: LabelPredictions) -> Curve:
+    """From all triples predicted true to none, whose threshold is infinite."""
+    from sklearn.metrics import precision_recall_curve
+
+    both_classes(predictions)
+    precision, recall, thresholds = precision_recall_curve(
+        predictions.truths, predictions.scores, drop_intermediate=True
+    )
+    return {"precision": precision, "recall": recall, "threshold": np.append(thresholds, np.inf)}
+
+
+def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
+    """The share of true triples by predicted probability, in bins of the same width, of which empty ones are left out.
+
+    >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
+    >>> sure = LabelPredictions(truths, probabilities, np.zeros(3), truths, probabilities)
+    >>> curve = reliability(sure, bins=2)
+    >>> curve["triples"], curve["mean_probability"], curve["share_true"]
+    (array([1, 2]), array([0.2 , 0.95]), array([0., 1.]))
+    """
+    if bins < 1:
+        raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
+    probabilities = defined(predictions.probabilities)
+    predictions.refuse_none()
+    bin_ids = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)
+    counts = np.bincount(bin_ids, minlength=bins)
+    nonempty = counts > 0
+    edges = np.arange(bins + 1) / bins
+
+    def means(values: Float64Array) -> Float64Array:
+        return np.bincount(bin_ids, values, minlength=bins)[nonempty] / counts[nonempty]
+
+    return {
+        "lowest": edges[:-1][nonempty],
+        "highest": edges[1:][nonempty],
+        "triples": counts[nonempty],
+        "mean_probability": means(probabilities),
+        "share_true": means(predictions.truths.astype(np.float64)),
+    }

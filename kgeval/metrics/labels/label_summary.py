@@ -8,10 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from kgeval.metrics.confidences.facts import ConfidencePredictions
-from kgeval.metrics.labels.curves import precision_recall, reliability, roc
-from kgeval.metrics.labels.fitted import Calibration, Thresholds
-from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
+from kgeval.metrics.confidences.confidence_metrics import ConfidencePredictions
+from kgeval.metrics.labels.fitted import Calibration, LabelPredictions, Thresholds, predict_labels
+from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all
@@ -198,7 +197,7 @@ def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
     curves = {}
     for curve in (roc, precision_recall, reliability):
         try:
-            columns = curve(predictions)._asdict().items()
+            columns = curve(predictions).items()
         except Undefined:
             continue
         # JSON has no infinity: an infinite threshold becomes None.

@@ -78,17 +78,9 @@ class _Count:
 _share = partial(declared, source=HOYT)
 _rank = partial(_share, lowest=1, highest=np.inf, increasing=False)
 
-COUNT = declared(
-    "count rank_count",
-    "number of ranks",
-    "n",
-    _Count(),
-    source="—",
-    highest=np.inf,
-    increasing=None,
-    averaged=False,
-    undefined="never",
-)
+_any_size = partial(declared, source="—", highest=np.inf, increasing=None)
+
+COUNT = _any_size("count rank_count", "number of ranks", "n", _Count(), averaged=False, undefined="never")
 MR = _rank("mr mean_rank arithmetic_mean_rank", "mean rank", "Σ r / n", mean_of(MEAN_RANK), source=BORDES)
 MRR = _share(
     "mrr mean_reciprocal_rank inverse_harmonic_mean_rank",
