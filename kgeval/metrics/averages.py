@@ -54,11 +54,7 @@ AVERAGES: tuple[Average, ...] = tuple(weighing.name for weighing in WEIGHINGS.va
 
 
 def evenly(groups: IntArray) -> Float64Array:
-    """Weigh rows so that each of their groups counts the same: the mean of the groups' means.
-
-    >>> evenly(np.array([7, 7, 9]))
-    array([0.5, 0.5, 1. ])
-    """
+    """Weigh rows so that each of their groups counts the same: the mean of the groups' means."""
     _, group_ids = numbered(groups)
     return np.asarray(1 / np.bincount(group_ids)[group_ids], np.float64)
 
@@ -70,9 +66,6 @@ def against_popularity(
 
     ``frequencies`` are int64[entity] and int64[relation]; of the exponents βe and βr, 0 weighs all alike, 1 makes every
     entity or relation count the same.
-
-    >>> against_popularity(np.array([0, 1]), np.array([0, 0]), (np.array([4, 1]), np.array([5])), (0.5, 0))
-    array([0.5, 1. ])
     """
     entity, relation = frequencies
     return np.asarray(

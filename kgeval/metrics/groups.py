@@ -104,7 +104,7 @@ def groups_of(
         for name in of_side:
             for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
                 if value is None:
-                    _compute(groups[number], name, selection.of_group(number))
+                    groups[number].add(name, partial(_value, name, selection.of_group(number)))
                 else:
                     groups[number].values[name] = value
         if intervals is not None:
@@ -166,22 +166,16 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
     return values
 
 
-def _compute(group: Group, name: MetricName, selection: RowSelection) -> None:
-    try:
-        group.values[name] = name(_data(name, selection))
-    except Undefined as error:
-        group.undefined[str(name)] = str(error)
-
-
 def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
     """Estimate metrics of one group from sampled triples, with their intervals."""
     for name in names:
-        try:
-            group.values[name] = value = estimates.value(name, selection)
-        except Undefined as error:
-            group.undefined[str(name)] = str(error)
-        else:
+        value = group.add(name, partial(estimates.value, name, selection))
+        if value is not None:
             group.add_interval(name, attempt(partial(estimates.interval, name, selection, value)))
+
+
+def _value(name: MetricName, selection: RowSelection) -> float:
+    return name(_data(name, selection))
 
 
 def _data(name: MetricName, selection: RowSelection) -> Any:

@@ -82,13 +82,7 @@ class MetricName:
 
 
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
-    """Read one metric or several, each a name or a ``Metric``.
-
-    >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
-    (['mrr'], ['mrr', 'mr'])
-    >>> [str(name) for name in parse_all(["micro.f1", "Relation.auc"], "classification")]
-    ['f1', 'relation.roc_auc']
-    """
+    """Read one metric or several, each a name or a ``Metric``."""
     several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
     names, problems = [], []
     for metric in requested if several else [requested]:
@@ -105,16 +99,6 @@ def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metri
     """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
     ``also`` are metrics outside of the registry that the name may be of.
-
-    >>> name = parse("head.hits@10")
-    >>> name.name, name.k, name.side
-    ('hits', 10, 'head')
-    >>> str(parse("both.realistic.inverse_harmonic_mean_rank")), str(parse("strat-mrr")), str(parse("macro.map@10"))
-    ('both.realistic.mrr', 'strat.mrr', 'map@10')
-    >>> str(parse("relation.f1", "classification"))
-    'relation.f1'
-    >>> parse("relation.mrr").average, parse("relation_side.mrr").side
-    ('relation', 'relation')
     """
     if isinstance(requested, Metric):
         return _of_metric(requested, kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.arrays import IntArray
 from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import Kind, MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.provenance import LabelProvenance, Provenance
@@ -66,11 +66,7 @@ class TieStatistics:
 
 
 def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    """Compute the tie statistics of each of the groups that begin at some ranks.
-
-    >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5])), np.array([0]))[0].gap
-    0.25
-    """
+    """Compute the tie statistics of each of the groups that begin at some ranks."""
     columns = (
         np.diff(np.r_[starts, len(ranks)]),
         np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
@@ -104,6 +100,14 @@ class Group:
     """of ranks, where they were requested"""
     no_interval: dict[str, str] = field(default_factory=dict)
     """why a metric has none, by its name"""
+
+    def add(self, name: MetricName, compute: Callable[[], float]) -> float | None:
+        """Keep the value of a metric, or why it is undefined."""
+        value = or_reason(compute)
+        if isinstance(value, Undefined):
+            self.undefined[str(name)] = str(value)
+        self.values[name] = None if isinstance(value, Undefined) else value
+        return self.values[name]
 
     def add_interval(self, name: MetricName, interval: Interval | NoInterval) -> None:
         """Keep the interval of a metric, or why it has none."""

@@ -15,17 +15,12 @@ import pytest
 from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.errors import MetricError, TableError
-from kgeval.metrics.metric import metrics
 from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.ranks.ranks import Ranks
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import HASHED, METRICS, changed
 
-
-def hashed(h, r, t):
-    return (h * 5 + r * 3 + t * 11) % 7
-
-
-TABLE = evaluate(CallableScorer(hashed, 30, 4), random_dataset(13))
+TABLE = HASHED
 
 
 def test_summaries_speak_every_name():
@@ -194,12 +189,6 @@ def test_random_ties_are_expected_ones_on_average():
     assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(200)
 
 
-@pytest.mark.parametrize("by", [None, 5, [["relation"]], b"relation"])
-def test_groups_are_named(by):
-    with pytest.raises(MetricError, match="by: groups are named by a column or by several"):
-        summarize(TABLE, ["mrr"], by=by)
-
-
 @pytest.mark.parametrize(
     ("column", "keys"),
     [
@@ -259,16 +248,6 @@ def test_what_is_no_rank_table_is_refused(other):
             call(other)
 
 
-def test_comparisons_are_of_named_tables():
-    with pytest.raises(MetricError, match="give tables with names"):
-        compare([TABLE])
-
-
-def test_metrics_are_looked_up_by_name():
-    with pytest.raises(MetricError, match=r"metrics are given by name, .* found None"):
-        summarize(TABLE)[None]
-
-
 @pytest.mark.parametrize("keep", [np.ones(3, bool), np.arange(len(TABLE)), None], ids=["short", "numbers", "none"])
 def test_rows_are_kept_by_a_truth_value_each(keep):
     with pytest.raises(TableError, match="where: expected a truth value for each of the"):
@@ -310,9 +289,9 @@ def test_chance_can_be_counted_without_the_answer():
     exact, fewer = (Ranks(given["greater"], given["tied"], given["candidates"] - less) for less in (0, 1))
     for chance, ranks in (("exact", exact), ("without-answer", fewer)):
         summary = summarize(TABLE, ["z-mrr", "amri", "mrr"], chance=chance)
-        assert summary["z-mrr"] == metrics()["z-mrr"](ranks)
-        assert summary["amri"] == metrics()["amri"](ranks)
-        assert summary["mrr"] == metrics()["mrr"](exact)
+        assert summary["z-mrr"] == METRICS["z-mrr"](ranks)
+        assert summary["amri"] == METRICS["amri"](ranks)
+        assert summary["mrr"] == METRICS["mrr"](exact)
     assert summary.to_dict()["chance"] == "without-answer"
     with pytest.raises(MetricError, match=r"unknown chance 'exakt'. Did you mean 'exact'\?"):
         summarize(TABLE, chance="exakt")
@@ -328,10 +307,7 @@ def test_the_ranges_of_the_indices_are_those_of_exact_chance():
     """Ranks 2 and 4, the last of 2 and 4: by hand, 1 − (3 − 1) / ((2 + 1)/2 − 1) = −1 and, among 1 and 3, −3."""
     low, high = (TABLE.column("side") == side for side in ("head", "tail"))
     rows = np.flatnonzero(low)[:1].tolist() + np.flatnonzero(high)[:1].tolist()
-    worst = TABLE.where(np.isin(np.arange(len(TABLE)), rows))
-    for name, counts in {"greater": [1, 3], "tied": [0, 0], "candidates": [2, 4]}.items():
-        place = worst.data.schema.get_field_index(name)
-        worst = RankTable(worst.data.set_column(place, name, pa.array(counts)))
+    worst = changed(TABLE.where(np.isin(np.arange(len(TABLE)), rows)), greater=[1, 3], tied=[0, 0], candidates=[2, 4])
     exact, fewer = (summarize(worst, ["amri", "amrr"], chance=chance) for chance in ("exact", "without-answer"))
     assert exact["amri"] == -1
     assert fewer["amri"] == -3
@@ -353,6 +329,13 @@ def test_arguments_of_another_kind_are_refused():
     for metrics_given in ([5], None, 5, ["mrr", None]):
         with pytest.raises(MetricError, match=r"metrics are given by name, such as 'mrr'"):
             summarize(TABLE, metrics_given)
+    for by in (None, 5, [["relation"]], b"relation"):
+        with pytest.raises(MetricError, match="by: groups are named by a column or by several"):
+            summarize(TABLE, ["mrr"], by=by)
+    with pytest.raises(MetricError, match="found None"):
+        summarize(TABLE)[None]
+    with pytest.raises(MetricError, match="give tables with names"):
+        compare([TABLE])
     for seed in ("a", 1.5, None, True):
         with pytest.raises(MetricError, match="the seed of random ties must be a whole number"):
             summarize(TABLE, seed=seed)
@@ -365,8 +348,3 @@ def test_a_comparison_takes_the_policies_of_a_summary():
     found = compare(tables, names, **policies).to_dict()["models"]["hash"]
     assert found == summarize(TABLE, names, **policies).to_dict()
     assert found != compare(tables, names).to_dict()["models"]["hash"]
-
-
-def test_what_says_nothing_about_quality_has_no_best():
-    with pytest.raises(MetricError, match="count says nothing about which model is better"):
-        compare({"hash": TABLE, "same": TABLE}, ["count"]).best("count")

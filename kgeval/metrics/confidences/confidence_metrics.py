@@ -149,14 +149,13 @@ def _mean_error(size: Callable[[Float64Array], Float64Array]) -> Callable[[Confi
 
 RMSE = _error(
     "rmse root_mean_squared_error",
-    "root mean squared error of confidences",
-    "√(Σ (ŵ − w)² / n)",
+    "root mean squared error of confidences: √(Σ (ŵ − w)² / n)",
     lambda data, _: rmse(data.confidences, data.predictions()),
 )
 MSE = _error(
-    "mse mean_squared_error", "mean squared error of confidences", "Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
+    "mse mean_squared_error", "mean squared error of confidences: Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
 )
-MAE = _error("mae mean_absolute_error", "mean absolute error of confidences", "Σ |ŵ − w| / n", _mean_error(np.abs))
+MAE = _error("mae mean_absolute_error", "mean absolute error of confidences: Σ |ŵ − w| / n", _mean_error(np.abs))
 
 _weighted = partial(
     declared, source="Chen et al., 2021", needs="confidences", undefined="no facts, or all of confidence 0"
@@ -164,8 +163,7 @@ _weighted = partial(
 
 WMR = _weighted(
     "wmr weighted_mean_rank",
-    "mean rank, weighted by confidence",
-    "Σ w r / Σ w",
+    "mean rank, weighted by confidence: Σ w r / Σ w",
     lambda data, _: MR(data.ranked_facts().ranks),
     lowest=1,
     highest=np.inf,
@@ -173,8 +171,7 @@ WMR = _weighted(
 )
 WMRR = _weighted(
     "wmrr weighted_mean_reciprocal_rank",
-    "mean reciprocal rank, weighted by confidence",
-    "Σ (w / r) / Σ w",
+    "mean reciprocal rank, weighted by confidence: Σ (w / r) / Σ w",
     lambda data, _: MRR(data.ranked_facts().ranks),
 )
 
@@ -188,13 +185,11 @@ _graded = partial(
 
 GRADED_NDCG = _graded(
     "graded-ndcg graded_ndcg",
-    "nDCG per (h, r, ?), graded by confidence",
-    "DCG / DCG of the best order, gain w",
+    "nDCG per (h, r, ?), graded by confidence: DCG / DCG of the best order, gain w",
     lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
 )
 GRADED_NDCG_EXPONENTIAL = _graded(
     "graded-ndcg-exp graded_ndcg_exp",
-    "nDCG per (h, r, ?), graded by confidence, exponential",
-    "DCG / DCG of the best order, gain 2^w − 1",
+    "nDCG per (h, r, ?), graded by confidence, exponential: DCG / DCG of the best order, gain 2^w − 1",
     lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
 )

@@ -12,7 +12,7 @@ from kgeval.metrics.confidences.confidence_metrics import ConfidencePredictions,
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import Labelled, LabelSummary, label_groups
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.ranks.ties import Ties
@@ -53,11 +53,7 @@ def confidence_summary(
     names = parse_all(metrics, "confidences")
     errors = [name for name in names if name.name in ERRORS]
     subset = f"confidence ≥ {high_confidence:g}"
-    fitted: ConfidenceMapping | Undefined
-    try:
-        fitted = mapping.fitted(tables.facts("valid"))
-    except Undefined as reason:
-        fitted = reason
+    fitted = or_reason(lambda: mapping.fitted(tables.facts("valid")))
     groups: list[Group] = []
     for column in tables.predictors:
         predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())

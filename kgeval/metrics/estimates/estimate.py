@@ -55,11 +55,7 @@ class Estimate(Settings):
 
 
 def no_estimator(name: MetricName) -> str:
-    """Say why a metric has no estimator from a sample of triples; empty where it has one.
-
-    >>> no_estimator(parse("hits@10")), no_estimator(parse("median"))
-    ('', 'is no function of means over the triples, and has no estimator from some of them')
-    """
+    """Say why a metric has no estimator from a sample of triples; empty where it has one."""
     if name.metric.needs == "lists":
         return "is of all answers of a query, of which a sample of triples has only some"
     if name.average not in (None, "micro"):

@@ -168,11 +168,7 @@ def refuse_few(count: int, unit: Unit) -> None:
 
 
 def is_rounding(standard_error: float, value: float) -> bool:
-    """Whether a standard error is what rounding alone makes of values that are all the same.
-
-    >>> is_rounding(1.4e-17, 0.1), is_rounding(1e-9, 0.1)
-    (True, False)
-    """
+    """Whether a standard error is what rounding alone makes of values that are all the same."""
     return standard_error <= ZERO * max(1, abs(value))
 
 

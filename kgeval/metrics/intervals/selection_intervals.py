@@ -34,16 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SelectionIntervals:
-    """The intervals of metrics of some rows, whose units are numbered once for all metrics.
-
-    >>> from kgeval import evaluate
-    >>> from kgeval.metrics.names import parse
-    >>> from kgeval.metrics.selection import TableView
-    >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
-    >>> rows = RowSelection(TableView(table), slice(None))
-    >>> print(SelectionIntervals(rows, Intervals()).of(parse("mrr"), 0.3781))
-    0.343–0.413
-    """
+    """The intervals of metrics of some rows, whose units are numbered once for all metrics."""
 
     selection: RowSelection
     intervals: Intervals

@@ -19,7 +19,7 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.confidences.score_mapping import Standardizer, logistic
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Undefined, or_reason
 
 Calibration = Literal["platt", "isotonic", "none"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
@@ -34,12 +34,6 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
     ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that a and b
     are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares, constant beyond
     the validation scores; ``"none"``: scores are probabilities already.
-
-    >>> valid = ScoredLabels(np.array([-2.0, -1, 1, 2]), np.array([0.0, 0, 1, 1]), np.zeros(4, int))
-    >>> calibrator(valid)(np.array([-2.0, 0, 2])).round(3)
-    array([0.206, 0.5  , 0.794])
-    >>> calibrator(valid, "isotonic")(np.array([-2.0, 0, 2]))
-    array([0. , 0.5, 1. ])
     """
     if calibration == "none":
         return _checked_probabilities
@@ -98,10 +92,6 @@ class Thresholds:
 
         The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
         best ones the smallest is taken.
-
-        >>> valid = ScoredLabels(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0.0, 0, 1, 1]), np.array(["r"] * 4))
-        >>> Thresholds.fit(valid).by_relation  # 0.4 and 0.8 classify 3 of 4 correctly
-        {'r': 0.4}
         """
         if len(valid) == 0:
             raise Undefined("there are no validation triples to choose thresholds on")
@@ -167,23 +157,11 @@ def predict_labels(
     """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
 
     ``threshold`` is one for all relations, instead of the best ones on validation.
-
-    >>> valid = ScoredLabels([0.1, 0.9], [0, 1], ["r", "r"])
-    >>> predict_labels(valid, valid, calibration="none").decisions
-    array([False,  True])
     """
     return LabelPredictions(
         test.is_true,
         test.scores,
         test.relations,
-        _or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
-        _or_reason(lambda: calibrator(valid, calibration)(test.scores)),
+        or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
+        or_reason(lambda: calibrator(valid, calibration)(test.scores)),
     )
-
-
-def _or_reason(column: Callable[[], Any]) -> Any:
-    """Compute a column, or return why it is undefined: metrics of other columns may still be defined."""
-    try:
-        return column()
-    except Undefined as reason:
-        return reason

@@ -21,8 +21,7 @@ _error = partial(_of_labels, increasing=False, undefined="no triples, or no prob
 
 @_of_labels(
     "accuracy",
-    "accuracy of triple classification",
-    "(TP + TN) / n",
+    "accuracy of triple classification: (TP + TN) / n",
     source="Socher et al., 2013",
     undefined="no triples, or no validation triples to choose thresholds on",
 )
@@ -33,27 +32,21 @@ def accuracy(predictions: LabelPredictions) -> float:
 
 
 @_of_confusion(
-    "precision",
-    "precision of triple classification",
-    "TP / (TP + FP)",
-    undefined="no triple was predicted true",
+    "precision", "precision of triple classification: TP / (TP + FP)", undefined="no triple was predicted true"
 )
 def precision(predictions: LabelPredictions) -> float:
     correct, wrong, _ = confusion(predictions)
     return _ratio(correct, correct + wrong, "no triple was predicted true")
 
 
-@_of_confusion("recall", "recall of triple classification", "TP / (TP + FN)", undefined="no triple is true")
+@_of_confusion("recall", "recall of triple classification: TP / (TP + FN)", undefined="no triple is true")
 def recall(predictions: LabelPredictions) -> float:
     correct, _, missed = confusion(predictions)
     return _ratio(correct, correct + missed, "no triple is true")
 
 
 @_of_confusion(
-    "f1",
-    "F1 of triple classification",
-    "2 TP / (2 TP + FP + FN)",
-    undefined="no triple is true or was predicted true",
+    "f1", "F1 of triple classification: 2 TP / (2 TP + FP + FN)", undefined="no triple is true or was predicted true"
 )
 def f1(predictions: LabelPredictions) -> float:
     correct, wrong, missed = confusion(predictions)
@@ -74,8 +67,7 @@ def _ratio(count: int, total: int, undefined: str) -> float:
 
 @_of_scores(
     "roc_auc auc roc_auc_score",
-    "area under the ROC curve",
-    "P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
+    "area under the ROC curve: P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2",
     source="Hanley and McNeil, 1982",
 )
 def roc_auc(predictions: LabelPredictions) -> float:
@@ -87,8 +79,7 @@ def roc_auc(predictions: LabelPredictions) -> float:
 
 @_of_scores(
     "average_precision pr_auc average_precision_score",
-    "average precision of triple classification",
-    "Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
+    "average precision of triple classification: Σ (Rₙ − Rₙ₋₁) Pₙ over the distinct scores",
     source="Zhu, 2004",
 )
 def average_precision(predictions: LabelPredictions) -> float:
@@ -99,7 +90,7 @@ def average_precision(predictions: LabelPredictions) -> float:
     return float(average_precision_score(predictions.truths, predictions.scores))
 
 
-@_error("brier brier_score_loss", "Brier score", "Σ (p − y)² / n", source="Brier, 1950")
+@_error("brier brier_score_loss", "Brier score: Σ (p − y)² / n", source="Brier, 1950")
 def brier(predictions: LabelPredictions) -> float:
     from sklearn.metrics import mean_squared_error
 
@@ -110,8 +101,7 @@ def brier(predictions: LabelPredictions) -> float:
 
 @_error(
     "log_loss nll",
-    "logarithmic loss",
-    "−Σ (y ln p + (1 − y) ln (1 − p)) / n",
+    "logarithmic loss: −Σ (y ln p + (1 − y) ln (1 − p)) / n",
     source="Good, 1952",
     highest=np.inf,
     undefined="no probabilities, or a true triple of probability 0 or a false one of 1 (an infinite loss)",
@@ -130,8 +120,7 @@ def log_loss(predictions: LabelPredictions) -> float:
 
 @_error(
     "ece expected_calibration_error",
-    "expected calibration error",
-    "Σ (n_b / n) |share true − mean p| over 15 equal bins",
+    "expected calibration error: Σ (n_b / n) |share true − mean p| over 15 equal bins",
     source="Naeini et al., 2015",
 )
 def ece(predictions: LabelPredictions) -> float:
@@ -176,14 +165,7 @@ def precision_recall(predictions: LabelPredictions) -> Curve:
 
 
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
-    """The share of true triples by predicted probability, in bins of the same width, of which empty ones are left out.
-
-    >>> truths, probabilities = np.array([True, True, False]), np.array([1, 0.9, 0.2])
-    >>> sure = LabelPredictions(truths, probabilities, np.zeros(3), truths, probabilities)
-    >>> curve = reliability(sure, bins=2)
-    >>> curve["triples"], curve["mean_probability"], curve["share_true"]
-    (array([1, 2]), array([0.2 , 0.95]), array([0., 1.]))
-    """
+    """The share of true triples by predicted probability, in bins of the same width without the empty ones."""
     if bins < 1:
         raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
     probabilities = defined(predictions.probabilities)

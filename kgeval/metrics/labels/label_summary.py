@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -160,11 +161,8 @@ def label_groups(
 ) -> Iterator[Group]:
     group = Group(key, predictor=predictor)
     for name in names:
-        try:
-            group.values[name] = _mean_of_relations(group, name, data) if name.average == "relation" else name(data)
-        except Undefined as reason:
-            group.values[name] = None
-            group.undefined[str(name)] = str(reason)
+        mean = name.average == "relation"
+        group.add(name, partial(_mean_of_relations, group, name, data) if mean else partial(name, data))
     yield group
     if by_relation:
         single = [name for name in names if name.average is None]

@@ -130,11 +130,11 @@ class PerList:
 
 
 def list_metric(
-    names: str, title: str, formula: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
+    names: str, text: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
 ) -> Metric:
     """Declare the mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
     further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
-    return declared(names, title, formula, PerList(values), **further)
+    return declared(names, text, PerList(values), **further)
 
 
 class Places(NamedTuple):
