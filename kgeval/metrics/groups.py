@@ -140,9 +140,8 @@ def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowS
         made = together.of_groups(name, values)
         for number, value in values.items():
             if made is None:
-                whole = selection.groups is None
-                own = together if whole else SelectionIntervals(selection.of_group(number), intervals)
-                groups[number].add_interval(name, attempt(partial(own.of, name, value)))
+                alone = SelectionIntervals(selection.of_group(number), intervals).of_groups(name, {0: value}) or {}
+                groups[number].add_interval(name, alone[0])
             else:
                 groups[number].add_interval(name, made[number])
 

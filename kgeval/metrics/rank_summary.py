@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.errors import MetricError
 from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.metrics.groups import group_rows, groups_of
-from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.intervals.selection_intervals import interval_notes
+from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
@@ -59,7 +58,7 @@ class RankSummary(Summary):
             for name, why in group.undefined.items()
             if not _of_other_side(name, group) and not _repeats_both(name, why, group)
         }
-        return (*self.table_notes, *sorted(reasons), *interval_notes(self.groups), *self.tie_notes)
+        return (*self.table_notes, *sorted(reasons), *_interval_notes(self.groups), *self.tie_notes)
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
@@ -200,3 +199,22 @@ def _content(group: Group) -> dict[str, Any]:
     further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
     ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
     return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}
+
+
+def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield what a reader of the intervals should know; that a count has none is no news."""
+    names = list(dict.fromkeys(name for group in groups for name in group.values if name.metric.averaged))
+    without: dict[str, list[str]] = {}
+    for name in names:
+        if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
+            where = f" in {len(reasons)} of {len(groups)} groups, the first" if len(groups) > 1 else ""
+            without.setdefault(f"{where}: {reasons[0]}", []).append(str(name))
+    for reason, metrics in without.items():
+        yield f"no interval of {', '.join(metrics)}{reason}."
+    made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
+    for unit in UNITS:
+        carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
+        if carried:
+            which = ", ".join(str(name) for name in names if name in carried)
+            where = "in some groups " if len(groups) > 1 else ""
+            yield f"{where}few {PLURAL[unit]} carry {which}: the interval allows for rare values that were not drawn."

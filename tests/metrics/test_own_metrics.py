@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Metric, Protocol, TiePolicy, compare, evaluate, framework_metrics, summarize
-from kgeval.errors import ConfigError, MetricError
-from kgeval.runs.config.load import load_config
+from kgeval.errors import MetricError
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import HASHED
 

@@ -59,7 +59,8 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
     relevance
         the grades of the items, in served order or in the order of ``scores``; shape (item,)
     scores
-        what the list is ordered by, higher first; equal scores are averaged over their orders. Shape (item,)
+        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
+        2008). Shape (item,)
     k
         the cut-off; without one, the whole list. A list shorter than ``k`` is still divided by ``k``, as trec_eval does
 
@@ -96,14 +97,9 @@ def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *
 
 
 def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
-    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m); see :func:`precision_at_k`.
+    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m), as :func:`precision_at_k` does.
 
     It is 0 where nothing is relevant.
-
-    Raises
-    ------
-    MetricError
-        if the arrays or the cut-off are malformed
 
     Examples
     --------
@@ -142,11 +138,8 @@ def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = N
 
     Parameters
     ----------
-    relevance
-        the grades of the items, in served order or in the order of ``scores``; shape (item,)
-    scores
-        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
-        2008), which scikit-learn, where a tied block is one threshold, does not do. Shape (item,)
+    relevance, scores
+        as of :func:`precision_at_k`; scikit-learn takes a tied block as one threshold instead of averaging orders
     k
         only the first ``k`` places count; still divided by all m relevant items, as trec_eval does
 
