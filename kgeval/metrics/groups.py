@@ -166,7 +166,6 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
 
 
 def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
-    """Estimate metrics of one group from sampled triples, with their intervals."""
     for name in names:
         value = group.add(name, partial(estimates.value, name, selection))
         if value is not None:
@@ -178,7 +177,6 @@ def _value(name: MetricName, selection: RowSelection) -> float:
 
 
 def _data(name: MetricName, selection: RowSelection) -> Any:
-    """Return what the metric is a function of: ranked lists, or ranks."""
     if name.metric.needs == "lists":
         return selection.lists(name.average)
     return selection.ranks(name.ties, name.average)

@@ -42,7 +42,6 @@ class MetricOptions:
 
 
 def checked_exponents(exponents: Any) -> tuple[float, float]:
-    """Read the two exponents of popularity."""
     pair = list(exponents) if isinstance(exponents, tuple | list | np.ndarray) else []
     numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
     if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):

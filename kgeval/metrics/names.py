@@ -82,7 +82,6 @@ class MetricName:
 
 
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
-    """Read one metric or several, each a name or a ``Metric``."""
     several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
     names, problems = [], []
     for metric in requested if several else [requested]:
@@ -174,7 +173,6 @@ def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
 
 
 def _resolve(text: str, last: str, kind: Kind, known: dict[str, Metric]) -> tuple[Metric, int]:
-    """Find the metric, and read its cut-off, by any of its names."""
     # PyKEEN writes k for its default, 10.
     spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
     for metric in known.values():

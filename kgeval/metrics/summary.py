@@ -48,7 +48,6 @@ class TieStatistics:
 
     @property
     def serious(self) -> bool:
-        """Whether the gap is more than 0.01."""
         return self.gap is not None and self.gap > SERIOUS
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +65,6 @@ class TieStatistics:
 
 
 def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    """Compute the tie statistics of each of the groups that begin at some ranks."""
     columns = (
         np.diff(np.r_[starts, len(ranks)]),
         np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
@@ -102,7 +100,6 @@ class Group:
     """why a metric has none, by its name"""
 
     def add(self, name: MetricName, compute: Callable[[], float]) -> float | None:
-        """Keep the value of a metric, or why it is undefined."""
         value = or_reason(compute)
         if isinstance(value, Undefined):
             self.undefined[str(name)] = str(value)
@@ -110,7 +107,6 @@ class Group:
         return self.values[name]
 
     def add_interval(self, name: MetricName, interval: Interval | NoInterval) -> None:
-        """Keep the interval of a metric, or why it has none."""
         if isinstance(interval, Interval):
             self.intervals[name] = interval
         else:
@@ -189,7 +185,6 @@ class Summary(Shown, ABC):
         raise MetricError(f"the summary holds no interval of {spelled!r}. Set intervals, as in intervals='triple'.")
 
     def _group(self, predictor: str, key: dict[str, Any]) -> Group:
-        """Find the group of a predictor and of values of the columns."""
         predictors = {group.predictor: group for group in self.groups}
         if predictors and predictor not in predictors:
             raise MetricError(f"the summary has no predictor {predictor!r}. {did_you_mean(str(predictor), predictors)}")

@@ -100,14 +100,6 @@ def test_estimates_by_relation_hold_the_whole_in_each_cell(rarity):
         assert np.mean(hits) >= 0.93, cell
 
 
-@pytest.mark.parametrize("rarity", RARITIES)
-def test_estimates_of_the_whole_hold_it(rarity):
-    relations = np.random.default_rng(4).integers(0, 40, 4_000)
-    ranks = ranks_of(rarity, np.random.default_rng(5), 4_000)
-    for cell, hits in held(relations, ranks, 300, by_relation=False).items():
-        assert np.mean(hits) >= 0.93, cell
-
-
 def test_estimates_with_a_few_planted_hits_hold_the_whole_and_agree():
     """Twenty of 20,000 triples at rank 1, and 1,000 triples drawn: many samples have none of them."""
     rng = np.random.default_rng(6)

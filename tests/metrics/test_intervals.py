@@ -169,20 +169,6 @@ def test_bootstrap_and_linearisation_agree_on_means(name):
     )
 
 
-def test_a_draw_repeats_the_rows_of_its_units():
-    """A metric that sees how often each rank is there."""
-    ranks = []
-
-    def seen(data, k):
-        ranks.append(np.sort(data.values))
-        return float(data.values.mean())
-
-    own = Metric("own", "own", "—", "—", lowest=0, highest=np.inf, increasing=None, compute=seen)
-    summarize(TABLE.where(TABLE.column("side") == "head"), [replace(own)], intervals=Intervals(draws=100))
-    assert {len(values) for values in ranks} == {len(TABLE) // 2}
-    assert len({tuple(values) for values in ranks}) > 90
-
-
 @pytest.mark.parametrize("unit", ["triple", "query", "relation"])
 @pytest.mark.parametrize("name", ["mrr", "map", "median", "random.gmr", "macro.gmr"])
 def test_the_order_of_the_rows_does_not_matter(name, unit):

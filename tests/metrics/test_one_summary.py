@@ -89,12 +89,3 @@ def test_labels_of_a_graph_are_escaped():
     assert "<script>" not in html
     compared = compare({"<model>": table, "other": table}, ["mrr"])
     assert cells(compared._repr_html_())[1][0] == "<model>"
-
-
-def test_a_column_for_each_group_key():
-    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_frame()
-    assert list(frame.columns) == ["relation", "side", "mrr", "count"]
-    rank = 1 + TABLE.column("greater") + TABLE.column("tied") / 2
-    rows = (TABLE.column("relation") == 2) & (TABLE.column("side") == "tail")
-    found = frame.set_index(["relation", "side"]).loc[("r02", "tail"), "mrr"]
-    assert found == pytest.approx((1 / rank[rows]).mean(), rel=1e-12)

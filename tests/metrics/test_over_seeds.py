@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgeval import CallableScorer, Metric, evaluate, summarize
+from kgeval import CallableScorer, evaluate, summarize
 from kgeval.errors import MetricError
 from kgeval.metrics import Intervals, interval_over_seeds
 from kgeval.metrics.intervals.bootstrap import times_drawn
@@ -112,10 +112,3 @@ def test_unknown_undefined_and_counts_are_refused():
         interval_over_seeds([run(1, data=DATA), run(1, data=DATA)], "expected.median", intervals=FEW)
     with pytest.raises(MetricError, match="no interval"):
         interval_over_seeds(RUNS, "count", intervals=FEW)
-
-
-def test_a_metric_of_ones_own():
-    limits = {"lowest": 1, "highest": np.inf, "increasing": False}
-    own = Metric("own", "own", "—", "—", **limits, compute=lambda ranks, k: float(ranks.values.mean()))
-    mine, mean = (interval_over_seeds(RUNS, metric, intervals=FEW).interval for metric in (own, "mr"))
-    assert mine.standard_error == pytest.approx(mean.standard_error, rel=1e-9)

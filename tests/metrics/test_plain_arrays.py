@@ -100,6 +100,37 @@ def test_ties_are_the_average_over_every_order(name, items, k):
     assert FUNCTIONS[name](relevance, scores, k=k) == pytest.approx(brute, rel=1e-12)
 
 
+def served(relevance, k):
+    """The definitions, read off one list in its order."""
+    k = len(relevance) if k is None else k
+    hits = [int(grade > 0) for grade in relevance]
+    found, total = sum(hits[:k]), sum(hits)
+    places = [place for place, hit in enumerate(hits[:k], 1) if hit]
+    discounted = [
+        sum(g / np.log2(p + 1) for p, g in enumerate(grades[:k], 1))
+        for grades in (relevance, sorted(relevance, reverse=True))
+    ]
+    return {
+        "average precision": sum(sum(hits[:place]) / place for place in places) / total,
+        "precision": found / k,
+        "recall": found / total,
+        "f1": 2 / (k / found + total / found) if found else 0,
+        "cumulative gain": sum(relevance[:k]),
+        "dcg": discounted[0],
+        "ndcg": discounted[0] / discounted[1],
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    relevance=st.lists(st.sampled_from([0, 0.3, 1, 2.5]), min_size=1, max_size=12).filter(any),
+    k=st.none() | st.integers(1, 14),
+)
+def test_a_served_order_gives_the_definitions(relevance, k):
+    for name, value in served(relevance, k).items():
+        assert FUNCTIONS[name](relevance, k=k) == pytest.approx(value, rel=1e-12), name
+
+
 @settings(deadline=None)
 @given(values=st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)), min_size=1))
 def test_the_root_mean_square_error_is_scikit_learns(values):

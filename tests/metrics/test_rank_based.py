@@ -169,6 +169,16 @@ def test_random_ranking_has_the_expectation_and_the_variance(name, weighted):
     assert abs(np.mean(centred**2) - STATISTICS[name].variance(table, 3)) < 4 * errors[1]
 
 
+@pytest.mark.parametrize("name", ["amri", "amrr", "ahits", "agmri", "z-mr", "z-mrr", "z-hits", "z-gmr"])
+def test_random_ranking_is_zero(name):
+    rng = np.random.default_rng(6)
+    sizes = np.tile([2, 9, 50, 400], 25)
+    scores = [METRICS[name](ranks(rng.integers(1, sizes + 1), sizes), k=CUTOFF[name]) for _ in range(3000)]
+    assert abs(np.mean(scores)) < 4 * np.std(scores) / np.sqrt(len(scores))
+    if name.startswith("z"):
+        assert np.std(scores) == pytest.approx(1, abs=0.06)
+
+
 @pytest.mark.parametrize("name", OF_RANKS)
 @settings(max_examples=60, deadline=None)
 @given(table=some_ranks(), ties=st.sampled_from(sorted(tie_policies())))

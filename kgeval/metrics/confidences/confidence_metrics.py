@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.errors import MetricError
 from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
-from kgeval.metrics.lists.ranked_lists import Places, RankedLists, answer_lists
+from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_of
 from kgeval.metrics.metric import Undefined, declared, defined
 from kgeval.metrics.numerics.array_inputs import as_number_row
 from kgeval.metrics.ranks.classic import MR, MRR
@@ -48,7 +48,7 @@ class RankedFacts:
         if len(tails.queries) == 0:
             raise Undefined("no tails were ranked")
         lists = answer_lists(tails.queries, tails.scores, tails.ranks)
-        return replace(lists, grades=tails.confidences[Places.of(tails.queries, tails.scores).order])
+        return replace(lists, grades=tails.confidences[places_of(tails.queries, tails.scores)[0]])
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,7 +103,6 @@ class Sampling:
 
     @property
     def num_ranked(self) -> int:
-        """How many of them were ranked."""
         return sum(self.counts)
 
     def without_regression(self) -> Sampling:
@@ -111,7 +110,6 @@ class Sampling:
         return replace(self, typed_counts=(), typed_means=())
 
     def describe(self) -> dict[str, Any]:
-        """Return the block of ``metrics.json``."""
         settings = self.settings.model_dump(mode="json", include={"level", "error", "metric", "seed"})
         return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
 

@@ -39,7 +39,6 @@ def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArra
 def bootstrapped(
     name: MetricName, selection: RowSelection, units: Units, *, value: float, intervals: Intervals
 ) -> Interval:
-    """Make the percentile interval of a metric of some rows."""
     refuse_few(units.count, units.kind)
     values = drawn_values(name, selection, units, intervals=intervals)
     if is_rounding(error := float(values.std(ddof=1)), value):

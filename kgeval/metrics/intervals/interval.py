@@ -162,7 +162,6 @@ def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple
 
 
 def refuse_few(count: int, unit: Unit) -> None:
-    """Refuse too few units."""
     if count < FEWEST_UNITS:
         raise NoInterval(f"{count} {unit if count == 1 else PLURAL[unit]}, and an interval needs {FEWEST_UNITS}")
 

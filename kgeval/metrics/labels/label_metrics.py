@@ -54,7 +54,6 @@ def f1(predictions: LabelPredictions) -> float:
 
 
 def confusion(predictions: LabelPredictions) -> tuple[int, int, int]:
-    """Count the true positives, the false positives and the false negatives."""
     y_true, y_pred = predictions.truths, defined(predictions.decisions)
     return int((y_true & y_pred).sum()), int((~y_true & y_pred).sum()), int((y_true & ~y_pred).sum())
 

@@ -75,7 +75,6 @@ def optional_cutoff(k: int | None) -> int | None:
 
 
 def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """Read one row of real numbers in their own type."""
     try:
         row = np.asarray(detached(values))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way

@@ -22,7 +22,6 @@ from kgeval.metrics.ranks.ranks import Ranks
 
 
 def refuse_certainty(ranks: Ranks, k: int) -> None:
-    """Refuse ranks that leave nothing to chance."""
     _refuse_no_candidates(ranks)
     if len(ranks) and (ranks.candidates <= max(k, 1)).all():
         raise Undefined(f"no answer had more than {k} candidates" if k else "no answer had a competitor")

@@ -147,7 +147,6 @@ def _checked(ranks: npt.ArrayLike) -> Float64Array:
 
 
 def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
-    """Make the inverse of the mean of a function of each rank."""
     return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
 
 
