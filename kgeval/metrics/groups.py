@@ -24,7 +24,7 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part
 from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView
-from kgeval.metrics.summary import Group, TieStatistics, diagnose, diagnose_groups
+from kgeval.metrics.summary import Group, TieStatistics, diagnose
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def groups_of(
         for name in of_side:
             for number, value in enumerate(_of_all_groups(name, selection, len(groups))):
                 if value is None:
-                    _compute(groups[number], name, selection.of_group(number))
+                    groups[number].add(name, partial(_value, name, selection.of_group(number)))
                 else:
                     groups[number].values[name] = value
         if intervals is not None:
@@ -124,11 +124,11 @@ def _of_side(side: Part | None, grouping: Grouping | None, view: TableView) -> R
 
 def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]:
     """Compute the tie statistics of each group; ``None`` for a group that has no such rows."""
-    ranks = selection.ranks("realistic", None)
-    if selection.groups is None:
-        return [diagnose(ranks)]
-    starts = starts_of_runs(selection.groups)
-    found = dict(zip(selection.groups[starts].tolist(), diagnose_groups(ranks, starts), strict=True))
+    ranks, groups = selection.ranks("realistic", None), selection.groups_of("ranks")
+    if not len(ranks):
+        return [TieStatistics(0, 0, 0, None, None) if selection.groups is None else None] * count
+    starts = starts_of_runs(groups)
+    found = dict(zip(groups[starts].tolist(), diagnose(ranks, starts), strict=True))
     return map(found.get, range(count))
 
 
@@ -140,9 +140,8 @@ def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowS
         made = together.of_groups(name, values)
         for number, value in values.items():
             if made is None:
-                whole = selection.groups is None
-                own = together if whole else SelectionIntervals(selection.of_group(number), intervals)
-                groups[number].add_interval(name, attempt(partial(own.of, name, value)))
+                alone = SelectionIntervals(selection.of_group(number), intervals).of_groups(name, {0: value}) or {}
+                groups[number].add_interval(name, alone[0])
             else:
                 groups[number].add_interval(name, made[number])
 
@@ -166,26 +165,18 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
     return values
 
 
-def _compute(group: Group, name: MetricName, selection: RowSelection) -> None:
-    try:
-        group.values[name] = name(_data(name, selection))
-    except Undefined as error:
-        group.undefined[str(name)] = str(error)
-
-
 def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection, estimates: TableEstimates) -> None:
-    """Estimate metrics of one group from sampled triples, with their intervals."""
     for name in names:
-        try:
-            group.values[name] = value = estimates.value(name, selection)
-        except Undefined as error:
-            group.undefined[str(name)] = str(error)
-        else:
+        value = group.add(name, partial(estimates.value, name, selection))
+        if value is not None:
             group.add_interval(name, attempt(partial(estimates.interval, name, selection, value)))
 
 
+def _value(name: MetricName, selection: RowSelection) -> float:
+    return name(_data(name, selection))
+
+
 def _data(name: MetricName, selection: RowSelection) -> Any:
-    """Return what the metric is a function of: ranked lists, or ranks."""
     if name.metric.needs == "lists":
         return selection.lists(name.average)
     return selection.ranks(name.ties, name.average)

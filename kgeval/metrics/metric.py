@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ Needs = Literal["ranks", "lists", "labels", "confidences"]
 triples with confidences"""
 
 Cutoff = Literal["none", "optional", "required"]
+T = TypeVar("T")
 
 DIGITS = 18
 LARGEST_CUTOFF = 10**DIGITS - 1
@@ -36,6 +37,21 @@ def check_name(kind: str, name: str) -> None:
 
 class Undefined(MetricError):
     """A metric has no value on this input; the message says why."""
+
+
+def defined(values: T | Undefined) -> T:
+    """Return values, or raise the reason why there are none."""
+    if isinstance(values, Undefined):
+        raise values
+    return values
+
+
+def or_reason(compute: Callable[[], T]) -> T | Undefined:
+    """Compute something, or return why it is undefined."""
+    try:
+        return compute()
+    except Undefined as reason:
+        return reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +171,7 @@ class Metric:
 
 def declared(
     names: str,
-    title: str,
-    formula: str,
+    text: str,
     compute: Callable[[Any, int], float],
     *,
     source: str,
@@ -165,15 +180,16 @@ def declared(
     increasing: bool | None = True,
     **further: Any,
 ) -> Metric:
-    """Declare a metric by its name and, after it, its synonyms; by default a share, of which more is better."""
+    """Declare a metric: ``"name synonym …"``, ``"title: formula"``; by default a share, of which more is better."""
     name, *others = names.split()
+    title, _, formula = text.partition(": ")
     limits = (lowest, highest, increasing)
     return Metric(name, title, formula, source, *limits, compute, synonyms=tuple(others), **further)
 
 
-def measured(names: str, title: str, formula: str, **further: Any) -> Callable[[Callable[[Any], float]], Metric]:
+def measured(names: str, text: str, **further: Any) -> Callable[[Callable[[Any], float]], Metric]:
     """Declare the metric that the decorated function computes, of its input alone, without a cut-off."""
-    return lambda function: declared(names, title, formula, lambda data, _: function(data), **further)
+    return lambda function: declared(names, text, lambda data, _: function(data), **further)
 
 
 @cache

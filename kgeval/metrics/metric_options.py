@@ -20,11 +20,7 @@ z-scores published by Hoyt et al. (2022)"""
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """The tie policy, and the conventions of adjusted and stratified metrics.
-
-    >>> MetricOptions(popularity=[1, 0]).popularity
-    (1.0, 0.0)
-    """
+    """The tie policy, and the conventions of adjusted and stratified metrics."""
 
     ties: Ties = "realistic"
     """of metrics that name none"""
@@ -46,11 +42,6 @@ class MetricOptions:
 
 
 def checked_exponents(exponents: Any) -> tuple[float, float]:
-    """Read the two exponents of popularity.
-
-    >>> checked_exponents([1, 0.5])
-    (1.0, 0.5)
-    """
     pair = list(exponents) if isinstance(exponents, tuple | list | np.ndarray) else []
     numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
     if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):

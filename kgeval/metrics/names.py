@@ -82,13 +82,6 @@ class MetricName:
 
 
 def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
-    """Read one metric or several, each a name or a ``Metric``.
-
-    >>> [str(name) for name in parse_all("mrr")], [str(name) for name in parse_all(("mrr", "mean_rank"))]
-    (['mrr'], ['mrr', 'mr'])
-    >>> [str(name) for name in parse_all(["micro.f1", "Relation.auc"], "classification")]
-    ['f1', 'relation.roc_auc']
-    """
     several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
     names, problems = [], []
     for metric in requested if several else [requested]:
@@ -105,16 +98,6 @@ def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metri
     """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
     ``also`` are metrics outside of the registry that the name may be of.
-
-    >>> name = parse("head.hits@10")
-    >>> name.name, name.k, name.side
-    ('hits', 10, 'head')
-    >>> str(parse("both.realistic.inverse_harmonic_mean_rank")), str(parse("strat-mrr")), str(parse("macro.map@10"))
-    ('both.realistic.mrr', 'strat.mrr', 'map@10')
-    >>> str(parse("relation.f1", "classification"))
-    'relation.f1'
-    >>> parse("relation.mrr").average, parse("relation_side.mrr").side
-    ('relation', 'relation')
     """
     if isinstance(requested, Metric):
         return _of_metric(requested, kind)
@@ -171,7 +154,7 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
         raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
     if average and not metric.averaged:
         raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
-    if average and metric.needs == "lists" and WEIGHINGS[average].lists is None:
+    if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
         raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
 
 
@@ -190,7 +173,6 @@ def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
 
 
 def _resolve(text: str, last: str, kind: Kind, known: dict[str, Metric]) -> tuple[Metric, int]:
-    """Find the metric, and read its cut-off, by any of its names."""
     # PyKEEN writes k for its default, 10.
     spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
     for metric in known.values():

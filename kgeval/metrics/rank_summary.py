@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.errors import MetricError
 from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.metrics.groups import group_rows, groups_of
-from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.intervals.selection_intervals import interval_notes
+from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
+from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
-from kgeval.metrics.names import PARTS, PREFIXES, Kind, MetricName, Part, parse, parse_all, pooled_side
+from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.selection import RankColumns, TableView
 from kgeval.metrics.summary import Group, Summary
@@ -46,10 +46,6 @@ class RankSummary(Summary):
         return about, f"{self.intervals}{' (of lists, queries)' if triples else ''}"
 
     @property
-    def kind(self) -> Kind:
-        return "ranks"
-
-    @property
     def ties(self) -> str:
         """The name of the tie policy of metrics that name none."""
         return tie_policy(self.options.ties).name
@@ -62,7 +58,7 @@ class RankSummary(Summary):
             for name, why in group.undefined.items()
             if not _of_other_side(name, group) and not _repeats_both(name, why, group)
         }
-        return (*self.table_notes, *sorted(reasons), *interval_notes(self.groups), *self.tie_notes)
+        return (*self.table_notes, *sorted(reasons), *_interval_notes(self.groups), *self.tie_notes)
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
@@ -77,12 +73,12 @@ class RankSummary(Summary):
         """The metrics that were requested, each once; one without a side is ``pooled``."""
         return list(dict.fromkeys(name.of_part(self.pooled) for name in self.requested))
 
-    def _spellings(self, wanted: MetricName) -> list[MetricName]:
-        wanted = wanted.of_part(self.pooled)
+    def _spellings(self, name: str | Metric) -> list[MetricName]:
+        wanted = super()._spellings(name)[0].of_part(self.pooled)
         if wanted.metric.needs == "lists":
             return [wanted]
         ties = wanted.ties if wanted.ties != self.ties else None
-        return [replace(wanted, ties=name) for name in (ties, self.ties)]
+        return [replace(wanted, ties=policy) for policy in (ties, self.ties)]
 
     def to_dict(self) -> dict[str, Any]:
         head = {
@@ -145,9 +141,16 @@ def rank_summary(
     if columns:  # a value says little without how many ranks it is of
         distinct = list(dict.fromkeys([*distinct, *(replace(parse("count"), side=name.side) for name in distinct)]))
     groups = groups_of(group_rows(table, columns) if columns else None, distinct, view, intervals)
-    notes = tuple(table.notes)
     return RankSummary(
-        table.provenance, tuple(groups), columns, tuple(names), notes, options, intervals, table.sampling, pooled
+        table.provenance,
+        tuple(groups),
+        columns,
+        tuple(names),
+        tuple(table.notes),
+        options=options,
+        intervals=intervals,
+        sampling=table.sampling,
+        pooled=pooled,
     )
 
 
@@ -196,3 +199,22 @@ def _content(group: Group) -> dict[str, Any]:
     further = {"intervals": intervals, "no_interval": group.no_interval, "undefined": group.undefined}
     ties = {"tie_diagnosis": group.ties.to_dict()} if group.ties else {}
     return {"metrics": metrics, **ties, **{key: value for key, value in further.items() if value}}
+
+
+def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield what a reader of the intervals should know; that a count has none is no news."""
+    names = list(dict.fromkeys(name for group in groups for name in group.values if name.metric.averaged))
+    without: dict[str, list[str]] = {}
+    for name in names:
+        if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
+            where = f" in {len(reasons)} of {len(groups)} groups, the first" if len(groups) > 1 else ""
+            without.setdefault(f"{where}: {reasons[0]}", []).append(str(name))
+    for reason, metrics in without.items():
+        yield f"no interval of {', '.join(metrics)}{reason}."
+    made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
+    for unit in UNITS:
+        carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
+        if carried:
+            which = ", ".join(str(name) for name in names if name in carried)
+            where = "in some groups " if len(groups) > 1 else ""
+            yield f"{where}few {PLURAL[unit]} carry {which}: the interval allows for rare values that were not drawn."

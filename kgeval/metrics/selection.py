@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Literal, Protocol, TypeGuard
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
-from kgeval.metrics.averages import WEIGHINGS, Average, against_popularity
+from kgeval.metrics.averages import Average, against_popularity, evenly
 from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Needs, Undefined
@@ -77,10 +77,6 @@ class TableView:
     def ranks(self) -> Ranks:
         greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
         return Ranks(greater, tied, candidates)
-
-    @cached_property
-    def scores(self) -> Float64Array:
-        return np.asarray(self.table.column("score"), np.float64)
 
     @cached_property
     def sides(self) -> np.ndarray[Any, Any]:
@@ -177,42 +173,37 @@ class RowSelection:
     def _ranks_of(self, ties: Ties | None, average: Average | None) -> Ranks:
         options = self.view.options
         ties = ties or options.ties
-        weights = WEIGHINGS[average or "micro"].answers(self)
         # The convention is one of random ranking alone: the length of a list is what it is.
         candidates = self._counts.candidates - (options.chance == "without-answer")
         draws = self.view.draws_for(ties)
         draws = None if draws is None else draws[self.rows]
-        return replace(self._counts, candidates=candidates, ties=ties, weights=weights, draws=draws)
+        return replace(self._counts, candidates=candidates, ties=ties, weights=self._weights(average), draws=draws)
+
+    def _weights(self, average: Average | None) -> Float64Array | None:
+        """Weigh the answers; ``None`` where all weigh the same; float64[row]."""
+        if average == "strat":
+            return self.view.unpopularity[self.rows]
+        if average == "macro":
+            return evenly(self.numbers("query"))
+        return evenly(self.numbers("relation")) if average == "relation" else None
 
     def lists(self, average: Average | None) -> RankedLists:
         """Return the lists of their queries, weighed by an average (macro by default)."""
-        weigh = WEIGHINGS[average or "macro"].lists
-        if weigh is None:
-            raise MetricError(f"lists have no {average} average.")
-        return replace(self.unweighed, weights=weigh(self))
+        weights = None
+        if average == "micro":
+            weights = self.unweighed.relevant.astype(np.float64)
+        elif average == "relation":
+            weights = evenly(self.of_lists(self.numbers("relation")))
+        return replace(self.unweighed, weights=weights)
 
-    @property
-    def queries(self) -> IntArray:
-        """The number of each row's query, another one in each group."""
-        return self._by_group(self.view.queries)
-
-    @property
-    def triples(self) -> IntArray:
-        """The number of each row's triple, another one in each group."""
-        return self._by_group(np.asarray(self.view.table.column("triple")))
-
-    @property
-    def relations(self) -> IntArray:
-        """The number of each row's relation, another one in each group."""
-        return self._by_group(self.view.ids[2])
-
-    @property
-    def unpopularity(self) -> Float64Array:
-        return self.view.unpopularity[self.rows]
-
-    @property
-    def answers_per_list(self) -> IntArray:
-        return self.unweighed.relevant
+    def numbers(self, of: Literal["query", "triple", "relation"]) -> IntArray:
+        """The number of each row's query, triple or relation, another one in each group; int64[row]."""
+        if of == "triple":
+            column = np.asarray(self.view.table.column("triple"))
+        else:
+            column = self.view.queries if of == "query" else self.view.ids[2]
+        values = column[self.rows]
+        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
 
     def groups_of(self, needs: Needs) -> IntArray:
         """Return the group of each row (``"ranks"``), or of each list (``"lists"``); 0 where all are one group."""
@@ -221,14 +212,11 @@ class RowSelection:
 
     def of_lists(self, column: IntArray) -> IntArray:
         """Return the value of a column for each list, in the order of the numbers of their queries."""
-        first = np.unique(self.queries, return_index=True)[1]
-        if not self.view.of_entities.all() and (column[first][numbered(self.queries)[1]] != column).any():
+        queries = self.numbers("query")
+        first = np.unique(queries, return_index=True)[1]
+        if not self.view.of_entities.all() and (column[first][numbered(queries)[1]] != column).any():
             raise Undefined("a list of relations is of several relations")
         return column[first]
-
-    def _by_group(self, column: IntArray) -> IntArray:
-        values = column[self.rows]
-        return values if self.groups is None else self.groups * (int(column.max(initial=0)) + 1) + values
 
     @cached_property
     def _counts(self) -> Ranks:
@@ -243,4 +231,5 @@ class RowSelection:
                 f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
                 "other answers of its query too"
             )
-        return answer_lists(self.queries, self.view.scores[self.rows], self._counts)
+        scores = np.asarray(table.column("score"), np.float64)[self.rows]
+        return answer_lists(self.numbers("query"), scores, self._counts)

@@ -20,12 +20,12 @@ from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import RankColumns, is_rank_table
 from kgeval.metrics.summary import Summary
 
-_OPTIONS: dict[Kind, tuple[str, ...]] = {
-    "ranks": ("ties", "seed", "chance", "popularity", "intervals"),
-    "classification": ("calibration",),
-    "confidences": ("ties", "seed", "mapping", "high_confidence"),
+KINDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ranks": (DEFAULT, ("ties", "seed", "chance", "popularity", "intervals")),
+    "confidences": (CONFIDENCES, ("ties", "seed", "mapping", "high_confidence")),
+    "classification": (CLASSIFICATION, ("calibration",)),
 }
-"""the options that metrics of a kind of table depend on"""
+"""the default metrics of a kind of table, and the options that metrics of it depend on"""
 
 
 def summarize(  # noqa: PLR0913
@@ -112,23 +112,20 @@ def summarize(  # noqa: PLR0913
     if isinstance(table, Mapping):
         table = ScoredSplits(table)
     if is_rank_table(table):
-        _refuse_foreign(options, "ranks")
+        names = _names(metrics, "ranks", options)
         policies = MetricOptions(ties, seed, chance, popularity)
-        names = _or_default(metrics, DEFAULT)
         return rank_summary(table, names, by=by, options=policies, intervals=read_intervals(intervals))
     if isinstance(table, ConfidenceColumns):
-        _refuse_foreign(options, "confidences")
         return confidence_summary(
             table,
-            _or_default(metrics, CONFIDENCES),
+            _names(metrics, "confidences", options),
             mapping=mapping or ConfidenceMapping(),
             high_confidence=high_confidence,
             options=MetricOptions(ties, seed),
             by_relation=_by_relation(by),
         )
     if isinstance(table, LabelColumns):
-        _refuse_foreign(options, "classification")
-        names = _or_default(metrics, CLASSIFICATION)
+        names = _names(metrics, "classification", options)
         return label_summary(table, names, calibration=calibration, by_relation=_by_relation(by))
     raise MetricError(
         "expected a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one; the table "
@@ -137,18 +134,15 @@ def summarize(  # noqa: PLR0913
     )
 
 
-def _or_default(metrics: Any, default: tuple[str, ...]) -> Any:
-    return default if isinstance(metrics, Sequence) and not metrics else metrics
-
-
-def _refuse_foreign(options: Mapping[str, Any], kind: Kind) -> None:
-    """Refuse options that mean nothing to a kind of table; those that have their default may have been left out."""
+def _names(metrics: Any, kind: Kind, options: Mapping[str, Any]) -> Any:
+    """Return the metrics, by default the usual ones of a kind of table; refuse options that mean nothing to it."""
+    usual, own = KINDS[kind]
     for name, value in options.items():
         default = (summarize.__kwdefaults__ or {})[name]
-        if name not in _OPTIONS[kind] and not (isinstance(value, type(default)) and value == default):
-            raise MetricError(
-                f"{name}: it means nothing to a table of {kind}, which takes {', '.join(_OPTIONS[kind])}."
-            )
+        # Options that have their default may have been left out.
+        if name not in own and not (isinstance(value, type(default)) and value == default):
+            raise MetricError(f"{name}: it means nothing to a table of {kind}, which takes {', '.join(own)}.")
+    return usual if isinstance(metrics, Sequence) and not metrics else metrics
 
 
 def _by_relation(by: Any) -> bool:

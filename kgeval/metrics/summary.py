@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from kgeval.arrays import IntArray
 from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import Kind, MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.provenance import LabelProvenance, Provenance
@@ -48,7 +48,6 @@ class TieStatistics:
 
     @property
     def serious(self) -> bool:
-        """Whether the gap is more than 0.01."""
         return self.gap is not None and self.gap > SERIOUS
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,17 +64,7 @@ class TieStatistics:
         )
 
 
-def diagnose(ranks: Ranks) -> TieStatistics:
-    """Compute the tie statistics of ranks.
-
-    >>> diagnose(Ranks(np.array([0, 3]), np.array([1, 0]), np.array([5, 5]))).gap
-    0.25
-    """
-    return diagnose_groups(ranks, np.zeros(1, np.int64))[0] if len(ranks) else TieStatistics(0, 0, 0, None, None)
-
-
-def diagnose_groups(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
-    """Compute the tie statistics of each of the groups that begin at some ranks."""
+def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
     columns = (
         np.diff(np.r_[starts, len(ranks)]),
         np.add.reduceat(ranks.tied > 0, starts, dtype=np.int64),
@@ -110,8 +99,14 @@ class Group:
     no_interval: dict[str, str] = field(default_factory=dict)
     """why a metric has none, by its name"""
 
+    def add(self, name: MetricName, compute: Callable[[], float]) -> float | None:
+        value = or_reason(compute)
+        if isinstance(value, Undefined):
+            self.undefined[str(name)] = str(value)
+        self.values[name] = None if isinstance(value, Undefined) else value
+        return self.values[name]
+
     def add_interval(self, name: MetricName, interval: Interval | NoInterval) -> None:
-        """Keep the interval of a metric, or why it has none."""
         if isinstance(interval, Interval):
             self.intervals[name] = interval
         else:
@@ -136,11 +131,8 @@ class Summary(Shown, ABC):
     """the metrics; of ranks, one without a side is in the groups with each side of the table"""
     table_notes: tuple[str, ...] = ()
     """what a reader of the table should know"""
-
-    @property
-    @abstractmethod
-    def kind(self) -> Kind:
-        """The kind of the table."""
+    kind: Kind = "ranks"
+    """the kind of the table"""
 
     @property
     @abstractmethod
@@ -168,8 +160,13 @@ class Summary(Shown, ABC):
         MetricError
             if the summary has no such predictor, group or metric, or if it is undefined
         """
-        group = self._group(predictor, key)
-        return _value(group, str(getattr(name, "name", name)), self._spellings(self._parsed(name)))
+        group, spelled = self._group(predictor, key), str(getattr(name, "name", name))
+        for spelling in self._spellings(name):
+            if spelling in group.values:
+                if (value := group.values[spelling]) is None:
+                    raise MetricError(f"{spelled} is undefined: {group.undefined[str(spelling)]}.")
+                return value
+        raise MetricError(f"the summary does not hold {spelled!r}. {did_you_mean(spelled, map(str, group.values))}")
 
     def interval(self, name: str | Metric, /, **key: Any) -> Interval:
         """Look the interval of a metric of the model up, on all rows or, as in ``relation="likes"``, on a group.
@@ -179,9 +176,8 @@ class Summary(Shown, ABC):
         MetricError
             if the summary does not hold it, with the reason
         """
-        group = self._group(MODEL, key)
-        spelled = str(getattr(name, "name", name))
-        for spelling in self._spellings(self._parsed(name)):
+        group, spelled = self._group(MODEL, key), str(getattr(name, "name", name))
+        for spelling in self._spellings(name):
             if spelling in group.intervals:
                 return group.intervals[spelling]
             if reason := group.no_interval.get(str(spelling)):
@@ -189,7 +185,6 @@ class Summary(Shown, ABC):
         raise MetricError(f"the summary holds no interval of {spelled!r}. Set intervals, as in intervals='triple'.")
 
     def _group(self, predictor: str, key: dict[str, Any]) -> Group:
-        """Find the group of a predictor and of values of the columns."""
         predictors = {group.predictor: group for group in self.groups}
         if predictors and predictor not in predictors:
             raise MetricError(f"the summary has no predictor {predictor!r}. {did_you_mean(str(predictor), predictors)}")
@@ -200,12 +195,9 @@ class Summary(Shown, ABC):
             raise MetricError(f"this summary is grouped by {', '.join(self.by)}: look at its .groups or .to_frame().")
         raise MetricError(f"the summary has no group {key}.")
 
-    def _parsed(self, name: str | Metric) -> MetricName:
-        return parse(name, self.kind, also=[one.metric for one in self.requested])
-
-    def _spellings(self, wanted: MetricName) -> Sequence[MetricName]:
+    def _spellings(self, name: str | Metric) -> Sequence[MetricName]:
         """List the names under which a group may have a metric."""
-        return (wanted,)
+        return (parse(name, self.kind, also=[one.metric for one in self.requested]),)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per group (and baseline), one column per metric (and side).
@@ -216,41 +208,20 @@ class Summary(Shown, ABC):
         import pandas as pd
 
         names = dict.fromkeys(name for group in self.groups for name in group.intervals)
-        return pd.DataFrame(
-            [
-                {
-                    **({} if self.kind == "ranks" else {"predictor": group.predictor}),
-                    **group.key,
-                    **{str(name): value for name, value in group.values.items()},
-                    **_interval_columns(group, names),
-                }
-                for group in self.groups
-            ]
-        )
+        rows = []
+        for group in self.groups:
+            row: dict[str, Any] = {} if self.kind == "ranks" else {"predictor": group.predictor}
+            row |= group.key | {str(name): value for name, value in group.values.items()}
+            for name in names:  # the cells of a group without an interval are empty
+                ends = group.intervals.get(name)
+                row |= {f"{name}.{column}": getattr(ends, column, None) for column in ("low", "high", "units")}
+            rows.append(row)
+        return pd.DataFrame(rows)
 
     @property
     def heads(self) -> tuple[str, ...]:
         """What stands above the table: what the numbers are of."""
         return (str(self.provenance),)
-
-
-def _value(group: Group, name: str, spellings: Sequence[MetricName]) -> float:
-    for spelling in spellings:
-        if spelling in group.values:
-            value = group.values[spelling]
-            if value is None:
-                raise MetricError(f"{name} is undefined: {group.undefined[str(spelling)]}.")
-            return value
-    raise MetricError(f"the summary does not hold {name!r}. {did_you_mean(name, map(str, group.values))}")
-
-
-def _interval_columns(group: Group, names: Iterable[MetricName]) -> dict[str, float | None]:
-    """Return the cells of intervals; those of a group without one are empty."""
-    return {
-        f"{name}.{column}": getattr(group.intervals.get(name), column, None)
-        for name in names
-        for column in ("low", "high", "units")
-    }
 
 
 def notes_with_models(notes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -22,7 +22,7 @@ from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.metrics.confidences.facts import RankedFacts
+from kgeval.metrics.confidences.confidence_metrics import RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric_options import MetricOptions

@@ -1,19 +1,40 @@
-"""What the tests of metrics share: ranks by value, random ranks, and the metrics by what they need."""
+"""What the tests of metrics share: a table, ranks by value, random ranks, and the metrics by what they need."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
+from kgeval import CallableScorer, evaluate
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks.ranks import Ranks
+from tests.conftest import random_dataset
 
 METRICS = metrics()
 OF_RANKS = [name for name, metric in METRICS.items() if metric.needs == "ranks"]
 OF_LISTS = [name for name, metric in METRICS.items() if metric.needs == "lists"]
 CUTOFF = {name: 0 if metric.cutoff == "none" else 3 for name, metric in METRICS.items()}
+
+
+HASHED = evaluate(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, 30, 4), random_dataset(13))
+
+
+def near(value):
+    return pytest.approx(value, rel=1e-13, abs=1e-15)
+
+
+def of_key(table, key):
+    """Whether each row of a table is in the group with a key."""
+    frame = table.to_pandas()
+    columns = {name: name if name == "side" else f"{name}_label" for name in key}
+    return np.all([np.ones(len(table), bool), *((frame[columns[n]] == v).to_numpy() for n, v in key.items())], axis=0)
+
+
+def shuffled(table):
+    return replace(table, data=table.data.take(np.random.default_rng(0).permutation(len(table))))
 
 
 def changed(table, **columns):

@@ -88,12 +88,6 @@ def auxiliary(seed=0, repeated=False):
     return x, first, chosen, sample
 
 
-def test_weights_reproduce_what_the_first_phase_knows():
-    x, first, _, sample = auxiliary()
-    assert sample.weights.sum() == pytest.approx(1)
-    assert sample.weights @ sample.auxiliary.values == pytest.approx(x[first].mean(axis=0))
-
-
 def test_two_phases_in_numpy():
     x, first, chosen, sample = auxiliary(1)
     y = x @ [1.0, -2.0] + np.random.default_rng(2).normal(size=600)

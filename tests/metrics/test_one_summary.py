@@ -10,9 +10,9 @@ import pytest
 from kgeval import CallableScorer, Dataset, ScoredLabels, Summary, Triples, Vocabulary, compare, evaluate, summarize
 from kgeval.errors import MetricError
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from tests.conftest import random_dataset
+from tests.metrics.example_ranks import HASHED
 
-TABLE = evaluate(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, 30, 4), random_dataset(13))
+TABLE = HASHED
 LABELS = {
     split: ScoredLabels([0.1, 0.4, 0.5, 0.9], [0, 1, 0, 1], ["<likes>", "<likes>", "a & b", "a & b"])
     for split in ("valid", "test")
@@ -49,14 +49,11 @@ def test_labels_are_grouped_by_relation():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (
-            TABLE,
-            {"calibration": "isotonic"},
-            "calibration: it means nothing to a table of ranks, which takes ties",
-        ),
+        (TABLE, {"calibration": "isotonic"}, "calibration: it means nothing to a table of ranks, which takes ties"),
         (TABLE, {"high_confidence": 0.5}, "high_confidence: it means nothing to a table of ranks"),
         (TABLE, {"mapping": ConfidenceMapping(kind="logistic")}, "mapping: it means nothing to a table of ranks"),
         (LABELS, {"ties": "random"}, "ties: it means nothing to a table of classification, which takes calibration"),
+        (LABELS, {"intervals": "triple"}, "intervals: it means nothing to a table of classification"),
         (LABELS, {"popularity": np.ones(2)}, "popularity: it means nothing to a table of classification"),
     ],
 )
@@ -92,12 +89,3 @@ def test_labels_of_a_graph_are_escaped():
     assert "<script>" not in html
     compared = compare({"<model>": table, "other": table}, ["mrr"])
     assert cells(compared._repr_html_())[1][0] == "<model>"
-
-
-def test_a_column_for_each_group_key():
-    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_frame()
-    assert list(frame.columns) == ["relation", "side", "mrr", "count"]
-    rank = 1 + TABLE.column("greater") + TABLE.column("tied") / 2
-    rows = (TABLE.column("relation") == 2) & (TABLE.column("side") == "tail")
-    found = frame.set_index(["relation", "side"]).loc[("r02", "tail"), "mrr"]
-    assert found == pytest.approx((1 / rank[rows]).mean(), rel=1e-12)

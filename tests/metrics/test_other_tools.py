@@ -133,11 +133,3 @@ def test_scikit_learn_counts_tied_pairs_half_too(one):
     else:
         with pytest.raises(Undefined, match="no lists for which it is defined"):
             METRICS["auc"](ranked(grades, scores))
-
-
-def test_what_others_call_zero_is_undefined():
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    nothing = pytrec_eval.RelevanceEvaluator({"q": {"a": 0}}, {"map"}).evaluate({"q": {"a": 1.0}})
-    assert nothing["q"]["map"] == 0
-    with pytest.raises(Undefined, match="nothing in the list is relevant"):
-        average_precision([0], [1.0])

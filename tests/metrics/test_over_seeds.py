@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from kgeval import CallableScorer, Metric, evaluate, summarize
+from kgeval import CallableScorer, evaluate, summarize
 from kgeval.errors import MetricError
 from kgeval.metrics import Intervals, interval_over_seeds
 from kgeval.metrics.intervals.bootstrap import times_drawn
 from kgeval.metrics.metric_options import MetricOptions
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import shuffled
 
 DATA = random_dataset(3, entities=40, relations=5, triples=400)
 
@@ -24,10 +23,6 @@ def run(seed, data=DATA, **options):
 
 RUNS = [run(seed) for seed in (5, 7, 8, 12)]
 FEW = Intervals(draws=150, seed=3)
-
-
-def shuffled(table):
-    return replace(table, data=table.data.take(np.random.default_rng(0).permutation(len(table))))
 
 
 def by_hand(tables, value_of):
@@ -117,18 +112,3 @@ def test_unknown_undefined_and_counts_are_refused():
         interval_over_seeds([run(1, data=DATA), run(1, data=DATA)], "expected.median", intervals=FEW)
     with pytest.raises(MetricError, match="no interval"):
         interval_over_seeds(RUNS, "count", intervals=FEW)
-
-
-def test_a_metric_of_ones_own():
-    own = Metric(
-        "own",
-        "own",
-        "—",
-        "—",
-        lowest=1,
-        highest=np.inf,
-        increasing=False,
-        compute=lambda ranks, k: float(ranks.values.mean()),
-    )
-    mine, mean = (interval_over_seeds(RUNS, metric, intervals=FEW).interval for metric in (own, "mr"))
-    assert mine.standard_error == pytest.approx(mean.standard_error, rel=1e-9)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Metric, Protocol, TiePolicy, compare, evaluate, framework_metrics, summarize
-from kgeval.errors import ConfigError, InputError, MetricError
-from kgeval.metrics.metric import metrics
-from kgeval.metrics.names import parse
-from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.runs.config.load import load_config
-from kgeval.runs.config.metric_request import MetricRequest
+from kgeval.errors import MetricError
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import HASHED
 
-TABLE = evaluate(CallableScorer(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, 30, 4), random_dataset(13))
+TABLE = HASHED
 LOW = 1 + TABLE.column("greater")
 HIGH = LOW + TABLE.column("tied")
 
@@ -116,42 +110,6 @@ def test_a_rank_beyond_the_ties_is_refused(rank):
 def test_an_unknown_tie_policy_is_refused(ties):
     with pytest.raises(MetricError, match="unknown tie policy"):
         summarize(TABLE, ["mr"], ties=ties)
-
-
-@pytest.fixture
-def installed(monkeypatch):
-    """Metrics and tie policies as an installed package would bring them."""
-    points = {
-        "kgeval.metrics": [EntryPoint("first", f"{__name__}:FIRST", "kgeval.metrics")],
-        "kgeval.tie_policies": [EntryPoint("thirds", f"{__name__}:THIRDS", "kgeval.tie_policies")],
-    }
-    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
-    monkeypatch.setattr("kgeval.discovery.entry_points", lambda group: points.get(group, []))
-    for registry in (metrics, tie_policies):
-        registry.cache_clear()
-    yield points
-    for registry in (metrics, tie_policies):
-        registry.cache_clear()
-
-
-def test_an_installed_package_brings_metrics_and_tie_policies_by_name(installed):
-    named = summarize(TABLE, ["thirds.mr", "head.first-half"])
-    assert named["thirds.mr"] == summarize(TABLE, ["mr"], ties="thirds")["mr"]
-    assert str(parse("head.thirds.first-half")) == "head.thirds.first-half"
-    request = MetricRequest(metrics="thirds.first-half", ties="thirds")
-    assert (request.ties, request.metrics) == ("thirds", ("thirds.first-half",))
-
-
-def test_two_of_one_name_are_refused(installed):
-    installed["kgeval.tie_policies"].append(EntryPoint("again", f"{__name__}:THIRDS", "kgeval.tie_policies"))
-    with pytest.raises(InputError, match="two tie policies are called 'thirds'"):
-        summarize(TABLE, ["mr"])
-
-
-def test_a_configuration_names_what_there_is(tmp_path):
-    (tmp_path / "run.yaml").write_text("dataset: nations\nmodel: m.npz\nties: third\n")
-    with pytest.raises(ConfigError, match="ties: unknown value 'third'"):
-        load_config(tmp_path / "run.yaml", [])
 
 
 def test_a_protocol_takes_a_tie_policy():

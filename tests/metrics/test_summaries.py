@@ -12,20 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kgeval import CallableScorer, Dataset, RankTable, compare, evaluate, summarize
+from kgeval import CallableScorer, Dataset, RankTable, Triples, Vocabulary, compare, evaluate, summarize
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.errors import MetricError, TableError
-from kgeval.metrics.metric import metrics
 from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.ranks.ranks import Ranks
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import HASHED, METRICS, changed
 
-
-def hashed(h, r, t):
-    return (h * 5 + r * 3 + t * 11) % 7
-
-
-TABLE = evaluate(CallableScorer(hashed, 30, 4), random_dataset(13))
+TABLE = HASHED
 
 
 def test_summaries_speak_every_name():
@@ -41,26 +36,6 @@ def test_both_pools_the_rows_of_the_sides():
     summary = summarize(TABLE, ["mrr", "count"])
     assert summary["mrr"] == pytest.approx((summary["head.mrr"] + summary["tail.mrr"]) / 2)
     assert summary["count"] == summary["head.count"] + summary["tail.count"] == len(TABLE)
-
-
-def test_groups_are_the_summaries_of_their_rows():
-    names = ["mrr", "hits@3", "count"]
-    summary = summarize(TABLE, names, by=("relation",))
-    assert [group.key["relation"] for group in summary.groups] == ["r00", "r01", "r02", "r03"]
-    for index, group in enumerate(summary.groups):
-        alone = summarize(TABLE.where(TABLE.column("relation") == index), names)
-        assert alone.groups[0].values == group.values
-    assert summarize(TABLE, names, by="relation") == summary
-    frame = summarize(TABLE, ["mrr"], by=("relation", "side")).to_frame()
-    assert len(frame) == 8
-    with pytest.raises(MetricError, match="grouped by relation"):
-        summary["mrr"]
-
-
-def test_all_wrong_names_are_told_at_once():
-    with pytest.raises(MetricError, match=r"(?s)'mmr'. Did you mean.*hits needs a cut-off") as caught:
-        summarize(TABLE, ["mmr", "mrr", "hits"])
-    assert str(caught.value).count("\n") == 1
 
 
 def test_a_side_that_was_not_evaluated_is_refused():
@@ -109,42 +84,19 @@ def test_models_that_ranked_other_sides_stand_in_one_table():
     assert "(tails only)" in str(mixed)
 
 
-def test_comparisons_need_the_same_triples():
-    other = evaluate(CallableScorer(lambda h, r, t: h * 0, 30, 4), random_dataset(13))
-    tables = {"hash": TABLE, "constant": other}
-    comparison = compare(tables, ["mrr", "mr"])
-    assert comparison.summaries["constant"]["mrr"] == summarize(other, ["mrr"])["mrr"]
-    means = {name: (1 + table.column("greater") + table.column("tied") / 2).mean() for name, table in tables.items()}
-    assert comparison.best("mr") == min(means, key=means.get)
-    assert comparison.to_frame().loc["hash", "both.mrr"] == summarize(TABLE)["mrr"]
-    with pytest.raises(MetricError, match="do not rank the same triples"):
-        compare({"hash": TABLE, "half": TABLE.where(TABLE.column("triple") < 5)})
-
-
 def test_no_competitors_leave_the_index_undefined():
-    summary = summarize(evaluate(lambda h, r, t: h, lonely()), ["amri", "mrr"])
+    summary = summarize(evaluate(lambda h, r, t: h, lonely()), ["amri", "mrr", "head.amri", "tail.amri"])
     assert summary["mrr"] == 1
     assert summary.to_dict()["metrics"]["both"]["amri"] is None
     assert summary.to_dict()["undefined"]["both.amri"] == "no answer had a competitor"
+    assert [note for note in summary.notes if "amri" in note] == ["both.amri is undefined: no answer had a competitor."]
     with pytest.raises(MetricError, match="amri is undefined: no answer had a competitor"):
         summary["amri"]
 
 
-def test_what_is_undefined_alike_on_every_side_is_one_note():
-    summary = summarize(evaluate(lambda h, r, t: h, lonely()), ["amri", "head.amri", "tail.amri"])
-    assert set(summary.to_dict()["undefined"]) >= {"both.amri", "head.amri", "tail.amri"}
-    assert [note for note in summary.notes if "amri" in note] == ["both.amri is undefined: no answer had a competitor."]
-
-
 def lonely():
-    from kgeval import Triples, Vocabulary
-
-    return Dataset.build(
-        "lonely",
-        {"test": Triples.of([(0, 0, 0)])},
-        entities=Vocabulary(["only"]),
-        relations=Vocabulary(["is"], "relation"),
-    )
+    names = {"entities": Vocabulary(["only"]), "relations": Vocabulary(["is"], "relation")}
+    return Dataset.build("lonely", {"test": Triples.of([(0, 0, 0)])}, **names)
 
 
 def test_averages_are_means_of_means():
@@ -192,12 +144,6 @@ def test_random_ties_are_expected_ones_on_average():
     drawn = [summarize(TABLE, ["random.mrr"], seed=seed)["random.mrr"] for seed in range(200)]
     expected = summarize(TABLE, ["expected.mrr"])["expected.mrr"]
     assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(200)
-
-
-@pytest.mark.parametrize("by", [None, 5, [["relation"]], b"relation"])
-def test_groups_are_named(by):
-    with pytest.raises(MetricError, match="by: groups are named by a column or by several"):
-        summarize(TABLE, ["mrr"], by=by)
 
 
 @pytest.mark.parametrize(
@@ -259,16 +205,6 @@ def test_what_is_no_rank_table_is_refused(other):
             call(other)
 
 
-def test_comparisons_are_of_named_tables():
-    with pytest.raises(MetricError, match="give tables with names"):
-        compare([TABLE])
-
-
-def test_metrics_are_looked_up_by_name():
-    with pytest.raises(MetricError, match=r"metrics are given by name, .* found None"):
-        summarize(TABLE)[None]
-
-
 @pytest.mark.parametrize("keep", [np.ones(3, bool), np.arange(len(TABLE)), None], ids=["short", "numbers", "none"])
 def test_rows_are_kept_by_a_truth_value_each(keep):
     with pytest.raises(TableError, match="where: expected a truth value for each of the"):
@@ -310,9 +246,9 @@ def test_chance_can_be_counted_without_the_answer():
     exact, fewer = (Ranks(given["greater"], given["tied"], given["candidates"] - less) for less in (0, 1))
     for chance, ranks in (("exact", exact), ("without-answer", fewer)):
         summary = summarize(TABLE, ["z-mrr", "amri", "mrr"], chance=chance)
-        assert summary["z-mrr"] == metrics()["z-mrr"](ranks)
-        assert summary["amri"] == metrics()["amri"](ranks)
-        assert summary["mrr"] == metrics()["mrr"](exact)
+        assert summary["z-mrr"] == METRICS["z-mrr"](ranks)
+        assert summary["amri"] == METRICS["amri"](ranks)
+        assert summary["mrr"] == METRICS["mrr"](exact)
     assert summary.to_dict()["chance"] == "without-answer"
     with pytest.raises(MetricError, match=r"unknown chance 'exakt'. Did you mean 'exact'\?"):
         summarize(TABLE, chance="exakt")
@@ -328,10 +264,7 @@ def test_the_ranges_of_the_indices_are_those_of_exact_chance():
     """Ranks 2 and 4, the last of 2 and 4: by hand, 1 − (3 − 1) / ((2 + 1)/2 − 1) = −1 and, among 1 and 3, −3."""
     low, high = (TABLE.column("side") == side for side in ("head", "tail"))
     rows = np.flatnonzero(low)[:1].tolist() + np.flatnonzero(high)[:1].tolist()
-    worst = TABLE.where(np.isin(np.arange(len(TABLE)), rows))
-    for name, counts in {"greater": [1, 3], "tied": [0, 0], "candidates": [2, 4]}.items():
-        place = worst.data.schema.get_field_index(name)
-        worst = RankTable(worst.data.set_column(place, name, pa.array(counts)))
+    worst = changed(TABLE.where(np.isin(np.arange(len(TABLE)), rows)), greater=[1, 3], tied=[0, 0], candidates=[2, 4])
     exact, fewer = (summarize(worst, ["amri", "amrr"], chance=chance) for chance in ("exact", "without-answer"))
     assert exact["amri"] == -1
     assert fewer["amri"] == -3
@@ -353,6 +286,15 @@ def test_arguments_of_another_kind_are_refused():
     for metrics_given in ([5], None, 5, ["mrr", None]):
         with pytest.raises(MetricError, match=r"metrics are given by name, such as 'mrr'"):
             summarize(TABLE, metrics_given)
+    for by in (None, 5, [["relation"]], b"relation"):
+        with pytest.raises(MetricError, match="by: groups are named by a column or by several"):
+            summarize(TABLE, ["mrr"], by=by)
+    with pytest.raises(MetricError, match="found None"):
+        summarize(TABLE)[None]
+    with pytest.raises(MetricError, match="give tables with names"):
+        compare([TABLE])
+    with pytest.raises(MetricError, match="grouped by relation"):
+        summarize(TABLE, ["mrr"], by="relation")["mrr"]
     for seed in ("a", 1.5, None, True):
         with pytest.raises(MetricError, match="the seed of random ties must be a whole number"):
             summarize(TABLE, seed=seed)
@@ -365,8 +307,3 @@ def test_a_comparison_takes_the_policies_of_a_summary():
     found = compare(tables, names, **policies).to_dict()["models"]["hash"]
     assert found == summarize(TABLE, names, **policies).to_dict()
     assert found != compare(tables, names).to_dict()["models"]["hash"]
-
-
-def test_what_says_nothing_about_quality_has_no_best():
-    with pytest.raises(MetricError, match="count says nothing about which model is better"):
-        compare({"hash": TABLE, "same": TABLE}, ["count"]).best("count")

@@ -6,18 +6,92 @@ Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.confidences.facts import ConfidencePredictions
 from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
-from kgeval.metrics.metric import Undefined, declared
+from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_of
+from kgeval.metrics.metric import Undefined, declared, defined
 from kgeval.metrics.numerics.array_inputs import as_number_row
 from kgeval.metrics.ranks.classic import MR, MRR
+from kgeval.metrics.ranks.ranks import Ranks
+
+
+@dataclass(frozen=True, eq=False)
+class RankedFacts:
+    """The ranks of facts, one row per fact and side, each with the confidence of its fact."""
+
+    ranks: Ranks
+    """filtered; weighted by the confidences; with the draws of random ties, if there are any"""
+    confidences: Float64Array
+    """float64[row]"""
+    scores: Float64Array
+    """float64[row], the score of the answer"""
+    queries: IntArray
+    """int64[row], the id of the query (h, r, ?); negative where the answer is the head of a fact"""
+    relations: npt.NDArray[Any]
+    """[row]"""
+
+    def __getitem__(self, kept: BoolArray) -> RankedFacts:
+        columns = (self.confidences[kept], self.scores[kept], self.queries[kept], self.relations[kept])
+        return RankedFacts(self.ranks.at(np.flatnonzero(kept)), *columns)
+
+    def lists(self) -> RankedLists:
+        """Return the ranked list of each query (h, r, ?), with the confidences of its answers as grades."""
+        tails = self[self.queries >= 0]
+        if len(tails.queries) == 0:
+            raise Undefined("no tails were ranked")
+        lists = answer_lists(tails.queries, tails.scores, tails.ranks)
+        return replace(lists, grades=tails.confidences[places_of(tails.queries, tails.scores)[0]])
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidencePredictions:
+    """Facts with their stated and predicted confidences, and with their ranks."""
+
+    confidences: Float64Array
+    """float64[fact], as stated; a fact may be repeated"""
+    predicted: Float64Array | Undefined
+    """float64[fact]; or why there are none"""
+    relations: npt.NDArray[Any]
+    """[fact]"""
+    ranked: RankedFacts | None = None
+    """None where there are negatives among the facts, which have no rank"""
+
+    def of_relation(self, relation: Any) -> ConfidencePredictions:
+        return self.where(self.relations == relation, lambda ranked: ranked.relations == relation)
+
+    def with_confidence_at_least(self, confidence: float) -> ConfidencePredictions:
+        return self.where(self.confidences >= confidence, lambda ranked: ranked.confidences >= confidence)
+
+    def where(self, facts: BoolArray, rows: Callable[[RankedFacts], BoolArray]) -> ConfidencePredictions:
+        """Keep some facts (bool[fact]) and some ranks (bool[row])."""
+        return replace(
+            self,
+            confidences=self.confidences[facts],
+            predicted=self.predicted if isinstance(self.predicted, Undefined) else self.predicted[facts],
+            relations=self.relations[facts],
+            ranked=self.ranked and self.ranked[rows(self.ranked)],
+        )
+
+    def predictions(self) -> Float64Array:
+        """Return the predicted confidences; float64[fact]."""
+        if len(self.confidences) == 0:
+            raise Undefined("there are no facts")
+        return defined(self.predicted)
+
+    def ranked_facts(self) -> RankedFacts:
+        if self.ranked is None:
+            raise Undefined("nothing was ranked")
+        if len(self.ranked.queries) == 0:
+            raise Undefined("there are no facts")
+        return self.ranked
 
 
 def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
@@ -75,14 +149,13 @@ def _mean_error(size: Callable[[Float64Array], Float64Array]) -> Callable[[Confi
 
 RMSE = _error(
     "rmse root_mean_squared_error",
-    "root mean squared error of confidences",
-    "√(Σ (ŵ − w)² / n)",
+    "root mean squared error of confidences: √(Σ (ŵ − w)² / n)",
     lambda data, _: rmse(data.confidences, data.predictions()),
 )
 MSE = _error(
-    "mse mean_squared_error", "mean squared error of confidences", "Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
+    "mse mean_squared_error", "mean squared error of confidences: Σ (ŵ − w)² / n", _mean_error(lambda error: error**2)
 )
-MAE = _error("mae mean_absolute_error", "mean absolute error of confidences", "Σ |ŵ − w| / n", _mean_error(np.abs))
+MAE = _error("mae mean_absolute_error", "mean absolute error of confidences: Σ |ŵ − w| / n", _mean_error(np.abs))
 
 _weighted = partial(
     declared, source="Chen et al., 2021", needs="confidences", undefined="no facts, or all of confidence 0"
@@ -90,8 +163,7 @@ _weighted = partial(
 
 WMR = _weighted(
     "wmr weighted_mean_rank",
-    "mean rank, weighted by confidence",
-    "Σ w r / Σ w",
+    "mean rank, weighted by confidence: Σ w r / Σ w",
     lambda data, _: MR(data.ranked_facts().ranks),
     lowest=1,
     highest=np.inf,
@@ -99,8 +171,7 @@ WMR = _weighted(
 )
 WMRR = _weighted(
     "wmrr weighted_mean_reciprocal_rank",
-    "mean reciprocal rank, weighted by confidence",
-    "Σ (w / r) / Σ w",
+    "mean reciprocal rank, weighted by confidence: Σ (w / r) / Σ w",
     lambda data, _: MRR(data.ranked_facts().ranks),
 )
 
@@ -114,13 +185,11 @@ _graded = partial(
 
 GRADED_NDCG = _graded(
     "graded-ndcg graded_ndcg",
-    "nDCG per (h, r, ?), graded by confidence",
-    "DCG / DCG of the best order, gain w",
+    "nDCG per (h, r, ?), graded by confidence: DCG / DCG of the best order, gain w",
     lambda data, k: NDCG(data.ranked_facts().lists(), k=k),
 )
 GRADED_NDCG_EXPONENTIAL = _graded(
     "graded-ndcg-exp graded_ndcg_exp",
-    "nDCG per (h, r, ?), graded by confidence, exponential",
-    "DCG / DCG of the best order, gain 2^w − 1",
+    "nDCG per (h, r, ?), graded by confidence, exponential: DCG / DCG of the best order, gain 2^w − 1",
     lambda data, k: NDCG_EXPONENTIAL(data.ranked_facts().lists(), k=k),
 )

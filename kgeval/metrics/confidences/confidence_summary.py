@@ -8,16 +8,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.confidences.facts import ConfidencePredictions, RankedFacts
+from kgeval.metrics.confidences.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from kgeval.metrics.labels.label_summary import LabelSummary, label_groups
+from kgeval.metrics.labels.label_summary import Labelled, LabelSummary, label_groups
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Undefined, or_reason
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.summary import MODEL, Group
-from kgeval.provenance import LabelProvenance
 
 ERRORS = ("rmse", "mse", "mae")
 """the metrics that are also computed with negatives, which have no rank"""
@@ -27,20 +26,12 @@ CONFIDENCES = (*ERRORS, "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
 
 
 @runtime_checkable
-class ConfidenceColumns(Protocol):
-    """What a summary is computed from: scored facts, and their ranks."""
+class ConfidenceColumns(Labelled, Protocol):
+    """Scored facts, and their ranks."""
 
     @property
     def predictors(self) -> Sequence[str]:
         """The columns of scores: the model's ``score`` and the baselines."""
-
-    @property
-    def provenance(self) -> LabelProvenance:
-        """The model and the dataset of the facts and ranks."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know."""
 
     def facts(self, split: str, scores: str = "score", *, negatives: bool = False) -> ScoredLabels:
         """Return the facts of a split with the scores of the model or of a baseline, and its negatives on request."""
@@ -62,11 +53,7 @@ def confidence_summary(
     names = parse_all(metrics, "confidences")
     errors = [name for name in names if name.name in ERRORS]
     subset = f"confidence ≥ {high_confidence:g}"
-    fitted: ConfidenceMapping | Undefined
-    try:
-        fitted = mapping.fitted(tables.facts("valid"))
-    except Undefined as reason:
-        fitted = reason
+    fitted = or_reason(lambda: mapping.fitted(tables.facts("valid")))
     groups: list[Group] = []
     for column in tables.predictors:
         predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())

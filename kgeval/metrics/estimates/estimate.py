@@ -54,11 +54,7 @@ class Estimate(Settings):
 
 
 def no_estimator(name: MetricName) -> str:
-    """Say why a metric has no estimator from a sample of triples; empty where it has one.
-
-    >>> no_estimator(parse("hits@10")), no_estimator(parse("median"))
-    ('', 'is no function of means over the triples, and has no estimator from some of them')
-    """
+    """Say why a metric has no estimator from a sample of triples; empty where it has one."""
     if name.metric.needs == "lists":
         return "is of all answers of a query, of which a sample of triples has only some"
     if name.average not in (None, "micro"):
@@ -106,7 +102,6 @@ class Sampling:
 
     @property
     def num_ranked(self) -> int:
-        """How many of them were ranked."""
         return sum(self.counts)
 
     def without_regression(self) -> Sampling:
@@ -114,7 +109,6 @@ class Sampling:
         return replace(self, typed_counts=(), typed_means=())
 
     def describe(self) -> dict[str, Any]:
-        """Return the block of ``metrics.json``."""
         settings = self.settings.model_dump(mode="json", include={"level", "error", "metric", "seed"})
         return {"n": self.num_ranked, "of": self.num_triples, "method": self.method, **settings}
 

@@ -37,11 +37,7 @@ class Strata:
 
     @classmethod
     def of(cls, relations: IntArray, first: int) -> Strata:
-        """Divide triples by their relations (int64[triple]), for samples of at least ``first`` triples.
-
-        >>> Strata.of(np.array([7, 7, 7, 7, 7, 2, 2, 3, 3, 3]), first=10).ids
-        array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
-        """
+        """Divide triples by their relations (int64[triple]), for samples of at least ``first`` triples."""
         distinct, codes, counts = np.unique(relations, return_inverse=True, return_counts=True)
         fewest = FEWEST_PER_STRATUM * len(relations) / first
         numbers, number, filled = np.empty(len(distinct), np.int64), 0, 0
@@ -60,10 +56,6 @@ class Strata:
 
         The first n of them, whatever n is, are a simple random sample of each stratum, whose size is in proportion to
         the stratum's and depends on n alone. The j-th triple of a stratum of N stands at (j − ½)/N of the way.
-
-        >>> strata = Strata(np.array([0, 0, 0, 0, 1, 1]), np.array([4, 2]))
-        >>> strata.ids[strata.order(seed=0)]
-        array([0, 1, 0, 0, 1, 0])
         """
         draws = Generator(Philox(key=np.array([seed, 0], np.uint64))).random(len(self.ids))
         shuffled = np.lexsort((draws, self.ids))
@@ -75,12 +67,7 @@ class Strata:
 
 @dataclass(frozen=True)
 class Phases:
-    """What the first part of a sample says of a regression.
-
-    >>> cheap, dear = Phases(explained=0.88, cost=0.02), Phases(explained=0.5, cost=0.6)
-    >>> round(cheap.ratio, 1), cheap.pays(0.0002, of=600_000, first=1000), dear.pays(0.0002, of=600_000, first=1000)
-    (19.1, True, False)
-    """
+    """What the first part of a sample says of a regression."""
 
     explained: float
     """R²"""
@@ -116,11 +103,6 @@ def next_size(drawn: int, half_width: float, error: float, of: int) -> int:
     """Choose the next sample of a split of ``of`` triples, after one with an interval that is too wide.
 
     A half width falls as √(1/n − 1/N).
-
-    >>> next_size(1000, half_width=0.02, error=0.01, of=1_000_000), next_size(1000, 0.011, 0.01, of=1_000_000)
-    (4000, 1331)
-    >>> next_size(1000, half_width=0.02, error=0.01, of=3000)
-    2200
     """
     squared = (error / half_width) ** 2 * (1 / drawn - 1 / of)
     needed = MARGIN / (squared + 1 / of)

@@ -36,16 +36,7 @@ class Auxiliary:
 
 @dataclass(frozen=True, eq=False)
 class StratifiedSample:
-    """Triples that were drawn from each stratum at random, without replacement.
-
-    Two of the four triples of each stratum: half of the population, so the variance is half that of draws with
-    replacement.
-
-    >>> sample = StratifiedSample(np.array([0, 0, 1, 1]), np.array([2, 2]), np.array([4, 4]))
-    >>> values = np.array([0.0, 1.0, 0.5, 0.5])
-    >>> float(sample.weights @ values), sample.variance(values)
-    (0.5, 0.03125)
-    """
+    """Triples that were drawn from each stratum at random, without replacement."""
 
     strata: IntArray
     """of the triples at hand; int64[triple]. Those that are not at hand have the value 0 of every y"""
@@ -78,16 +69,12 @@ class StratifiedSample:
 
     def variance(self, values: Float64Array) -> float:
         """Estimate the variance of Σ_i w_i y_i, y being some values; float64[triple]."""
-        if self.auxiliary is None:
-            return float(self._shares**2 * (1 / self.counts - 1 / self.sizes) @ self._squares(values))
-        known = self.auxiliary.counts
+        known = self.counts if self.auxiliary is None else self.auxiliary.counts
         within = self._shares**2 * (1 / self.counts - 1 / known) @ self._squares_of_residuals(values)
         return float(within + self._shares**2 * (1 / known - 1 / self.sizes) @ self._squares(values))
 
     def errors(self, values: Float64Array) -> Float64Array:
         """What each triple adds to the error of Σ_i w_i y_i, as a draw with replacement; float64[triple]."""
-        if self.auxiliary is None:
-            return self._design * self.centred(values)
         return self._design * self._residuals(values)
 
     def explained(self, values: Float64Array) -> float:
@@ -160,9 +147,6 @@ def auxiliary_values(units: IntArray, greater: IntArray, tied: IntArray) -> Floa
     """Compute 1/r, [r ≤ k] and log r of realistic ranks, as means over each triple's sides; float64[triple, value].
 
     ``units`` are the triples of the rows, from 0, and ``greater`` and ``tied`` their counts; int64[row] each.
-
-    >>> auxiliary_values(np.array([0, 0]), np.array([0, 3]), np.array([0, 0])).round(3)
-    array([[0.625, 0.5  , 0.5  , 1.   , 0.693]])
     """
     ranks = 1 + greater + tied / 2
     values = [1 / ranks, *((ranks <= k).astype(np.float64) for k in (1, 3, 10)), np.log(ranks)]

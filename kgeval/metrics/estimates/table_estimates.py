@@ -49,7 +49,6 @@ class TableEstimates:
         return name.metric.bounded(float(np.clip(value, name.metric.lowest, name.metric.highest)))
 
     def interval(self, name: MetricName, selection: RowSelection, value: float) -> Interval:
-        """Make the interval that holds the metric of the whole split."""
         if name.metric.name == COUNT.name:
             raise NoInterval("it counts, and estimates nothing")
         level, terms = self.sampling.settings.level, self._terms(name, selection)

@@ -31,11 +31,7 @@ from kgeval.progress import long_loop
 
 
 def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArray:
-    """Draw as many units as there are, with replacement: how often each was drawn; int64[unit].
-
-    >>> int(times_drawn(5, seed=0, draw=0).sum())
-    5
-    """
+    """Draw as many units as there are, with replacement: how often each was drawn; int64[unit]."""
     generator = Generator(Philox(key=np.array([seed, draw], np.uint64), counter=[0, 0, 0, stream]))
     return np.bincount(generator.integers(0, count, count), minlength=count)
 
@@ -43,7 +39,6 @@ def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArra
 def bootstrapped(
     name: MetricName, selection: RowSelection, units: Units, *, value: float, intervals: Intervals
 ) -> Interval:
-    """Make the percentile interval of a metric of some rows."""
     refuse_few(units.count, units.kind)
     values = drawn_values(name, selection, units, intervals=intervals)
     if is_rounding(error := float(values.std(ddof=1)), value):

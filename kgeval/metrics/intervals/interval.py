@@ -58,11 +58,9 @@ def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
     """
     if needs == "lists":
         if unit == "relation":
-            return Units.numbered(unit, selection.of_lists(selection.relations))
+            return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
         return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
-    if unit == "triple":
-        return Units.numbered(unit, selection.triples)
-    return Units.numbered(unit, selection.queries if unit == "query" else selection.relations)
+    return Units.numbered(unit, selection.numbers(unit))
 
 
 FEWEST_UNITS = 20
@@ -165,17 +163,12 @@ def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple
 
 
 def refuse_few(count: int, unit: Unit) -> None:
-    """Refuse too few units."""
     if count < FEWEST_UNITS:
         raise NoInterval(f"{count} {unit if count == 1 else PLURAL[unit]}, and an interval needs {FEWEST_UNITS}")
 
 
 def is_rounding(standard_error: float, value: float) -> bool:
-    """Whether a standard error is what rounding alone makes of values that are all the same.
-
-    >>> is_rounding(1.4e-17, 0.1), is_rounding(1e-9, 0.1)
-    (True, False)
-    """
+    """Whether a standard error is what rounding alone makes of values that are all the same."""
     return standard_error <= ZERO * max(1, abs(value))
 
 

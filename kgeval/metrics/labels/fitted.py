@@ -1,4 +1,4 @@
-"""What is fitted on validation triples: probabilities of being true, and the least score of a true triple.
+"""Label predictions: labels and probabilities of test triples, by thresholds and a calibration fitted on validation.
 
 Platt: Probabilistic Outputs for Support Vector Machines, 1999 (``platt``); Zadrozny and Elkan: Transforming Classifier
 Scores into Accurate Multiclass Probability Estimates, KDD 2002 (``isotonic``).
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.confidences.score_mapping import Standardizer, logistic
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric import Undefined, or_reason
 
 Calibration = Literal["platt", "isotonic", "none"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
@@ -33,12 +34,6 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
     ``"platt"``: 1 / (1 + exp(−(a·s + b))) of greatest likelihood, with the smoothed targets of Platt, so that a and b
     are finite for separable scores; ``"isotonic"``: the non-decreasing step function of least squares, constant beyond
     the validation scores; ``"none"``: scores are probabilities already.
-
-    >>> valid = ScoredLabels(np.array([-2.0, -1, 1, 2]), np.array([0.0, 0, 1, 1]), np.zeros(4, int))
-    >>> calibrator(valid)(np.array([-2.0, 0, 2])).round(3)
-    array([0.206, 0.5  , 0.794])
-    >>> calibrator(valid, "isotonic")(np.array([-2.0, 0, 2]))
-    array([0. , 0.5, 1. ])
     """
     if calibration == "none":
         return _checked_probabilities
@@ -97,10 +92,6 @@ class Thresholds:
 
         The candidates are the scores themselves, so at least one triple of each relation is predicted true; of several
         best ones the smallest is taken.
-
-        >>> valid = ScoredLabels(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0.0, 0, 1, 1]), np.array(["r"] * 4))
-        >>> Thresholds.fit(valid).by_relation  # 0.4 and 0.8 classify 3 of 4 correctly
-        {'r': 0.4}
         """
         if len(valid) == 0:
             raise Undefined("there are no validation triples to choose thresholds on")
@@ -126,3 +117,51 @@ def _best(scores: Float64Array, truths: BoolArray) -> float:
     below = np.concatenate([[0], np.cumsum(truths[order])])[starts]
     correct = (starts - below) + (truths.sum() - below)
     return float(ordered[starts[np.argmax(correct)]])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPredictions:
+    """Test triples with their scores, predicted labels and probabilities."""
+
+    truths: BoolArray
+    """bool[triple]"""
+    scores: Float64Array
+    """float64[triple]"""
+    relations: npt.NDArray[Any]
+    """[triple]"""
+    decisions: BoolArray | Undefined
+    """bool[triple], the predicted labels; or why there are none"""
+    probabilities: Float64Array | Undefined
+    """float64[triple], of being true; or why there are none"""
+
+    def __len__(self) -> int:
+        return len(self.truths)
+
+    def __getitem__(self, rows: BoolArray) -> LabelPredictions:
+        def part(column: Any) -> Any:
+            return column if isinstance(column, Undefined) else column[rows]
+
+        return LabelPredictions(*map(part, vars(self).values()))
+
+    def of_relation(self, relation: Any) -> LabelPredictions:
+        return self[self.relations == relation]
+
+    def refuse_none(self) -> None:
+        if len(self) == 0:
+            raise Undefined("there are no triples")
+
+
+def predict_labels(
+    valid: ScoredLabels, test: ScoredLabels, *, calibration: Calibration = "platt", threshold: float | None = None
+) -> LabelPredictions:
+    """Predict labels and probabilities of test triples, with thresholds and a calibration fitted on validation triples.
+
+    ``threshold`` is one for all relations, instead of the best ones on validation.
+    """
+    return LabelPredictions(
+        test.is_true,
+        test.scores,
+        test.relations,
+        or_reason(lambda: Thresholds.fit(valid).decide(test) if threshold is None else test.scores >= threshold),
+        or_reason(lambda: calibrator(valid, calibration)(test.scores)),
+    )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from kgeval.metrics.labels.curves import precision_recall, reliability, roc
-from kgeval.metrics.labels.fitted import Calibration, Thresholds
-from kgeval.metrics.labels.label_predictions import LabelPredictions, predict_labels
+from kgeval.metrics.confidences.confidence_metrics import ConfidencePredictions
+from kgeval.metrics.labels.fitted import Calibration, LabelPredictions, Thresholds, predict_labels
+from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import Kind, MetricName, parse_all
+from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.summary import MODEL, Group, Summary
 from kgeval.provenance import LabelProvenance
 from kgeval.table import Table
@@ -26,52 +26,42 @@ CLASSIFICATION = (
 """the default metrics of a classification"""
 
 
-@runtime_checkable
-class LabelColumns(Protocol):
-    """What a summary is computed from: the triples of validation and test, with a column of scores per predictor."""
+Predictions = LabelPredictions | ConfidencePredictions
+
+
+class Labelled(Protocol):
+    """What tables of labels and of confidences share."""
 
     @property
-    def baselines(self) -> Mapping[str, float | None]:
-        """The baselines, each with its threshold if that is a constant."""
-
-    @property
-    def provenance(self) -> LabelProvenance:
-        """The model and the dataset of the labelled triples."""
+    def provenance(self) -> LabelProvenance: ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know."""
 
-    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
-        """Return the triples of a split with the scores of the model or of a baseline."""
 
-
-class ByRelation(Protocol):
-    """What a metric of labels or confidences is computed from: triples that can be grouped by relation."""
+@runtime_checkable
+class LabelColumns(Labelled, Protocol):
+    """The triples of validation and test, with a column of scores per predictor."""
 
     @property
-    def relations(self) -> npt.NDArray[Any]:
-        """The relation of each triple."""
+    def baselines(self) -> Mapping[str, float | None]:
+        """The baselines, each with its threshold if that is a constant."""
 
-    def of_relation(self, relation: Any) -> Any:
-        """Keep the triples of one relation."""
+    def scored(self, split: str, scores: str = "score") -> ScoredLabels:
+        """Return the triples of a split with the scores of the model or of a baseline."""
 
 
 @dataclass(frozen=True)
 class LabelSummary(Summary):
     """Metrics of labelled triples or of confidences; the model's groups come first, then those of each baseline."""
 
-    task: Kind = "classification"
     counts: dict[str, int] = field(default_factory=dict)
     """the number of triples by split and label"""
     details: dict[str, Any] = field(default_factory=dict)
     """the settings of the model's metrics: calibration and thresholds, or the mapping of scores to confidences"""
     curves: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     """the model's curves, by name and column"""
-
-    @property
-    def kind(self) -> Kind:
-        return self.task
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -167,15 +157,12 @@ def label_summary(
 
 
 def label_groups(
-    predictor: str, data: ByRelation, names: list[MetricName], *, by_relation: bool = False, **key: Any
+    predictor: str, data: Predictions, names: list[MetricName], *, by_relation: bool = False, **key: Any
 ) -> Iterator[Group]:
     group = Group(key, predictor=predictor)
     for name in names:
-        try:
-            group.values[name] = _mean_of_relations(group, name, data) if name.average == "relation" else name(data)
-        except Undefined as reason:
-            group.values[name] = None
-            group.undefined[str(name)] = str(reason)
+        mean = name.average == "relation"
+        group.add(name, partial(_mean_of_relations, group, name, data) if mean else partial(name, data))
     yield group
     if by_relation:
         single = [name for name in names if name.average is None]
@@ -183,7 +170,7 @@ def label_groups(
             yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)
 
 
-def _mean_of_relations(group: Group, name: MetricName, data: ByRelation) -> float:
+def _mean_of_relations(group: Group, name: MetricName, data: Predictions) -> float:
     values = []
     for relation in np.unique(data.relations).tolist():
         try:
@@ -208,7 +195,7 @@ def _curves(predictions: LabelPredictions) -> dict[str, dict[str, list[Any]]]:
     curves = {}
     for curve in (roc, precision_recall, reliability):
         try:
-            columns = curve(predictions)._asdict().items()
+            columns = curve(predictions).items()
         except Undefined:
             continue
         # JSON has no infinity: an infinite threshold becomes None.

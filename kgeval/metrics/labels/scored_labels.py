@@ -39,7 +39,6 @@ class ScoredLabels:
     """[triple], the relation of each, as ids or labels"""
 
     def __post_init__(self) -> None:
-        """Convert the arrays; refuse different lengths and invalid values."""
         object.__setattr__(self, "scores", floats(self.scores, "scores"))
         object.__setattr__(self, "labels", floats(self.labels, "labels"))
         object.__setattr__(self, "relations", _relations(self.relations))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -130,33 +130,25 @@ class PerList:
 
 
 def list_metric(
-    names: str, title: str, formula: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
+    names: str, text: str, values: Callable[[RankedLists, int | None], Float64Array], **further: Any
 ) -> Metric:
     """Declare the mean over lists of a function of (lists, cut-off or none) that gives a value for each list."""
     further = {"needs": "lists", "undefined": "no ranks; no common list", **further}
-    return declared(names, title, formula, PerList(values), **further)
+    return declared(names, text, PerList(values), **further)
 
 
-class Places(NamedTuple):
-    """Where items stand, sorted by list and then from the top."""
+def places_of(list_ids: IntArray, scores: Float64Array) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Sort items by list and then from the top: their order (int64[item]), and the offsets of lists (int64[list + 1]).
 
-    order: IntArray
-    """int64[item], the sorted items"""
-    offsets: IntArray
-    """int64[list + 1], into them"""
-    num_above: IntArray
-    """int64[item], how many of the list score strictly above"""
-    tie_block_size: IntArray
-    """int64[item], how many have the same score, the item included"""
-
-    @classmethod
-    def of(cls, list_ids: IntArray, scores: Float64Array) -> Places:
-        order = np.lexsort((-scores, list_ids))
-        offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
-        blocks = starts_of_runs(list_ids[order], scores[order])
-        sizes = np.diff(np.r_[blocks, len(order)])
-        num_above = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
-        return cls(order, offsets, num_above, np.repeat(sizes, sizes))
+    Then, for each sorted item, how many of its list score strictly above it, and how many have its score, itself
+    included; int64[item] each.
+    """
+    order = np.lexsort((-scores, list_ids))
+    offsets = np.r_[starts_of_runs(list_ids[order]), len(order)]
+    blocks = starts_of_runs(list_ids[order], scores[order])
+    sizes = np.diff(np.r_[blocks, len(order)])
+    num_above = np.repeat(blocks, sizes) - np.repeat(offsets[:-1], np.diff(offsets))
+    return order, offsets, num_above, np.repeat(sizes, sizes)
 
 
 def ranked(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None) -> RankedLists:
@@ -177,15 +169,13 @@ def ranked_lists(list_ids: IntArray, grades: Float64Array, scores: Float64Array)
     >>> lists.offsets, lists.grades, lists.lengths
     (array([0, 0, 2]), array([2. , 0.5]), array([1, 2]))
     """
-    places = Places.of(list_ids, scores)
-    ordered = grades[places.order]
+    order, starts, num_above, tie_block_size = places_of(list_ids, scores)
+    ordered = grades[order]
     is_relevant = ordered > 0
-    lengths = np.diff(places.offsets)
+    lengths = np.diff(starts)
     relevant = np.bincount(np.repeat(np.arange(len(lengths)), lengths), is_relevant, minlength=len(lengths))
     offsets = np.r_[0, np.cumsum(relevant)].astype(np.int64)
-    return RankedLists(
-        offsets, places.num_above[is_relevant], places.tie_block_size[is_relevant], ordered[is_relevant], lengths
-    )
+    return RankedLists(offsets, num_above[is_relevant], tie_block_size[is_relevant], ordered[is_relevant], lengths)
 
 
 def safe_divide(numerator: Float64Array, denominator: IntArray | Float64Array) -> Float64Array:
@@ -213,7 +203,7 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
     """
     if np.isnan(scores).any():
         raise Undefined("the score of an answer is NaN, so that its place among the others is not known")
-    order, offsets, answers_above, answers_tied = Places.of(queries, scores)
+    order, offsets, answers_above, answers_tied = places_of(queries, scores)
     greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
     _refuse_different(np.diff(queries[order]) == 0, np.diff(answers_above) == 0, greater, tied, candidates)
     lengths = candidates[offsets[:-1]] - 1 + np.diff(offsets)

@@ -40,13 +40,12 @@ def r_precisions(lists: RankedLists, k: int | None = None) -> Float64Array:  # n
 
 _at_k = partial(list_metric, source="van Rijsbergen, 1979", cutoff="required")
 
-PRECISION = _at_k("p precision precision_at_{k}", "precision at k", "#{answers at places ≤ k} / k", precisions)
-RECALL = _at_k("r recall recall_at_{k}", "recall at k", "#{answers at places ≤ k} / m, m answers in the list", recalls)
-F1 = _at_k("f1 f1_at_{k}", "F1 at k", "2 #{answers at places ≤ k} / (k + m)", f1_scores)
+PRECISION = _at_k("p precision precision_at_{k}", "precision at k: #{answers at places ≤ k} / k", precisions)
+RECALL = _at_k("r recall recall_at_{k}", "recall at k: #{answers at places ≤ k} / m, m answers in the list", recalls)
+F1 = _at_k("f1 f1_at_{k}", "F1 at k: 2 #{answers at places ≤ k} / (k + m)", f1_scores)
 R_PRECISION = list_metric(
     "r-precision rprec r_precision",
-    "precision at the number of answers",
-    "#{answers at places ≤ m} / m",
+    "precision at the number of answers: #{answers at places ≤ m} / m",
     r_precisions,
     source="Buckley and Voorhees, 2000",
 )
@@ -60,7 +59,8 @@ def precision_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None
     relevance
         the grades of the items, in served order or in the order of ``scores``; shape (item,)
     scores
-        what the list is ordered by, higher first; equal scores are averaged over their orders. Shape (item,)
+        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
+        2008). Shape (item,)
     k
         the cut-off; without one, the whole list. A list shorter than ``k`` is still divided by ``k``, as trec_eval does
 
@@ -97,14 +97,9 @@ def recall_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *
 
 
 def f1_at_k(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, k: int | None = None) -> float:
-    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m); see :func:`precision_at_k`.
+    """Compute the harmonic mean of precision and recall at ``k``, 2 c / (k + m), as :func:`precision_at_k` does.
 
     It is 0 where nothing is relevant.
-
-    Raises
-    ------
-    MetricError
-        if the arrays or the cut-off are malformed
 
     Examples
     --------
@@ -131,8 +126,7 @@ def average_precisions(lists: RankedLists, k: int | None) -> Float64Array:
 
 MAP = list_metric(
     "map ap mean_average_precision ap_at_{k} map_at_{k}",
-    "mean average precision",
-    "Σ P@place of each answer / m",
+    "mean average precision: Σ P@place of each answer / m",
     average_precisions,
     source="Buckley and Voorhees, 2000",
     cutoff="optional",
@@ -144,11 +138,8 @@ def average_precision(relevance: npt.ArrayLike, scores: npt.ArrayLike | None = N
 
     Parameters
     ----------
-    relevance
-        the grades of the items, in served order or in the order of ``scores``; shape (item,)
-    scores
-        what the list is ordered by, higher first; equal scores are averaged over their orders (McSherry and Najork,
-        2008), which scikit-learn, where a tied block is one threshold, does not do. Shape (item,)
+    relevance, scores
+        as of :func:`precision_at_k`; scikit-learn takes a tied block as one threshold instead of averaging orders
     k
         only the first ``k`` places count; still divided by all m relevant items, as trec_eval does
 
@@ -177,11 +168,7 @@ _CELLS = 1 << 22
 
 
 def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list].
-
-    >>> first_reciprocals(ranked([0, 1, 1], scores=[5, 5, 5]))  # first in 2 of 3 orders, else second
-    array([0.83333333])
-    """
+    """1 / the place of the first relevant item of each list, NaN where nothing is relevant; float64[list]."""
     values = np.full(len(lists.lengths), np.nan)
     rows = np.flatnonzero(lists.relevant)
     tops = lists.offsets[:-1][rows]
@@ -244,19 +231,14 @@ def _summed(before: IntArray, level: IntArray, relevant: IntArray, *, width: int
 
 FIRST = list_metric(
     "first-rr first_reciprocal_rank recip_rank",
-    "mean reciprocal place of the first answer",
-    "Σ (1 / place of the first answer) / #queries",
+    "mean reciprocal place of the first answer: Σ (1 / place of the first answer) / #queries",
     first_reciprocals,
     source="Voorhees, 1999",
 )
 
 
 def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: ARG001
-    """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list].
-
-    >>> areas(ranked([0, 0, 1, 1, 1], scores=[0.1, 0.4, 0.35, 0.8, 0.8]))  # 5 of 6 pairs
-    array([0.83333333])
-    """
+    """The Mann–Whitney statistic of each list, ties half; NaN where all or nothing is relevant; float64[list]."""
     above, tied = lists.blocks
     beaten_by, level = lists.num_above - above, lists.tie_block_size - tied
     negatives = lists.lengths - lists.relevant
@@ -266,8 +248,7 @@ def areas(lists: RankedLists, k: int | None = None) -> Float64Array:  # noqa: AR
 
 AUC = list_metric(
     "auc query-auc mean_query_auc",
-    "area under the ROC curve of each query",
-    "#{answer above negative} / #{(answer, negative)}, ties half",
+    "area under the ROC curve of each query: #{answer above negative} / #{(answer, negative)}, ties half",
     areas,
     source="Hanley and McNeil, 1982",
     undefined="no ranks; no common list; no query has negatives (those without are left out)",

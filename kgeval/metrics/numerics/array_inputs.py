@@ -28,12 +28,7 @@ def as_number_row(values: npt.ArrayLike, name: str, *, infinite: bool = False) -
 
 
 def floats(values: npt.ArrayLike, name: str) -> Float64Array:
-    """Read one row of real numbers, be they finite or not; float64[item].
-
-    >>> floats([1, 10**400], "ranks")
-    Traceback (most recent call last):
-    kgeval.errors.MetricError: ranks[1] is beyond float64.
-    """
+    """Read one row of real numbers, be they finite or not; float64[item]."""
     original = _row(values, name)
     with np.errstate(over="ignore"):  # of a long double; what overflows is found by its infinity
         objects = original.dtype == object
@@ -46,11 +41,7 @@ def floats(values: npt.ArrayLike, name: str) -> Float64Array:
 
 
 def order_preserving_float64(scores: npt.ArrayLike, name: str) -> Float64Array:
-    """Read scores, of which only the order matters: where float64 would round them, their places in it; float64[item].
-
-    >>> order_preserving_float64([2**53, 2**53 + 1], "scores")
-    array([0., 1.])
-    """
+    """Read scores, whose order alone matters: where float64 would round them, their places in it; float64[item]."""
     row, original = as_number_row(scores, name, infinite=True), _row(scores, name)
     exact = original.dtype.kind in "bf" and original.dtype.itemsize <= row.dtype.itemsize
     return row if exact else np.unique(original, return_inverse=True)[1].astype(np.float64)
@@ -84,7 +75,6 @@ def optional_cutoff(k: int | None) -> int | None:
 
 
 def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """Read one row of real numbers in their own type."""
     try:
         row = np.asarray(detached(values))
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way

@@ -17,11 +17,7 @@ _SMALL = 16
 
 
 def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
-    """Σ 1/j = H(high) − H(low − 1), H the harmonic numbers.
-
-    >>> sum_of_reciprocals(np.array([1, 10**9, 5]), np.array([4, 10**9, 4]))  # 25/12; one term; none
-    array([2.08333333e+00, 1.00000000e-09, 0.00000000e+00])
-    """
+    """Σ 1/j = H(high) − H(low − 1), H the harmonic numbers."""
     from scipy.special import digamma
 
     start, stop = low.astype(float), high + 1.0
@@ -37,22 +33,14 @@ def sum_of_reciprocals(low: IntArray, high: IntArray) -> Float64Array:
 
 
 def sum_of_inverse_squares(count: IntArray) -> Float64Array:
-    """Σ 1/j² over 1 … count.
-
-    >>> sum_of_inverse_squares(np.array([1, 2]))
-    array([1.  , 1.25])
-    """
+    """Σ 1/j² over 1 … count."""
     from scipy.special import zeta
 
     return np.asarray(np.pi**2 / 6 - zeta(2, count + 1.0), np.float64)
 
 
 def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float64Array:
-    """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms.
-
-    >>> mean_of_powers(np.array([1, 100]), np.array([4, 101]), 2)
-    array([7.50000e+00, 1.01005e+04])
-    """
+    """The mean of jᵖ, by the Euler–Maclaurin formula beyond the first few terms."""
     p = np.asarray(power, np.float64)
     total = np.zeros(len(low))
     for position in range(1, _SMALL):
@@ -73,11 +61,7 @@ def mean_of_powers(low: IntArray, high: IntArray, power: npt.ArrayLike) -> Float
 
 
 def sum_of_discounts(low: IntArray, high: IntArray) -> Float64Array:
-    """Σ 1/log₂(j + 1), the discounts of DCG; 0 where the range is empty.
-
-    >>> sum_of_discounts(np.array([1, 3, 5]), np.array([2, 3, 4]))
-    array([1.63092975, 0.5       , 0.        ])
-    """
+    """Σ 1/log₂(j + 1), the discounts of DCG; 0 where the range is empty."""
     last = int(high.max(initial=0))
     # Totals in extended precision, where there is one, keep the difference of two of them exact.
     totals = np.zeros(last + 1, np.longdouble)

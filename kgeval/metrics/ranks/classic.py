@@ -78,27 +78,18 @@ class _Count:
 _share = partial(declared, source=HOYT)
 _rank = partial(_share, lowest=1, highest=np.inf, increasing=False)
 
-COUNT = declared(
-    "count rank_count",
-    "number of ranks",
-    "n",
-    _Count(),
-    source="—",
-    highest=np.inf,
-    increasing=None,
-    averaged=False,
-    undefined="never",
-)
-MR = _rank("mr mean_rank arithmetic_mean_rank", "mean rank", "Σ r / n", mean_of(MEAN_RANK), source=BORDES)
+_any_size = partial(declared, source="—", highest=np.inf, increasing=None)
+
+COUNT = _any_size("count rank_count", "number of ranks: n", _Count(), averaged=False, undefined="never")
+MR = _rank("mr mean_rank arithmetic_mean_rank", "mean rank: Σ r / n", mean_of(MEAN_RANK), source=BORDES)
 MRR = _share(
     "mrr mean_reciprocal_rank inverse_harmonic_mean_rank",
-    "mean reciprocal rank",
-    "Σ (1/r) / n",
+    "mean reciprocal rank: Σ (1/r) / n",
     mean_of(MEAN_RECIPROCAL_RANK),
     source="Voorhees, 1999",
 )
 HITS = _share(
-    "hits hits_at_{k} h_at_{k} h", "hits at k", "#{r ≤ k} / n", mean_of(HITS_AT_K), source=BORDES, cutoff="required"
+    "hits hits_at_{k} h_at_{k} h", "hits at k: #{r ≤ k} / n", mean_of(HITS_AT_K), source=BORDES, cutoff="required"
 )
 
 
@@ -156,26 +147,16 @@ def _checked(ranks: npt.ArrayLike) -> Float64Array:
 
 
 def inverse(values: Callable[[Float64Array], Float64Array]) -> FunctionOfMeans:
-    """Make the inverse of the mean of a function of each rank.
-
-    >>> ranks = Ranks(np.array([0, 2]), np.array([0, 0]), np.array([5, 5]))
-    >>> IMR(ranks), HMR(ranks)
-    (0.5, 1.5)
-    """
     return FunctionOfMeans(lambda mean: 1 / mean, (lambda ranks, _: values(ranks.values),))
 
 
-GMR = _rank("gmr geometric_mean_rank", "geometric mean rank", "(Π r)^(1/n)", GEOMETRIC_MEAN.value)
+GMR = _rank("gmr geometric_mean_rank", "geometric mean rank: (Π r)^(1/n)", GEOMETRIC_MEAN.value)
 IGMR = _share(
-    "igmr inverse_geometric_mean_rank", "inverse geometric mean rank", "(Π r)^(−1/n)", INVERSE_GEOMETRIC_MEAN.value
+    "igmr inverse_geometric_mean_rank", "inverse geometric mean rank: (Π r)^(−1/n)", INVERSE_GEOMETRIC_MEAN.value
 )
 IMR = _share(
-    "imr iamr inverse_arithmetic_mean_rank",
-    "inverse mean rank",
-    "n / Σ r",
-    inverse(lambda rank: rank),
-    undefined=UNTIED,
+    "imr iamr inverse_arithmetic_mean_rank", "inverse mean rank: n / Σ r", inverse(lambda rank: rank), undefined=UNTIED
 )
 HMR = _rank(
-    "hmr harmonic_mean_rank", "harmonic mean rank", "n / Σ (1/r)", inverse(lambda rank: 1 / rank), undefined=UNTIED
+    "hmr harmonic_mean_rank", "harmonic mean rank: n / Σ (1/r)", inverse(lambda rank: 1 / rank), undefined=UNTIED
 )

@@ -20,17 +20,17 @@ _middle = partial(measured, source=HOYT, undefined=UNTIED)
 _spread = partial(measured, source="—", highest=np.inf, increasing=None)
 
 
-@_middle("median median_rank", "median rank", "the middle rank", lowest=1, highest=np.inf, increasing=False)
+@_middle("median median_rank", "median rank: the middle rank", lowest=1, highest=np.inf, increasing=False)
 def median(ranks: Ranks) -> float:
     return _median(ranks.values, ranks)
 
 
-@_middle("inverse-median inverse_median_rank", "inverse median rank", "1 / the middle rank")
+@_middle("inverse-median inverse_median_rank", "inverse median rank: 1 / the middle rank")
 def inverse_median(ranks: Ranks) -> float:
     return 1 / _median(ranks.values, ranks)
 
 
-@_spread("variance var rank_var", "variance of the ranks", "Σ (r − MR)² / n")
+@_spread("variance var rank_var", "variance of the ranks: Σ (r − MR)² / n")
 def variance(ranks: Ranks) -> float:
     """The exact expectation over ties subtracts the variance that the mean itself has."""
     if ranks.policy is not EXPECTED:
@@ -40,15 +40,14 @@ def variance(ranks: Ranks) -> float:
     return between + ranks.mean(within) - float(ranks.normalized_weights**2 @ within)
 
 
-@_spread("std standard_deviation rank_std", "standard deviation of the ranks", "√(Σ (r − MR)² / n)", undefined=UNTIED)
+@_spread("std standard_deviation rank_std", "standard deviation of the ranks: √(Σ (r − MR)² / n)", undefined=UNTIED)
 def standard_deviation(ranks: Ranks) -> float:
     return float(np.sqrt(ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)))
 
 
 @_spread(
     "mad median_absolute_deviation rank_mad",
-    "median absolute deviation of the ranks",
-    "1.4826 · median of |r − median|",
+    "median absolute deviation of the ranks: 1.4826 · median of |r − median|",
     undefined=UNTIED,
 )
 def median_absolute_deviation(ranks: Ranks) -> float:
@@ -57,11 +56,7 @@ def median_absolute_deviation(ranks: Ranks) -> float:
 
 
 def _median(values: Float64Array, ranks: Ranks) -> float:
-    """The value with half of the weight on either side; the mean of two where the halves meet between them.
-
-    >>> _median(np.array([1.0, 5, 3, 10]), Ranks(np.array([0, 4, 2, 9]), np.zeros(4, int), np.full(4, 10)))
-    4.0
-    """
+    """The value with half of the weight on either side; the mean of two where the halves meet between them."""
     shares = ranks.normalized_weights
     if ranks.weights is None:
         return float(np.median(values))
