@@ -6,9 +6,6 @@ from pathlib import Path
 
 from kgeval.errors import nearest
 
-LONGEST_NAME = 255
-"""bytes that file systems allow the name of a file"""
-
 
 def exists_safely(path: Path) -> bool:
     """Whether there is a file or a folder; no path raises, however odd.
@@ -33,7 +30,7 @@ def is_plain_name(name: object) -> bool:
         and name not in {"", ".", ".."}
         and not set(name) & set("/\\")
         and name.isprintable()
-        and len(name.encode(errors="replace")) <= LONGEST_NAME
+        and len(name.encode(errors="replace")) <= 255  # bytes that file systems allow
     )
 
 

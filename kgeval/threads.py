@@ -92,7 +92,6 @@ def single_threaded_openmp() -> Iterator[None]:
 
 
 def _compute_alone(bound: int | None, libraries: list[Any]) -> None:
-    """Have OpenMP, and so torch, compute in the calling thread alone; no other thread notices."""
     _bound.set(bound)
     if torch := sys.modules.get("torch"):
         torch.get_num_threads()  # where torch is first asked, it sets the number; it must not do so later

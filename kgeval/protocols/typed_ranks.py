@@ -107,7 +107,7 @@ class TypedRanks:
         return dict(zip(TYPED, (greater[places], tied[places]), strict=True))
 
     def add_first_phase(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
-        """Add the counts and means of the first phase ; ``rows`` (ascending; int64[triple]) have ``strata``."""
+        """Add the counts and means of the first phase; ``rows`` (ascending; int64[triple]) have ``strata``."""
         keys, greater, tied = self.ranks.counts()
         triples, units = numbered(keys // 2)
         values = auxiliary_values(units, greater, tied)

@@ -72,8 +72,6 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
 def columns(path: str | Path, names: Sequence[str]) -> list[str]:
     """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
 
-    Examples
-    --------
     >>> columns(Path("triples.csv"), ["Object", "h", "rel", "Weight"])
     ['tail', 'head', 'relation', 'weight']
     """
@@ -99,7 +97,7 @@ def _folded(name: str) -> str:
 
 
 TIME = ("time", "date", "timestamp")
-"""What a column of times is called, the first being kgeval's own name."""
+"""what a column of times is called, the first being kgeval's own name"""
 
 BEGIN, END = (
     {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
@@ -113,7 +111,10 @@ NO_INTERVALS = (
 )
 
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
-"""What tells a fourth column of times without a header: dates that sort as text."""
+"""dates that sort as text, in the fourth column of a file without a header"""
+
+NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+"""what tells a fourth column of confidences from a fourth label"""
 
 
 def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
@@ -157,9 +158,6 @@ NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa
 YEAR = re.compile("[0-9]{4}|##")
 """What tells a fourth and a fifth column of times: a year, or YAGO's sign for what is not known of a date."""
 
-NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
-"""What tells a column of confidences from a fourth label."""
-
 N_TRIPLE = (
     r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
     r'\s*(?P<tail><[^<>]*>|_:\S+?|".*"[^\s"]*)\s*\.\s*(?:#.*)?'
@@ -170,15 +168,9 @@ N_TRIPLE = (
 def read_triples(path: Path) -> pa.Table:
     """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, ``.nt``, each also ``.gz``) or ``.parquet``.
 
-    Text whose first line is one of N-Triples is read as such, and so is ``.nt``.
-    The columns of Parquet files, and of text with a header, are told apart by their names, in any order; those of text
-    without a header are head, relation, tail, and perhaps a confidence or a date.
-
-    Returns
-    -------
-    pyarrow.Table
-        string columns head, relation, tail, and further ones that the file names; of text without a header, a fourth
-        column ``confidence`` where its first row ends in a number, or ``time`` where it ends in a date
+    Text whose first line is one of N-Triples is read as such, and so is ``.nt``. The columns of Parquet files, and of
+    text with a header, are told apart by their names, in any order; those of text without a header are head, relation,
+    tail, and a fourth ``confidence`` where the first row ends in a number, or ``time`` where it ends in a date.
     """
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
     if table.num_rows == 0:
