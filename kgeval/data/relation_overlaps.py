@@ -66,21 +66,7 @@ class Overlaps:
 
 @dataclass(frozen=True, eq=False)
 class PairedFacts:
-    """Distinct triples, those between two entities side by side: one way, then the other.
-
-    Examples
-    --------
-    >>> parent, child, likes = 0, 1, 2
-    >>> facts = PairedFacts.of([Triples.of([(0, parent, 1), (0, parent, 2), (1, child, 0), (0, likes, 1)])], 3, 3)
-    >>> facts.holds(Triples.of([(1, child, 0), (2, child, 0)]))
-    array([ True, False])
-    >>> turned = facts.turned(least=0.5)
-    >>> turned.first, turned.second, turned.shared, turned.share_of_first
-    (array([0, 1, 1, 2]), array([1, 0, 2, 1]), array([1, 1, 1, 1]), array([0.5, 1. , 1. , 1. ]))
-    >>> same = facts.shared(least=0.5)
-    >>> same.first, same.second, same.of_both(0.8).first
-    (array([0, 2]), array([2, 0]), array([], dtype=int64))
-    """
+    """Distinct triples, those between two entities side by side: one way, then the other."""
 
     entities: int
     relations: int

@@ -17,15 +17,7 @@ from kgeval.errors import DatasetError
 
 
 def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
-    """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order.
-
-    >>> from kgeval import Vocabulary
-    >>> entities, relations = Vocabulary(["a", "b", "c"]), Vocabulary(["likes", "knows"], "relation")
-    >>> train = Triples.of([(0, 0, 2), (0, 0, 1)])
-    >>> data = Dataset.build("d", {"train": train}, entities=entities, relations=relations)
-    >>> observed_types([data.train], "tail", data).row(0), observed_types([data.train], "tail", data).row(1)
-    (array([1, 2]), array([], dtype=int64))
-    """
+    """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order."""
     facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
     _, relations, answers = facts.queries_of_side(side)
     return _by_relation(relations, answers, dataset)

@@ -64,11 +64,7 @@ class GrowingRanks:
 
 
 def row_keys(triples: IntArray, tails: BoolArray) -> IntArray:
-    """Number the rows of a rank table by triple and side; int64[row].
-
-    >>> row_keys(np.array([0, 0, 7]), np.array([False, True, True]))
-    array([ 0,  1, 15])
-    """
+    """Number the rows of a rank table by triple and side; int64[row]."""
     return np.asarray(2 * triples + tails, np.int64)
 
 

@@ -131,13 +131,6 @@ def test_a_dataset_may_be_named(nations):
     assert named.equals(given)
 
 
-def test_a_dataset_may_be_a_folder(tmp_path):
-    for split in ("train", "test"):
-        (tmp_path / f"{split}.txt").write_text("a\tlikes\tb\nb\tlikes\tc\n")
-    for place in (tmp_path, str(tmp_path)):
-        assert len(evaluate(lambda h, r, t: t, place)) == 4
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -50,10 +50,6 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
 
     Such a row names columns, whatever it calls them: no triple stands first in every split and is all that its entities
     and its relation have.
-
-    >>> train = pa.table({"head": ["S", "a", "b"], "relation": ["P", "r", "r"], "tail": ["O", "b", "a"]})
-    >>> common_header([train, train.slice(0, 2)]), common_header([train.slice(1), train.slice(1, 1)])
-    (['S', 'P', 'O'], [])
     """
     first, *others = ([table[column][0].as_py() for column in TRIPLE] for table in tables)
     if not others or any(row != first for row in others):
@@ -70,11 +66,7 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
 
 
 def columns(path: str | Path, names: Sequence[str]) -> list[str]:
-    """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
-
-    >>> columns(Path("triples.csv"), ["Object", "h", "rel", "Weight"])
-    ['tail', 'head', 'relation', 'weight']
-    """
+    """Give each column of a file its own name: head, relation and tail, and others as they are, in lower case."""
     folded = [_folded(name) for name in names]
     columns = [ALIASES.get(name, name) for name in folded]
     found = f"found the columns {', '.join(map(repr, names))}" if names else "found no columns"
@@ -141,11 +133,7 @@ def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
 
 
 def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
-    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort.
-
-    >>> list(times_in_order({"train": pa.chunked_array([["10", "9"]]), "test": pa.chunked_array([["11"]])}))
-    ['9', '10', '11']
-    """
+    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort."""
     labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
     whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
     order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
