@@ -66,6 +66,10 @@ def pykeen(tmp_path):
     return {"cache_root": tmp_path}
 
 
+def score(h, r, t):
+    return h + t
+
+
 def facts(data, split):
     return {data.triple(*row) for row in data.split(split).ids.tolist()}
 
@@ -185,7 +189,6 @@ def test_a_relation_of_the_training_graphs_valid_triples_alone_is_not_learned(tm
 def test_models_of_the_training_graph_are_refused(tmp_path):
     data = load_dataset(grail(tmp_path))
     learned = data.training_graph
-    score = lambda h, r, t: h + t  # noqa: E731
     with pytest.raises(UsageError, match=r"the model's entities are those of the training graph small \(3 entities\)"):
         kgeval.evaluate(score, data, entities=learned.entities, relations=learned.relations)
     vectors = {"entity": np.ones((3, 2)), "relation": np.ones((2, 2))}
@@ -197,7 +200,6 @@ def test_ids_that_may_be_of_either_graph_are_refused(tmp_path):
     """Four entities are in each graph: without labels, nothing tells whose ids they are."""
     learned = {**LEARNED, "train": [*LEARNED["train"], ("cat", "likes", "dog")]}
     data = load_dataset(grail(tmp_path, learned=learned))
-    score = lambda h, r, t: h + t  # noqa: E731
     with pytest.raises(UsageError, match="4 entity ids and no labels"):
         kgeval.evaluate(score, data)
     assert len(kgeval.evaluate(score, data, entities=data.entities)) == 4
@@ -260,7 +262,7 @@ def test_candidates_and_filter_are_those_of_the_inference_graph(tmp_path_factory
 def test_uniform_negatives_are_of_the_inference_graph(tmp_path):
     data = load_dataset(grail(tmp_path))
     corruption = {"kind": "uniform", "count": 2}
-    table = kgeval.evaluate(lambda h, r, t: h + t, data, entities=data.entities, corruption=corruption)
+    table = kgeval.evaluate(score, data, entities=data.entities, corruption=corruption)
     assert table.column("candidates").max() <= 3
     assert table.provenance.candidates == "2 uniform (seed 0)"
 
