@@ -37,10 +37,7 @@ T = TypeVar("T")
 
 
 def on_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the ``__getattr__`` and ``__dir__`` of a package whose public names are imported on first use.
-
-    ``homes`` has the module of kgeval that defines each name.
-    """
+    """Make the ``__getattr__`` and ``__dir__`` of a package whose names are imported from ``homes`` on first use."""
 
     def attribute(name: str) -> Any:
         if name not in homes:
@@ -88,15 +85,19 @@ def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
     try:
         value = point.load()
     except (Exception, SystemExit) as error:  # whatever foreign code raises
-        return _left_out(f"{where} cannot be loaded: {last_line(error)}")
+        _warn(f"{where} cannot be loaded: {last_line(error)}. It is left out")
+        return []
     fits = isinstance(value, type) and issubclass(value, kind) if classes else isinstance(value, kind)
     if not fits:
         expected = f"a class below {kind.__name__}" if classes else f"a {kind.__name__}"
-        return _left_out(f"{where}: expected {expected}, found {value!r:.100}")
+        _warn(f"{where}: expected {expected}, found {value!r:.100}. It is left out")
+        return []
     if classes:
         return [value]
-    asked = {name: (bool if name == "recognises" else str) for name in ("recognises", "lacks") if hasattr(value, name)}
-    guards = {name: _guarded(getattr(value, name), kind, where) for name, kind in asked.items()}
+    results = {"recognises": bool, "lacks": str}
+    guards = {
+        name: _guarded(getattr(value, name), kind, where) for name, kind in results.items() if hasattr(value, name)
+    }
     return [replace(value, **guards) if guards else value]
 
 
@@ -111,11 +112,6 @@ def _guarded(ask: Callable[[Path], Any], kind: Callable[..., T], where: str) -> 
             return kind()
 
     return guarded
-
-
-def _left_out(problem: str) -> list[Any]:
-    _warn(f"{problem}. It is left out")
-    return []
 
 
 def _warn(problem: str) -> None:
@@ -150,7 +146,7 @@ def by_name(
     found: dict[str, T] = {}
     for name, member in [(name, one) for one in members for name in names(one)]:
         if name in found:
-            points = [point for group in GROUPS for point in entry_points(group=group)]
+            points = (point for group in GROUPS for point in entry_points(group=group))
             packages = ", ".join(sorted({point.dist.name for point in points if point.dist is not None}))
             raise InputError(
                 f"two {what} are called {name!r}. Rename or remove the one of an installed package: "

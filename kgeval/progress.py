@@ -40,9 +40,8 @@ def loops_shown(*, wanted: bool = True) -> Iterator[None]:
 def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
     """Count the steps of a loop, which shows where that is wanted, and once it takes long.
 
-    Of loops within loops only the outer one shows, unless it has a single step. The steps may be counted in any thread.
-
-    ``unit`` is the plural of a step.
+    Of loops within loops only the outer one shows, unless it has a single step. The steps, whose plural is ``unit``,
+    may be counted in any thread.
     """
     if not _shown.get() or total <= 1:
         yield unreported
@@ -68,10 +67,7 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
 
 @contextmanager
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
-    """Show the progress of some work.
-
-    Without a ``total`` only the elapsed time is shown; ``unit`` is the plural of what is computed.
-    """
+    """Show the progress of some work, without a ``total`` the elapsed time; ``unit`` is a plural."""
     with loops_shown(wanted=False), _display(what, total, unit) as report:
         yield report
 
@@ -94,29 +90,18 @@ def _display(what: str, total: int | None, unit: str) -> AbstractContextManager[
 
 @contextmanager
 def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bars
     from rich.text import Text
 
-    class Rate(ProgressColumn):
+    class Rate(progress.ProgressColumn):
         def render(self, task: Any) -> Text:
             return Text(_rate(task.finished_speed or task.speed or 0, unit))
 
-    counts = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        *(counts if total else (TimeElapsedColumn(),)),
-    )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    counts = (progress.MofNCompleteColumn(), Rate(), progress.TimeRemainingColumn())
+    shown = counts if total else (progress.TimeElapsedColumn(),)
+    columns = (progress.TextColumn("{task.description}", markup=False), progress.BarColumn(), *shown)
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=total or None)
         yield lambda done: bars.advance(task, done)
 

@@ -36,7 +36,6 @@ class Provenance:
     triples: int
     """how many different triples were ranked"""
     protocol: str
-    """whose rules they were ranked by"""
     filter: tuple[str, ...] | None
     """the splits whose triples were known answers: none in the raw setting; ``None`` where that is not known"""
     candidates: str
@@ -51,20 +50,15 @@ class Provenance:
     """how many entities the model knows, which alone compete; ``None`` if it knows all"""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, as in ``metrics.json``."""
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None}
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
-        parts = (
-            _subject(self.model, self.dataset),
-            f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}",
-            f"protocol {self.protocol}",
-            _filtered(self.filter) + _at_times(self),
-            f"candidates: {self.candidates}{_known(self.competing)}",
-        )
-        return ", ".join(parts)
+        triples = f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}"
+        rules = f"protocol {self.protocol}, {_filtered(self.filter)}{_at_times(self)}"
+        subject = _subject(self.model, self.dataset)
+        return f"{subject}, {triples}, {rules}, candidates: {self.candidates}{_known(self.competing)}"
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,6 @@ class LabelProvenance:
     dataset: str
     split: str
     triples: int
-    """how many labelled triples were classified"""
     negatives: str
     """where the false triples among them come from"""
     filter: tuple[str, ...] | None = None
@@ -88,7 +81,6 @@ class LabelProvenance:
     """likewise, which entities competed; ``None`` where nothing was ranked"""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, as in ``metrics.json``."""
         content = asdict(self)
         if self.candidates is None:
             del content["filter"], content["candidates"]
@@ -97,14 +89,9 @@ class LabelProvenance:
         return content
 
     def __str__(self) -> str:
-        parts = [
-            _subject(self.model, self.dataset),
-            f"{self.triples:,} labelled {_of_split(self.split)}",
-            f"negatives: {self.negatives}",
-        ]
-        if self.candidates is not None:
-            parts.append(f"ranks {_filtered(self.filter)}, candidates: {self.candidates}")
-        return ", ".join(parts)
+        labelled = f"{self.triples:,} labelled {_of_split(self.split)}, negatives: {self.negatives}"
+        ranks = "" if self.candidates is None else f", ranks {_filtered(self.filter)}, candidates: {self.candidates}"
+        return f"{_subject(self.model, self.dataset)}, {labelled}{ranks}"
 
 
 def shared_description(models: int, of: Provenance | LabelProvenance, differing: Collection[str]) -> str:
@@ -148,7 +135,6 @@ class PredictionProvenance:
     split: str | None
     """the split whose queries they are; none where the queries were given"""
     queries: int
-    """how many queries there were"""
     places: int
     """how many answers each was to have"""
     filter: tuple[str, ...]
@@ -157,7 +143,6 @@ class PredictionProvenance:
     """whether known answers were left out"""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
         return {**asdict(self), "filter": list(self.filter)}
 
     def __str__(self) -> str:
@@ -176,7 +161,6 @@ def _of_split(split: str) -> str:
 
 
 def _of_sides(sides: tuple[str, ...]) -> str:
-    """Name the sides where they are not both."""
     if sides == BOTH or not sides:
         return ""
     *others, last = (f"{side}s" for side in sides)
@@ -198,10 +182,5 @@ def _filtered(splits: tuple[str, ...] | None) -> str:
 
 
 def _at_times(provenance: Provenance) -> str:
-    """Say of a temporal graph at which times the answers were known; nothing of any other, or without a filter.
-
-    >>> _at_times(Provenance("m", "d", "test", 1, "standard", ("train",), "all", times="all"))
-    ' at all times'
-    """
     words = {"same": " at the same time", "all": " at all times"}
     return words.get(provenance.times or "", "") if provenance.filter else ""

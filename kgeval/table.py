@@ -115,7 +115,6 @@ class Table:
     notes: Sequence[str] = ()
 
     def texts(self, digits: int | None = None) -> list[list[str]]:
-        """Write the cells of each row."""
         return [[written(cell, digits) for cell in row] for row in self.rows]
 
     def lines(

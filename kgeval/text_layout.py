@@ -98,7 +98,6 @@ def _widths(columns: Row, rows: Sequence[Row]) -> list[int]:
 
 
 def _blocks(widths: list[int], keys: int, parts: Sequence[str], width: int | None) -> Iterator[list[int]]:
-    """Yield the columns of numbers of each block."""
     if width is None or _total(widths) <= width:
         yield list(range(keys, len(widths)))
         return

@@ -42,14 +42,6 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
 
     Blocks are taken as threads come free: no thread waits for another before the end, and one that a busy machine
     holds up takes fewer. Inside a block, the libraries compute in that one thread.
-
-    >>> done = [0] * 5
-    >>> def double(part):
-    ...     for place in range(part.start, part.stop):
-    ...         done[place] = 2 * place
-    >>> parallel_for(double, total=5, step=2)
-    >>> done
-    [0, 2, 4, 6, 8]
     """
     parts, libraries, bound = list(slices(total, step)), _known_libraries(), _bound.get()
     count = min(threads(), len(parts))
@@ -69,11 +61,7 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
 
 
 def slices(total: int, step: int) -> Iterator[slice]:
-    """Cut a range into blocks.
-
-    >>> list(slices(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Cut a range into blocks."""
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
@@ -92,7 +80,6 @@ def single_threaded_openmp() -> Iterator[None]:
 
 
 def _compute_alone(bound: int | None, libraries: list[Any]) -> None:
-    """Have OpenMP, and so torch, compute in the calling thread alone; no other thread notices."""
     _bound.set(bound)
     if torch := sys.modules.get("torch"):
         torch.get_num_threads()  # where torch is first asked, it sets the number; it must not do so later

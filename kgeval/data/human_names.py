@@ -36,9 +36,8 @@ class Names(Mapping[str, str]):
     @classmethod
     def of(cls, names: Mapping[str, str]) -> Names:
         try:
-            return cls(
-                *(pa.chunked_array([pa.array(column, pa.string())]) for column in (names.keys(), names.values()))
-            )
+            columns = (pa.array(column, pa.string()) for column in (names.keys(), names.values()))
+            return cls(*(pa.chunked_array([column]) for column in columns))
         except (pa.ArrowException, TypeError, UnicodeEncodeError) as error:
             raise DatasetError(f"names: expected text by label ({reason(error)}).") from error
 
@@ -90,9 +89,8 @@ def read_names(path: str | Path) -> Names:
 
 def with_names(dataset: Dataset, names: NamesSource) -> Dataset:
     """Give a dataset human names, which messages and tables show."""
-    parts: Iterable[Any] = (
-        [names] if isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable) else names
-    )
+    alone = isinstance(names, (Mapping, str, Path)) or not isinstance(names, Iterable)
+    parts: Any = [names] if alone else names
     return replace(dataset, names=Names.merged(_read(dataset, part) for part in parts))
 
 

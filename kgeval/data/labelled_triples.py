@@ -125,10 +125,7 @@ def false_rows(path: Path, table: pa.Table) -> BoolArray:
 
 
 def read_negatives(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
-    """Read a file of false triples.
-
-    Where the file has a fourth column it may hold true triples too: only rows with confidence 0 are taken.
-    """
+    """Read a file of false triples; where it has confidences it may hold true ones too, which are left out."""
     table = read_triples(path)
     triples = read_triple_ids(path, table, entities, relations)
     return Triples(triples.ids[false_rows(path, table)])

@@ -38,20 +38,7 @@ class Leaks:
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
-    """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset.
-
-    >>> from kgeval.data.triples import Triples
-    >>> from kgeval.data.vocabulary import Vocabulary
-    >>> data = Dataset.build(
-    ...     "family",
-    ...     {"train": Triples.of([(0, 0, 1), (1, 1, 0), (2, 0, 1)]), "test": Triples.of([(1, 1, 2), (0, 0, 1)])},
-    ...     entities=Vocabulary(["Eve", "Abel", "Adam"]),
-    ...     relations=Vocabulary(["parent_of", "child_of"], "relation"),
-    ... )
-    >>> leaks = find_leaks(data)["test"]
-    >>> leaks.repeated, leaks.swapped
-    (array([False,  True]), array([ True,  True]))
-    """
+    """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset."""
     if dataset not in _FOUND:
         _FOUND[dataset] = _search(dataset)
     return _FOUND[dataset]

@@ -24,11 +24,7 @@ MAX_NAMES = 8
 
 
 def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
-    """List the files in a folder that no layout recognises, and what the nearest layout needs.
-
-    >>> print(describe_unknown(Path("kgeval/data/layouts"), {}).splitlines()[0])
-    folder 'kgeval/data/layouts' is in no known layout.
-    """
+    """List the files in a folder that no layout recognises, and what the nearest layout needs."""
     entries = sorted(
         (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
         key=lambda entry: (entry.is_file(), entry.name),

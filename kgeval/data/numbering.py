@@ -23,14 +23,6 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[npt.NDArray[np.int3
     """Number the distinct labels of string columns without nulls, over all columns, by their first occurrence.
 
     Returns the code of each row, int32[row], column by column, and string[code].
-
-    >>> encode([pa.chunked_array([["b", "a"], ["b"]]), pa.chunked_array([["c", "a"]])])
-    ([array([0, 1, 0], dtype=int32), array([2, 1], dtype=int32)], <pyarrow...StringArray ...>
-    [
-      "b",
-      "a",
-      "c"
-    ])
     """
     chunks = [chunk for column in columns for chunk in column.chunks]
     encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode()  # its chunks have one dictionary
@@ -85,9 +77,6 @@ def as_table(rows: Any, source: str) -> pa.Table:
 
     Rows may have a confidence, or a time as text. The columns of a data frame are found by their names, in any order,
     or else by their positions.
-
-    >>> as_table([("a", "likes", "b"), ("b", "likes", "a")], "train").to_pydict()
-    {'head': ['a', 'b'], 'relation': ['likes', 'likes'], 'tail': ['b', 'a']}
     """
     names, listed = _rows(rows, source)
     cells = dict(zip(names, zip(*listed, strict=True), strict=True)) if listed else dict.fromkeys(names, ())

@@ -44,7 +44,6 @@ class Overlaps:
 
     @property
     def share_of_second(self) -> Float64Array:
-        """The part of the second relation's pairs that the first has; float64[overlap]."""
         return np.asarray(self.shared / self.sizes[self.second])
 
     def of_both(self, least: float) -> Overlaps:
@@ -67,21 +66,7 @@ class Overlaps:
 
 @dataclass(frozen=True, eq=False)
 class PairedFacts:
-    """Distinct triples, those between two entities side by side: one way, then the other.
-
-    Examples
-    --------
-    >>> parent, child, likes = 0, 1, 2
-    >>> facts = PairedFacts.of([Triples.of([(0, parent, 1), (0, parent, 2), (1, child, 0), (0, likes, 1)])], 3, 3)
-    >>> facts.holds(Triples.of([(1, child, 0), (2, child, 0)]))
-    array([ True, False])
-    >>> turned = facts.turned(least=0.5)
-    >>> turned.first, turned.second, turned.shared, turned.share_of_first
-    (array([0, 1, 1, 2]), array([1, 0, 2, 1]), array([1, 1, 1, 1]), array([0.5, 1. , 1. , 1. ]))
-    >>> same = facts.shared(least=0.5)
-    >>> same.first, same.second, same.of_both(0.8).first
-    (array([0, 2]), array([2, 0]), array([], dtype=int64))
-    """
+    """Distinct triples, those between two entities side by side: one way, then the other."""
 
     entities: int
     relations: int
@@ -90,13 +75,10 @@ class PairedFacts:
 
     @classmethod
     def of(cls, parts: Iterable[Triples], entities: int, relations: int) -> PairedFacts | None:
-        """Sort the triples of some sets, whose ids are below ``entities`` and ``relations``.
-
-        None where there are so many entities and relations that a fact is no number below 2^63.
-        """
+        """Sort the triples of some sets; None if there are too many entities and relations for facts below 2^63."""
         if 2 * entities**2 * relations > np.iinfo(np.int64).max:
             return None
-        codes = np.concatenate([_NOTHING, *(_code(part, entities, relations) for part in parts)])
+        codes = np.concatenate([np.empty(0, np.int64), *(_code(part, entities, relations) for part in parts)])
         codes.sort()
         return cls(entities, relations, codes[starts_of_runs(codes)])
 
@@ -126,10 +108,7 @@ class PairedFacts:
         return None if found is None else found.where(found.first != found.second)
 
     def turned(self, *, least: float) -> Overlaps | None:
-        """Count the pairs (h, t) of each relation that stand as (t, h) in each other one, and in itself.
-
-        ``least`` and the result are as in :meth:`shared`.
-        """
+        """Count the pairs (h, t) of each relation that stand as (t, h) in each other one, and in itself."""
         ways, relations, starts, stops = self._runs()
         pairs, back = np.divmod(ways[starts], 2)
         del ways
@@ -141,10 +120,7 @@ class PairedFacts:
         return self._count(rows[0], rows[1], least)
 
     def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
-        """Whether each triple is among the facts under a relation that overlaps its own; bool[triple].
-
-        ``partners`` are the relations that overlap; if ``turned``, triples are looked up with head and tail swapped.
-        """
+        """Whether each triple, ``turned`` or not, is a fact under one of its relation's ``partners``; bool[triple]."""
         lengths = np.bincount(partners.first, minlength=self.relations)[triples.relations]
         bounds = [*starts_of_runs(np.cumsum(lengths) // AT_ONCE).tolist(), len(triples)]
         found = np.zeros(len(triples), np.bool_)
@@ -208,6 +184,3 @@ def _code(triples: Triples, entities: int, relations: int) -> IntArray:
     codes *= relations
     codes += triples.relations
     return codes
-
-
-_NOTHING = np.empty(0, np.int64)

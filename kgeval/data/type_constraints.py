@@ -17,22 +17,7 @@ from kgeval.errors import DatasetError
 
 
 def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:
-    """Collect, for each relation, the distinct entities on one side of the given sets of triples.
-
-    Returns
-    -------
-    Rows
-        one ascending row per relation
-
-    Examples
-    --------
-    >>> from kgeval import Vocabulary
-    >>> entities, relations = Vocabulary(["a", "b", "c"]), Vocabulary(["likes", "knows"], "relation")
-    >>> train = Triples.of([(0, 0, 2), (0, 0, 1)])
-    >>> data = Dataset.build("d", {"train": train}, entities=entities, relations=relations)
-    >>> observed_types([data.train], "tail", data).row(0), observed_types([data.train], "tail", data).row(1)
-    (array([1, 2]), array([], dtype=int64))
-    """
+    """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order."""
     facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
     _, relations, answers = facts.queries_of_side(side)
     return _by_relation(relations, answers, dataset)
@@ -43,12 +28,7 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
 
     Its first line is the number of relations; then each has two lines, first heads, then tails: relation, count,
     entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
-    dataset by label; what the dataset does not know is left out.
-
-    Returns
-    -------
-    dict[Side, Rows]
-        by side, one ascending row per relation of the dataset
+    dataset by label; what the dataset does not know is left out. Each side has an ascending row for each relation.
     """
     entities = dataset.entities.ids(counted_vocabulary(path.with_name(ENTITIES), "entity").labels)
     relations = dataset.relations.ids(counted_vocabulary(path.with_name(RELATIONS), "relation").labels)

@@ -121,10 +121,7 @@ class Arrays:
 
 @contextmanager
 def open_hdf5(path: Path, *, times: int = 1) -> Iterator[Arrays]:
-    """Open an HDF5 file.
-
-    At most ``times`` the size of the file may be read: more than 1 where it is compressed.
-    """
+    """Open an HDF5 file, of which ``times`` its size may be read: more than 1 where it is compressed."""
     try:
         import h5py
     except ImportError as error:

@@ -14,13 +14,8 @@ from kgeval.errors import FileError
 LEAST = 64 * 2**20
 """bytes that may be decoded from any file, however small"""
 
-STEPS = 4
-"""the most instructions for each byte of a file"""
-
-LEAST_STEPS = 10_000
-
-MOST_STEPS = 2**25
-"""the most instructions of any file, which take about a minute"""
+STEPS, LEAST_STEPS, MOST_STEPS = 4, 10_000, 2**25
+"""the instructions for each byte of a file, of any file, and the most, which take about a minute"""
 
 STEP = 256
 """bytes that a single instruction may take"""
@@ -36,14 +31,6 @@ class Budget:
     """The remaining bytes and steps for decoding a file.
 
     ``times`` bytes may be decoded for each byte of the file, and ``least`` (by default ``LEAST``) from any file.
-
-    Examples
-    --------
-    >>> budget = Budget(Path("README.md"), times=2, least=100_000)
-    >>> budget.take(100_000)
-    >>> budget.take(50_000)
-    Traceback (most recent call last):
-    kgeval.errors.FileError: README.md: it unpacks to more than 100000 bytes, as no sound file of ... bytes does. It ...
     """
 
     def __init__(self, path: Path, *, times: int, least: int | None = None) -> None:
@@ -71,12 +58,7 @@ class Budget:
             )
 
 
-SPECIAL = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 SYSTEM = (Path("/proc"), Path("/sys"))
 """folders of the system, whose files may have no end"""
@@ -87,60 +69,41 @@ SPARSE = 2**30
 MAX_SETTINGS = 2**21
 """the most bytes of a file of settings"""
 
-READ = 2
-"""the bytes of memory for each byte of a file while it is read"""
+READ, JSON = 2, 10
+"""the bytes of memory for each byte of a file while it is read, and as Python objects if it is JSON"""
 
-JSON = 10
-"""the same, for JSON as Python objects"""
-
-
-POINTER = b"version https://git-lfs.github.com/spec/v1\n"
-"""the first line of the small text that stands for a file which Git LFS has, until it is fetched"""
-
-MAX_POINTER = 1024
-"""the bytes that such a text has at most"""
+POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
+"""the first line, and the most bytes, of the text that stands for a file of Git LFS until it is fetched"""
 
 
 def refuse_special(path: Path) -> None:
-    """Refuse a path to a pipe, a socket, a device, a file of the system or a Git LFS pointer; a missing file passes.
-
-    Examples
-    --------
-    >>> refuse_special(Path("/dev/null"))
-    Traceback (most recent call last):
-    kgeval.errors.FileError: /dev/null: it is a device, no file of data. Copy what it gives into a file.
-    """
+    """Refuse a path to a pipe, a socket, a device, a file of the system or a Git LFS pointer; a missing file passes."""
     try:
         status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):
         return
-    mode = status.st_mode
-    what = SPECIAL.get(stat.S_IFMT(mode), "")
+    what = SPECIAL.get(stat.S_IFMT(status.st_mode), "")
     if not what and any(place.is_relative_to(system) for system in SYSTEM):
         what = "a part of the system"
     if what:
         raise FileError(f"{path}: it is {what}, no file of data. Copy what it gives into a file.")
-    if stat.S_ISREG(mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
+    if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
         raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch that: git lfs pull.")
 
 
 def checked(path: Path, *, times: int = 0) -> int:
-    """Return the size of a file that may be opened, in bytes.
-
-    It takes ``times`` bytes of memory for each of its bytes to read; 0 where it is memory-mapped.
-    """
+    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
     refuse_special(path)
     size = path.stat().st_size
     if size >= SPARSE and _written(path, size) < size // 2:
         raise FileError(f"{path}: of its {size} bytes most were never written. It was refused.")
-    if times and times * size > free_memory():
+    if times and times * size > (free := free_memory()):
         what = f"{path}: it has {size} bytes, which take {times} times that to read"
-        raise FileError(f"{what}; {free_memory()} bytes of memory are free.")
+        raise FileError(f"{what}; {free} bytes of memory are free.")
     return size
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file."""
     size = checked(path, times=READ)
     with path.open("rb") as file:
         return file.read(size)

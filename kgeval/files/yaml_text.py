@@ -12,23 +12,14 @@ from kgeval.errors import KgevalError
 MAX_VALUES = 20_000
 """the most values of a text, those of an alias counted wherever it is used"""
 
-MAX_SCALAR = 100
-"""the most characters of a number or a date"""
-
-MAX_KEY = 17
-"""the most characters of a number that is a key: the hashes of larger ones can be made to collide"""
+MAX_SCALAR, MAX_KEY = 100, 17
+"""the most characters of a number or a date, and of one that is a key: hashes of larger ones can be made to collide"""
 
 TEXT = "tag:yaml.org,2002:str"
 
 
 def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
-    r"""Read YAML, by a loader that may do more than count values.
-
-    Examples
-    --------
-    >>> read_yaml("a: &a {norm: 1}\nb: {<<: *a, bias: true}")
-    {'a': {'norm': 1}, 'b': {'norm': 1, 'bias': True}}
-    """
+    r"""Read YAML, by a loader that may do more than count values."""
     try:
         document = (loader or CountingLoader)(text)
         root = document.get_single_node()

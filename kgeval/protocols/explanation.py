@@ -61,7 +61,8 @@ class Explanation(Shown):
         """Return a row for each protocol; a change below the last digit is a dot."""
         exact = [
             # The values are printed differently, but their difference would be printed as zero.
-            f"{self.standard:.6f}" != f"{row.value:.6f}" and _change(difference(self.standard, row.value)) == NOTHING
+            f"{self.standard:.6f}" != f"{row.value:.6f}"
+            and _figure(difference(self.standard, row.value)).text == NOTHING
             for row in self.rows
         ]
         changes = {
@@ -106,16 +107,12 @@ def difference(before: float, after: float) -> float:
     return 0.0 if before == after else after - before
 
 
-def _change(change: float, *, exact: bool = False) -> str:
+def _figure(change: float, *, exact: bool = False) -> Figure:
     """Format a change; one that rounds to zero is a dot, or if ``exact`` its first digit."""
     text = f"{change:+.6f}"
-    if float(text):
-        return text
-    return f"{change:+.0e}" if exact and change else NOTHING
-
-
-def _figure(change: float, *, exact: bool) -> Figure:
-    return Figure(change, text=_change(change, exact=exact))
+    if not float(text):
+        text = f"{change:+.0e}" if exact and change else NOTHING
+    return Figure(change, text=text)
 
 
 def _plain(value: float) -> float | str:

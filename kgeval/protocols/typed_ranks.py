@@ -64,11 +64,7 @@ class GrowingRanks:
 
 
 def row_keys(triples: IntArray, tails: BoolArray) -> IntArray:
-    """Number the rows of a rank table by triple and side; int64[row].
-
-    >>> row_keys(np.array([0, 0, 7]), np.array([False, True, True]))
-    array([ 0,  1, 15])
-    """
+    """Number the rows of a rank table by triple and side; int64[row]."""
     return np.asarray(2 * triples + tails, np.int64)
 
 
@@ -107,7 +103,7 @@ class TypedRanks:
         return dict(zip(TYPED, (greater[places], tied[places]), strict=True))
 
     def add_first_phase(self, sampling: Sampling, rows: IntArray, strata: Strata) -> Sampling:
-        """Add the counts and means of the first phase ; ``rows`` (ascending; int64[triple]) have ``strata``."""
+        """Add the counts and means of the first phase; ``rows`` (ascending; int64[triple]) have ``strata``."""
         keys, greater, tied = self.ranks.counts()
         triples, units = numbered(keys // 2)
         values = auxiliary_values(units, greater, tied)

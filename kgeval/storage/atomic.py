@@ -22,9 +22,7 @@ def replacing(path: Path) -> Iterator[Path]:
         _sync(partial)
         partial.replace(path)
     except OSError as error:
-        raise RunError(
-            f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was left under that name."
-        ) from error
+        raise _not_written(path, error) from error
     finally:
         with suppress(OSError):
             partial.unlink()
@@ -44,9 +42,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             path.rename(earlier)
         partial.rename(path)
     except OSError as error:
-        raise RunError(
-            f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was left under that name."
-        ) from error
+        raise _not_written(path, error) from error
     finally:
         if earlier.exists() and not path.exists():
             earlier.rename(path)
@@ -55,9 +51,12 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file, or nothing."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def _not_written(path: Path, error: OSError) -> RunError:
+    return RunError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was left under that name.")
 
 
 def _beside(path: Path) -> Path:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LABELS = pa.dictionary(pa.int32(), pa.string())
-"""the type of labels, of which there are few and many of each"""
+"""labels, of which there are few and many of each"""
 
 
 @dataclass(frozen=True, eq=False)

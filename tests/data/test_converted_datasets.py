@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,34 +18,30 @@ from tests.data.stored_layouts import rotate
 from tests.data.test_inductive_graphs import grail
 
 
-def labelled(place):
+def written(place, splits):
     (place / "text").mkdir()
-    (place / "text/train.txt").write_text(
-        "b\tlikes\ta\na\tlikes\tc\na\tlikes\tc\n\x1b[2J\tlikes\tä\n", encoding="utf-8"
-    )
-    (place / "text/test.txt").write_text("z\tknows\tä\n", encoding="utf-8")
-    (place / "text/entity2text.txt").write_text("z\tthe last\n")
+    for split, rows in splits.items():
+        (place / f"text/{split}.txt").write_text(rows, encoding="utf-8")
     return place / "text"
+
+
+def labelled(place):
+    train = "b\tlikes\ta\na\tlikes\tc\na\tlikes\tc\n\x1b[2J\tlikes\tä\n"
+    return written(place, {"train": train, "test": "z\tknows\tä\n", "entity2text": "z\tthe last\n"})
 
 
 def weighted(place):
-    (place / "text").mkdir()
-    for split, rows in {"train": "a\tr\tb\t0.3\na\tr\tb\t1\n", "test": "b\tr\ta\t0.25\n"}.items():
-        (place / f"text/{split}.txt").write_text(rows)
-    return place / "text"
+    return written(place, {"train": "a\tr\tb\t0.3\na\tr\tb\t1\n", "test": "b\tr\ta\t0.25\n"})
 
 
 def temporal(place):
-    (place / "text").mkdir()
-    for split, rows in {"train": "a\tr\tb\t2014-02-01\na\tr\tb\t2013-01-01\n", "test": "b\tr\ta\t2014-02-01\n"}.items():
-        (place / f"text/{split}.txt").write_text(rows)
-    return place / "text"
+    train = "a\tr\tb\t2014-02-01\na\tr\tb\t2013-01-01\n"
+    return written(place, {"train": train, "test": "b\tr\ta\t2014-02-01\n"})
 
 
 def with_own_ids(place):
-    (place / "ids").mkdir()
-    rotate(place / "ids")
-    return place / "ids"
+    rotate(place)
+    return place
 
 
 SOURCES = [labelled, weighted, temporal, with_own_ids, grail, lambda _: "nations"]
@@ -56,17 +53,8 @@ def facts(data):
     ids = {split: (rows, None if times is None else times.tolist()) for split, (rows, times) in ids.items()}
     weights = {name: (rows.triples.ids.tolist(), rows.labels.tolist()) for name, rows in data.confidences.items()}
     learned = None if data.training_graph is None else facts(data.training_graph)
-    return (
-        repr(data),
-        data.sha256(),
-        data.id_source,
-        data.notes,
-        data.repeated,
-        dict(data.names),
-        ids,
-        weights,
-        learned,
-    )
+    said = (repr(data), data.sha256(), data.id_source, data.notes, data.repeated, dict(data.names))
+    return (*said, ids, weights, learned)
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -85,10 +73,8 @@ def test_a_converted_dataset_is_the_same(tmp_path, source):
 
 
 def test_datasets_of_callers_and_without_triples_are_written_too(tmp_path):
-    large = Triples.of([(0, 0, 1), (1, 0, 0)])
-    data = Dataset.build(
-        "own\x1b[2J", {"test": large}, entities=Vocabulary(["b", "a"]), relations=Vocabulary(["r"], "relation")
-    )
+    labels = {"entities": Vocabulary(["b", "a"]), "relations": Vocabulary(["r"], "relation")}
+    data = Dataset.build("own\x1b[2J", {"test": Triples.of([(0, 0, 1), (1, 0, 0)])}, **labels)
     save_dataset(data, tmp_path / "one")
     found = load_dataset(tmp_path / "one")
     assert (found.name, list(found.entities), found.sha256()) == ("own\x1b[2J", ["b", "a"], data.sha256())
@@ -132,10 +118,25 @@ def metadata(**changes):
 
 
 def not_utf8(path):
-    content = pa.Array.from_buffers(
-        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
-    )
-    column("label", content)(path)
+    buffers = [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
+    column("label", pa.Array.from_buffers(pa.string(), 2, buffers))(path)
+
+
+def twice(path):
+    pq.write_table(pq.read_table(path).take([0, 1, 0]), path)
+
+
+def repeated(path):
+    pq.write_table(pq.read_table(path).append_column("multiplicity", [[1, 2**62]]), path)
+
+
+def two_heads(path):
+    pq.write_table(pa.table([[0], [0], [0]], ["head", "head", "tail"]), path)
+
+
+def device(path):
+    path.unlink()
+    path.symlink_to("/dev/zero")
 
 
 ALTERED = {
@@ -146,16 +147,8 @@ ALTERED = {
     ),
     "a negative id": ("test", column("relation", [-1]), r"test\.parquet: triple 0 names relation id -1"),
     "a time without a label": ("train", column("time", [0, 7]), r"train\.parquet: triple 1 names time id 7"),
-    "a triple twice": (
-        "train",
-        lambda path: pq.write_table(pq.read_table(path).take([0, 1, 0]), path),
-        "stands there twice",
-    ),
-    "a triple repeated too often": (
-        "train",
-        lambda path: pq.write_table(pq.read_table(path).append_column("multiplicity", [[1, 2**62]]), path),
-        r"train\.parquet: its multiplicities are not from 1",
-    ),
+    "a triple twice": ("train", twice, "stands there twice"),
+    "a triple repeated too often": ("train", repeated, r"train\.parquet: its multiplicities are not from 1"),
     "an empty cell": ("train", column("head", [0, None], pa.int32()), r"train\.parquet: its column head has empty"),
     "ids that are text": ("train", column("head", ["a", "b"]), r"train\.parquet: it has no column head of int32"),
     "broken ids": ("train", column("head", [0.5, 1]), r"it has no column head of int32 or int64"),
@@ -167,25 +160,13 @@ ALTERED = {
     "a label that is missing": ("relations", column("label", [None], pa.string()), "relation label 0 is missing"),
     "labels that are numbers": ("entities", column("label", [1, 2]), r"entities\.parquet: it has no column label of"),
     "labels that are no text": ("entities", not_utf8, r"entities\.parquet: .*UTF"),
-    "no labels of times": (
-        "times",
-        lambda path: path.unlink(),
-        r"train\.parquet: triple 0 has a time, and the dataset",
-    ),
+    "no labels of times": ("times", Path.unlink, r"train\.parquet: triple 0 has a time, and the dataset"),
     "another version": ("entities", metadata(version=2), "its metadata kgeval.dataset are not those of this version"),
     "no name": ("entities", metadata(name=3), "its metadata kgeval.dataset are not those"),
-    "no entities": (
-        "entities",
-        lambda path: path.unlink(),
-        r"entities\.parquet: it is missing\. Convert the dataset again",
-    ),
-    "two columns of one name": (
-        "test",
-        lambda path: pq.write_table(pa.table([[0], [0], [0]], ["head", "head", "tail"]), path),
-        r"test\.parquet: two columns have one name\. Convert",
-    ),
-    "no test": ("test", lambda path: path.unlink(), r"test\.parquet: it is missing\. Convert the dataset again"),
-    "a device": ("test", lambda path: (path.unlink(), path.symlink_to("/dev/zero")), "it is a device, no file of data"),
+    "no entities": ("entities", Path.unlink, r"entities\.parquet: it is missing\. Convert the dataset again"),
+    "two columns of one name": ("test", two_heads, r"test\.parquet: two columns have one name\. Convert"),
+    "no test": ("test", Path.unlink, r"test\.parquet: it is missing\. Convert the dataset again"),
+    "a device": ("test", device, "it is a device, no file of data"),
 }
 
 

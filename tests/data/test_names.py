@@ -41,12 +41,7 @@ def test_a_triple_is_spelled_with_names_where_it_has_them(folder, names):
 
 @pytest.mark.parametrize(
     "given",
-    [
-        {"Q1": "Universe", "P1": "part of"},
-        ["entities.txt", "relations.txt"],
-        ("entities.txt", {"P1": "part of"}),
-    ],
-    ids=["by label", "files", "both"],
+    [{"Q1": "Universe", "P1": "part of"}, ["entities.txt", "relations.txt"], ("entities.txt", {"P1": "part of"})],
 )
 def test_names_are_given_by_label_or_as_files(folder, given, monkeypatch):
     monkeypatch.chdir(folder)
@@ -97,14 +92,12 @@ def test_an_error_shows_them(folder, names):
         ("Q1\tUniverse\nQ2\tEarth\nQ1\tAll\n", "'Q1' has 2 names, 'Universe' and 'All'. Keep one of them."),
         ("Q7\tseven\n", "no entity and no relation of dataset .* Its labels are like 'Q1', those with names like 'Q7'"),
         ("", "no entity and no relation of dataset"),
-        (b"Q1\t\xff\n", "line 1: not UTF-8 text"),
+        ("Q1\t\xff\n", "line 1: not UTF-8 text"),
         (None, "no such file"),
     ],
 )
 def test_files_that_are_none_are_refused(folder, names, content, message):
-    names.unlink() if content is None else names.write_bytes(
-        content if isinstance(content, bytes) else content.encode()
-    )
+    names.unlink() if content is None else names.write_text(content, encoding="latin-1")
     with pytest.raises(DatasetError, match=message):
         load_dataset(folder, names=names)
 
@@ -118,19 +111,17 @@ def test_what_are_no_names_is_refused(folder, given):
 text = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=8).map(str.strip)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.dictionaries(text, text))
 def test_names_are_a_mapping(content):
     names = Names.of(content)
     assert dict(names) == content
     assert "\0" not in names
-    assert Names.merged([names, Names.of(dict.fromkeys(content, "other")), Names.of({"\0": "new"})]) == {
-        **content,
-        "\0": "new",
-    }
+    others = Names.of({**dict.fromkeys(content, "other"), "\0": "new"})
+    assert Names.merged([names, others]) == {**content, "\0": "new"}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.dictionaries(text.filter(lambda label: "\x85" not in label), text, min_size=1))
 def test_a_file_of_names_is_read_to_the_letter(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("names") / "names.txt"

@@ -33,9 +33,8 @@ def test_facts_of_red_gnn_are_train_triples(folder):
     (folder / "facts.txt").write_text(text(FACTS))
     (folder / "entities.txt").write_text("ant\nbee\ncat\ndog\n")
     data = load_dataset(folder)
-    assert {data.triple(*row) for row in data.train.ids.tolist()} == {
-        f"({h}, {r}, {t})" for h, r, t in SPLITS["train"] + FACTS
-    }
+    train = {data.triple(*row) for row in data.train.ids.tolist()}
+    assert train == {f"({h}, {r}, {t})" for h, r, t in SPLITS["train"] + FACTS}
     assert data.notes[0].startswith(
         "facts.txt and train.txt together are train, as in RED-GNN's code; the layout labels"
     )

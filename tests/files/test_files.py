@@ -7,7 +7,6 @@ import os
 import socket
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from kgeval import RankTable, load_checkpoint, load_dataset
@@ -15,6 +14,7 @@ from kgeval.errors import FileError, KgevalError
 from kgeval.files import opening as files
 from kgeval.files.opening import checked, read_bytes, read_json, read_settings, refuse_special
 from kgeval.runs.config.load import load_config
+from tests.data import stored_layouts
 
 linux = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs a system with /proc")
 
@@ -117,14 +117,6 @@ def test_settings_have_a_size(tmp_path, monkeypatch):
 # In the place of every file that is read
 
 
-@pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("name", ["model.npz", "model.safetensors", "model.pt", "model.pkl", "model.json", "model"])
-def test_in_the_place_of_a_checkpoint(tmp_path, odd, name):
-    odd(tmp_path / name)
-    with pytest.raises(KgevalError, match=WHY if odd is not hollow else "never written|in no known"):
-        load_checkpoint(tmp_path / name)
-
-
 FORMATS = {
     "pbg": ["config.json", "checkpoint_version.txt"],
     "dgl-ke": ["config.json"],
@@ -137,6 +129,14 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["model.npz", "model.safetensors", "model.pt", "model.pkl", "model.json", "model"])
+def test_in_the_place_of_a_checkpoint(tmp_path, odd, name):
+    odd(tmp_path / name)
+    with pytest.raises(KgevalError, match=WHY if odd is not hollow else "never written|in no known"):
+        load_checkpoint(tmp_path / name)
+
+
+@pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", FORMATS)
 def test_in_the_place_of_a_file_of_a_checkpoint(tmp_path, odd, name):
     for file in FORMATS[name]:
@@ -146,31 +146,25 @@ def test_in_the_place_of_a_file_of_a_checkpoint(tmp_path, odd, name):
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("place", ["folder/train.txt", "folder/test.tsv.gz", "folder/test.parquet", "folder"])
+@pytest.mark.parametrize("place", ["train.txt", "test.tsv.gz", "test.parquet", ""])
 def test_in_the_place_of_a_dataset(tmp_path, odd, place):
-    path = tmp_path / place
-    path.parent.mkdir(exist_ok=True)
-    for name in ("train.txt", "valid.txt", "test.txt") if place != "folder" and "train" in place else ("train.txt",):
-        if place != "folder":
-            (tmp_path / "folder" / name).write_text("a\tr\tb\n")
-    path.unlink(missing_ok=True)
-    odd(path)
-    with pytest.raises(KgevalError, match=WHY if place != "folder" or odd is not hollow else "is a file"):
-        load_dataset(tmp_path / "folder")
+    folder = tmp_path / "folder"
+    if place:
+        folder.mkdir()
+        for name in {"train.txt", "test.txt" if "train" in place else "train.txt"} - {place}:
+            (folder / name).write_text("a\tr\tb\n")
+    odd(folder / place)
+    with pytest.raises(KgevalError, match=WHY if place or odd is not hollow else "is a file"):
+        load_dataset(folder)
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("file", ["entity_names_all_0.json", "dynamic_rel_names.json", "train/edges_0_0.h5"])
+@pytest.mark.parametrize(
+    "file", ["entity_names_all_0.json", "dynamic_rel_names.json", "small-train_partitioned/edges_0_0.h5"]
+)
 def test_in_the_place_of_a_file_of_pbg(tmp_path, odd, file):
-    h5py = pytest.importorskip("h5py")
-    (tmp_path / "entity_names_all_0.json").write_text('["a", "b"]')
-    (tmp_path / "dynamic_rel_names.json").write_text('["r"]')
-    for split in ("train", "test"):
-        (tmp_path / split).mkdir()
-        with h5py.File(tmp_path / split / "edges_0_0.h5", "w") as edges:
-            for name, ids in (("lhs", [0]), ("rel", [0]), ("rhs", [1])):
-                edges[name] = np.array(ids)
-    assert len(load_dataset(tmp_path).train) == 1
+    pytest.importorskip("h5py")
+    stored_layouts.pbg(tmp_path)
     (tmp_path / file).unlink()
     odd(tmp_path / file)
     with pytest.raises(FileError, match=WHY):
@@ -179,17 +173,11 @@ def test_in_the_place_of_a_file_of_pbg(tmp_path, odd, file):
 
 @pytest.mark.parametrize("odd", ODD)
 def test_in_the_place_of_a_configuration_or_a_table(tmp_path, odd):
-    odd(tmp_path / "odd.parquet")
-    with pytest.raises(FileError, match=WHY):
-        load_config(tmp_path / "odd.parquet")
-    with pytest.raises(FileError, match=WHY):
-        RankTable.from_parquet(tmp_path / "odd.parquet")
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_in_the_place_of_the_configuration_of_a_dataset(tmp_path, odd):
     odd(tmp_path / "dataset.yaml")
     (tmp_path / "train.del").write_text("0\t0\t1\n")
+    for read in (load_config, RankTable.from_parquet):
+        with pytest.raises(FileError, match=WHY):
+            read(tmp_path / "dataset.yaml")
     with pytest.raises(FileError, match=WHY):
         load_dataset(tmp_path, layout="libkge")
 

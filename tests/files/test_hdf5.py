@@ -70,30 +70,25 @@ def test_no_group_on_the_way_is_a_link(tmp_path, secret):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_checkpoint_reads_no_other_file(tmp_path, secret, way):
-    pbg_static(tmp_path)
-    load_checkpoint(tmp_path)
-    for path in (tmp_path / "model").glob("embeddings_all_0.*.h5"):
-        with h5py.File(path, "r+") as file:
-            shape, dtype = file["embeddings"].shape, file["embeddings"].dtype
-            del file["embeddings"]
-            way(file, "embeddings", shape, dtype, secret)
-    with pytest.raises(FileError, match=WHY):
-        load_checkpoint(tmp_path)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_graph_reads_no_other_file(tmp_path, secret, way):
-    folder = tmp_path / "graph"
+@pytest.mark.parametrize(
+    ("write", "load", "files", "name"),
+    [
+        (pbg_static, load_checkpoint, "model/embeddings_all_0.*.h5", "embeddings"),
+        (stored_layouts.pbg, load_dataset, "*train*/edges_0_0.h5", "lhs"),
+    ],
+)
+def test_checkpoints_and_graphs_read_no_other_file(tmp_path, secret, way, write, load, files, name):
+    folder = tmp_path / "folder"
     folder.mkdir()
-    stored_layouts.pbg(folder)
-    for path in folder.glob("*train*/edges_0_0.h5"):
+    write(folder)
+    load(folder)
+    for path in folder.glob(files):
         with h5py.File(path, "r+") as file:
-            shape = file["lhs"].shape
-            del file["lhs"]
-            way(file, "lhs", shape, np.int64, secret)
+            shape, dtype = file[name].shape, file[name].dtype
+            del file[name]
+            way(file, name, shape, dtype, secret)
     with pytest.raises(FileError, match=WHY):
-        load_dataset(folder)
+        load(folder)
 
 
 def test_a_relation_of_a_checkpoint_has_a_name(tmp_path):

@@ -70,11 +70,9 @@ def test_what_unfolds_out_of_proportion_is_refused(tmp_path, name, stored):
     pq.write_table(BOMBS[name](), path, store_schema=stored, compression="zstd")
     assert path.stat().st_size < 20_000
     before = pa.total_allocated_bytes()
-    pool = pa.default_memory_pool()
     with pytest.raises(FileError, match="it unpacks to more than"):
         read_parquet(path)
     assert pa.total_allocated_bytes() - before < 4 * MEBIBYTE
-    assert pool.max_memory() is None or pool.max_memory() > 0
 
 
 def test_a_name_that_is_no_text_is_refused(tmp_path):
@@ -92,10 +90,9 @@ def test_graphs_and_tables_are_read_so(tmp_path):
     table = pa.table({name: repeated("x" * 10_000, 5000) for name in ("head", "relation", "tail")})
     for split in ("train", "test"):
         pq.write_table(table, tmp_path / f"{split}.parquet")
-    with pytest.raises(FileError, match=r"train\.parquet: it unpacks to"):
-        load_dataset(tmp_path)
-    with pytest.raises(FileError, match=r"train\.parquet: it unpacks to"):
-        RankTable.from_parquet(tmp_path / "train.parquet")
+    for read, path in ((load_dataset, tmp_path), (RankTable.from_parquet, tmp_path / "train.parquet")):
+        with pytest.raises(FileError, match=r"train\.parquet: it unpacks to"):
+            read(path)
 
 
 def test_a_sound_graph_is_read(tmp_path):

@@ -29,12 +29,13 @@ def test_blocks_are_done_side_by_side():
         parallel_for(lambda part: both.wait(), total=2, step=1)
 
 
-def test_one_thread_is_the_callers():
-    names = set()
+def test_blocks_know_how_many_threads_there_are_and_one_is_the_callers():
+    seen = set()
+    with bound_threads(3):
+        parallel_for(lambda part: seen.add(threads()), 6, 1)
     with bound_threads(1):
-        assert threads() == 1
-        parallel_for(lambda part: names.add(threading.current_thread().name), total=9, step=2)
-    assert names == {threading.current_thread().name}
+        parallel_for(lambda part: seen.add((threads(), threading.current_thread().name)), total=9, step=2)
+    assert seen == {3, (1, threading.current_thread().name)}
 
 
 def test_a_failure_comes_out():
@@ -166,10 +167,3 @@ parallel_for(lambda part: None, 2, 1)
 assert (before, of_a_fork()) == (2, 1), before
 """
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_blocks_know_how_many_threads_there_are():
-    seen = set()
-    with bound_threads(3):
-        parallel_for(lambda part: seen.add(threads()), 6, 1)
-    assert seen == {3}

@@ -13,7 +13,7 @@ import torch
 
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.checkpoints import Checkpoint
-from kgeval.errors import ConfigError, InputError, MetricError, TableError
+from kgeval.errors import InputError, MetricError, TableError
 from kgeval.protocols.framework_metric import float32, float64, histogram32, running32, sum32
 from kgeval.protocols.protocol import find_protocol, protocols
 from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
@@ -21,23 +21,8 @@ from kgeval.scorers.families.bilinear import RESCAL, DistMult, SimplE
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
-NAMES = (
-    *(
-        "anyburl",
-        "ampligraph",
-        "ampligraph1",
-        "bordes-filtered",
-        "bordes-raw",
-        "conve",
-        "dglke",
-        "dicee",
-        "kbc",
-        "libkge",
-        "marius",
-        "ogb",
-    ),
-    *("openke", "pbg", "pykeen", "rotate", "sun-random", "torchkge", "tucker", "standard"),
-)
+EXPLAINED = {*protocols()} - {"ampligraph-best", "ampligraph-middle", "conve-128", "kb2e", "ogb", "pyg", "tkbc"}
+"""but variants of others, those that rank one side or no batch of this graph, and OGB's, whose negatives it lacks"""
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
 ENTITIES, RELATIONS = Vocabulary(LABELS), Vocabulary(["r"], "relation")
@@ -54,11 +39,6 @@ def scored(*scores):
 def rank(name, scores, setting="filtered"):
     table = evaluate(scored(*scores), SMALL, sides="tail", protocol=name)
     return find_protocol(name).ranks(table, setting).tolist()[0]
-
-
-def test_every_protocol_of_the_contract_is_there():
-    assert set(NAMES) <= set(protocols())
-    assert all(rules.summary and rules.name == name for name, rules in protocols().items())
 
 
 @pytest.mark.parametrize(
@@ -129,9 +109,8 @@ def test_random_ties_are_those_of_the_summary():
     data = random_dataset(4)
     table = evaluate(lambda h, r, t: (h + t) % 3, data, protocol="sun-random")
     assert framework_metrics(table)["mrr"] == summarize(table, ["mrr"], ties="random")["mrr"]
-    assert np.mean(1 / find_protocol("sun-random").ranks(table)) == pytest.approx(
-        framework_metrics(table)["mrr"], rel=1e-12
-    )
+    reciprocal_ranks = 1 / find_protocol("sun-random").ranks(table)
+    assert np.mean(reciprocal_ranks) == pytest.approx(framework_metrics(table)["mrr"], rel=1e-12)
 
 
 def test_an_empty_filter_is_the_protocols_or_given():
@@ -183,9 +162,8 @@ def test_a_cutoff_needs_raw_counts():
 
 def test_a_protocol_of_ones_own_averages_as_it_says():
     own = replace(find_protocol("pbg"), name="own", mean=lambda ranks, values: values(ranks).max())
-    assert (
-        framework_metrics(evaluate(scored(0, 1, 2, 3, 4, 5), SMALL, sides="tail"), protocol=own).values["mrr"] == 0.25
-    )
+    table = evaluate(scored(0, 1, 2, 3, 4, 5), SMALL, sides="tail")
+    assert framework_metrics(table, protocol=own)["mrr"] == 0.25
 
 
 # Faults
@@ -266,7 +244,10 @@ def test_an_infinite_number_is_text_in_json():
 
 
 def test_the_stored_ranks_print_the_same(tmp_path):
-    table = evaluate(lambda h, r, t: (h + t) % 3, random_dataset(4), protocol="libkge")
+    data = random_dataset(4)
+    ids = np.concatenate([data.test.ids, data.test.ids[:3]])
+    repeated = Dataset.build("d", {**data.splits, "test": ids}, entities=data.entities, relations=data.relations)
+    table = evaluate(lambda h, r, t: (h + t) % 3, repeated, protocol="libkge")
     table.to_parquet(tmp_path / "ranks.parquet")
     assert framework_metrics(RankTable.from_parquet(tmp_path / "ranks.parquet")) == framework_metrics(table)
 
@@ -275,11 +256,6 @@ def test_ranks_of_two_protocols_are_not_put_together():
     tables = [evaluate(lambda h, r, t: h - t, random_dataset(4), protocol=name) for name in ("libkge", "pbg")]
     with pytest.raises(InputError, match="cannot concatenate ranks of different protocols"):
         RankTable.concat(tables)
-
-
-def test_an_unknown_protocol_is_refused_with_the_nearest():
-    with pytest.raises(ConfigError, match=r"unknown protocol 'libkeg'\. Did you mean 'libkge'"):
-        evaluate(lambda h, r, t: h - t, random_dataset(4), protocol="libkeg")
 
 
 # Explanations
@@ -293,38 +269,33 @@ def test_ties_are_named_as_the_cause_of_a_baselines_spread():
     explanation = explain(scores, data, ["pykeen", "openke", "torchkge", "libkge", "bordes-raw"])
     assert explanation.standard == pytest.approx(0.469075, abs=1e-6)
     assert explanation["pykeen"].value == explanation.standard
-    assert [explanation["pykeen"].optimistic, explanation["pykeen"].pessimistic] == pytest.approx(
-        [0.790783, 0.459300], abs=1e-6
-    )
+    ends = [explanation["pykeen"].optimistic, explanation["pykeen"].pessimistic]
+    assert ends == pytest.approx([0.790783, 0.459300], abs=1e-6)
     for name, value in (("openke", 0.790783), ("torchkge", 0.459300)):
         assert explanation[name].value == pytest.approx(value, abs=2e-6)
         assert explanation[name].causes["ties"] == pytest.approx(value - 0.469075, abs=2e-6)
         others = [change for cause, change in explanation[name].causes.items() if cause != "ties"]
         assert np.abs(others).max() < 1e-5  # sums in float32
     assert explanation["libkge"].causes["tolerance"] != 0
-    assert explanation["bordes-raw"].causes == {
-        **dict.fromkeys(explanation["bordes-raw"].causes, 0.0),
-        "filter": explanation["bordes-raw"].value - explanation.standard,
-    }
-    assert any(
-        "The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783" in n for n in explanation.notes
-    )
+    raw = explanation["bordes-raw"]
+    assert raw.causes == {**dict.fromkeys(raw.causes, 0.0), "filter": raw.value - explanation.standard}
+    moved = "The tie policy alone moves the MRR from 0.459300 (pessimistic) to 0.790783"
+    assert any(moved in note for note in explanation.notes)
 
 
 @pytest.mark.parametrize(
     ("name", "metric"),
-    [  # Marius ranks no heads with this model, and no graph but OGB's own has its negatives
+    [
         (name, metric)
-        for name in NAMES
+        for name in sorted(EXPLAINED)
         for metric in ("mrr", "head.mr", "tail.hits@3")
-        if name + metric != "mariushead.mr" and name != "ogb"
+        if name + metric != "mariushead.mr"  # it ranks no heads with this model
     ],
 )
 def test_the_causes_add_up_to_the_difference(name, metric):
     explanation = explain(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 7, random_dataset(8), [name], metric=metric)
-    assert explanation.standard + sum(explanation[name].causes.values()) == pytest.approx(
-        explanation[name].value, rel=1e-12
-    )
+    total = explanation.standard + sum(explanation[name].causes.values())
+    assert total == pytest.approx(explanation[name].value, rel=1e-12)
 
 
 def test_what_cannot_be_explained_is_refused():

@@ -53,14 +53,10 @@ def test_the_ranks_with_test_are_those_of_a_wider_filter():
     data, model = random_dataset(8), lambda h, r, t: (h * 7 + r * 3 + t * 11) % 97 + t / 64
     table = evaluate(model, data, split="valid", protocol="libkge")
     columns = ("greater", "tied", "candidates")
-    found = {
-        key: tuple(counts)
-        for key, *counts in zip(as_counts(table), *(table.column(f"with_test_{name}") for name in columns), strict=True)
-    }
-    expected = brute_force(
-        model, data, split="valid", level=lambda here, truth: abs(here - truth) <= 1e-5 + 1e-4 * abs(truth)
-    )
-    assert found == {key: counts[:3] for key, counts in expected.items()}
+    counts = zip(*(table.column(f"with_test_{name}").tolist() for name in columns), strict=True)
+    tolerance = lambda here, truth: abs(here - truth) <= 1e-5 + 1e-4 * abs(truth)  # noqa: E731
+    expected = brute_force(model, data, split="valid", level=tolerance)
+    assert dict(zip(as_counts(table), counts, strict=True)) == {key: it[:3] for key, it in expected.items()}
     assert table.filter == ("train", "valid")
 
 

@@ -27,15 +27,8 @@ WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 MAX_COMPRESSION = 50
 """how many times its size a compressed text may have, but for small ones (``kgeval.files.opening.LEAST``)"""
 
-READ = 4
-"""how many bytes of memory each byte of a text takes"""
-
 MAX_LINE = 2**26
 """characters that a line may have"""
-
-COMMAS = "Commas separate columns in .csv files only: rename the file."
-
-QUALIFIED = "Statements with qualifiers, as in WD50K, are not supported: keep head, relation and tail of each row."
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
 
@@ -91,10 +84,7 @@ class Row(NamedTuple):
 
 
 def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: bool | None = None) -> Iterator[Row]:
-    """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong.
-
-    Delimiter and quotes are those of :func:`read_columns`, by default.
-    """
+    """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong."""
     delimiter = delimiter or _delimiter(path, skip)
     quoted = delimiter == "," if quoted is None else quoted
     line = skip + 1
@@ -157,7 +147,7 @@ def _check(path: Path) -> None:
     """Refuse what is no file, or is too large for the memory."""
     refuse_missing(path)
     try:
-        checked(path, times=READ)
+        checked(path, times=4)  # bytes of memory for each byte of the text
         if path.suffix.lower() == ".gz":
             _refuse_bomb(path, path.stat().st_size, path.stat().st_mtime_ns)
     except (OSError, EOFError, zlib.error) as error:
@@ -209,10 +199,13 @@ def _cure(cells: Sequence[str], names: Sequence[str]) -> str:
     """Say what to do about a row of triples with another number of columns, where that can be seen."""
     if "tail" not in names:
         return ""
-    split_at_commas = cells[0].split(",") if len(cells) == 1 else []
-    if len(split_at_commas) < len(names):
-        split_at_commas = []
-    row = split_at_commas or cells
-    qualified = len(row) > 4 and len(row) % 2 and not all(map(WHOLE_NUMBER.fullmatch, row))
-    cures = [COMMAS] * bool(split_at_commas) + [QUALIFIED] * bool(qualified)
+    at_commas = cells[0].split(",") if len(cells) == 1 else []
+    if len(at_commas) < len(names):
+        at_commas = []
+    row = at_commas or cells
+    cures = ["Commas separate columns in .csv files only: rename the file."] if at_commas else []
+    if len(row) > 4 and len(row) % 2 and not all(map(WHOLE_NUMBER.fullmatch, row)):
+        cures.append(
+            "Statements with qualifiers, as in WD50K, are not supported: keep head, relation and tail of each row."
+        )
     return " ".join(cures)

@@ -50,10 +50,6 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
 
     Such a row names columns, whatever it calls them: no triple stands first in every split and is all that its entities
     and its relation have.
-
-    >>> train = pa.table({"head": ["S", "a", "b"], "relation": ["P", "r", "r"], "tail": ["O", "b", "a"]})
-    >>> common_header([train, train.slice(0, 2)]), common_header([train.slice(1), train.slice(1, 1)])
-    (['S', 'P', 'O'], [])
     """
     first, *others = ([table[column][0].as_py() for column in TRIPLE] for table in tables)
     if not others or any(row != first for row in others):
@@ -70,13 +66,7 @@ def common_header(tables: Collection[pa.Table]) -> list[str]:
 
 
 def columns(path: str | Path, names: Sequence[str]) -> list[str]:
-    """Give each column of a file its own name: head, relation and tail, and others as they are called, in lower case.
-
-    Examples
-    --------
-    >>> columns(Path("triples.csv"), ["Object", "h", "rel", "Weight"])
-    ['tail', 'head', 'relation', 'weight']
-    """
+    """Give each column of a file its own name: head, relation and tail, and others as they are, in lower case."""
     folded = [_folded(name) for name in names]
     columns = [ALIASES.get(name, name) for name in folded]
     found = f"found the columns {', '.join(map(repr, names))}" if names else "found no columns"
@@ -99,7 +89,7 @@ def _folded(name: str) -> str:
 
 
 TIME = ("time", "date", "timestamp")
-"""What a column of times is called, the first being kgeval's own name."""
+"""what a column of times is called, the first being kgeval's own name"""
 
 BEGIN, END = (
     {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
@@ -113,7 +103,10 @@ NO_INTERVALS = (
 )
 
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
-"""What tells a fourth column of times without a header: dates that sort as text."""
+"""dates that sort as text, in the fourth column of a file without a header"""
+
+NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+"""what tells a fourth column of confidences from a fourth label"""
 
 
 def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
@@ -140,11 +133,7 @@ def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
 
 
 def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
-    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort.
-
-    >>> list(times_in_order({"train": pa.chunked_array([["10", "9"]]), "test": pa.chunked_array([["11"]])}))
-    ['9', '10', '11']
-    """
+    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort."""
     labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
     whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
     order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
@@ -157,9 +146,6 @@ NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa
 YEAR = re.compile("[0-9]{4}|##")
 """What tells a fourth and a fifth column of times: a year, or YAGO's sign for what is not known of a date."""
 
-NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
-"""What tells a column of confidences from a fourth label."""
-
 N_TRIPLE = (
     r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
     r'\s*(?P<tail><[^<>]*>|_:\S+?|".*"[^\s"]*)\s*\.\s*(?:#.*)?'
@@ -170,15 +156,9 @@ N_TRIPLE = (
 def read_triples(path: Path) -> pa.Table:
     """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, ``.nt``, each also ``.gz``) or ``.parquet``.
 
-    Text whose first line is one of N-Triples is read as such, and so is ``.nt``.
-    The columns of Parquet files, and of text with a header, are told apart by their names, in any order; those of text
-    without a header are head, relation, tail, and perhaps a confidence or a date.
-
-    Returns
-    -------
-    pyarrow.Table
-        string columns head, relation, tail, and further ones that the file names; of text without a header, a fourth
-        column ``confidence`` where its first row ends in a number, or ``time`` where it ends in a date
+    Text whose first line is one of N-Triples is read as such, and so is ``.nt``. The columns of Parquet files, and of
+    text with a header, are told apart by their names, in any order; those of text without a header are head, relation,
+    tail, and a fourth ``confidence`` where the first row ends in a number, or ``time`` where it ends in a date.
     """
     table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
     if table.num_rows == 0:

@@ -42,7 +42,7 @@ IDS = ("head", "relation", "tail", "time")
 TRAINING = "training"
 
 MOST_ROWS = 2**31
-"""more rows than a split has, repeated ones too: rows of a rank table are repeated so often"""
+"""more rows than a split has, repeated ones too"""
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool = False) -> None:

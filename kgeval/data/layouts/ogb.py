@@ -136,7 +136,6 @@ def _labels(root: Path, kind: str, size: int) -> pa.Array:
 
 
 def _typed(kind: str, size: int) -> pa.Array:
-    """Label the first ``size`` entities of a type."""
     return pa.array([f"{kind}:{index}" for index in range(size)], pa.string())
 
 
