@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from kgeval import CallableScorer, Metric, RankTable, compare, evaluate, summarize
+from kgeval import CallableScorer, Metric, compare, evaluate, summarize
 from kgeval.analysis.comparison.sign_flips import signed_sums
 from kgeval.errors import MetricError, TableError
 from tests.conftest import random_dataset
@@ -324,24 +324,6 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(MetricError, match=message):
         compare(TABLES, ["mrr"], **options)
-
-
-def test_one_model_has_nothing_to_be_compared_with():
-    with pytest.raises(MetricError, match="nothing to compare 'sums' with: give at least two models"):
-        compare({"sums": TABLES["sums"]})
-
-
-def test_ranks_without_labels_are_joined_by_ids():
-    bare = {}
-    for name, table in TABLES.items():
-        data = table.data
-        for label in ("head_label", "relation_label", "tail_label"):
-            empty = pa.array([None] * len(table), data.schema.field(label).type)
-            data = data.set_column(data.schema.get_field_index(label), data.schema.field(label), empty)
-        bare[name] = RankTable(data, **{key: getattr(table, key) for key in ("split", "filter", "protocol", "dataset")})
-    assert [pair.difference for pair in compare(bare, ["mrr"]).pairs] == pytest.approx(
-        [pair.difference for pair in compare(TABLES, ["mrr"]).pairs]
-    )
 
 
 def test_what_is_told_as_data_frame_and_text():

@@ -55,10 +55,6 @@ def test_a_warning_tells_that_ties_decide(place):
     assert diagnosis["tied"] == diagnosis["ranks"] == 12
 
 
-def test_the_metrics_are_printed_as_json(data, place):
-    assert data("run", "config.yaml", "--out", "new") == json.loads((place / "new/metrics.json").read_text())
-
-
 @pytest.fixture
 def several(place):
     write_config(
@@ -88,11 +84,6 @@ def test_several_configurations_give_a_folder_each(done, place, several):
     done("run", "config.yaml", several, "--out", "new")
     assert (place / "new/config/ranks.parquet").is_file()
     assert (place / "new/several/one/ranks.parquet").is_file()
-
-
-def test_several_configurations_are_one_json_document(data, place):
-    write_config(place / "other.yaml", CONFIG)
-    assert data("run", "config.yaml", "other.yaml", "--out", "new")
 
 
 def test_two_configurations_of_one_name_need_two_folders(refused, place):

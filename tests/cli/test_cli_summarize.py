@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -20,10 +19,6 @@ from tests.cli.conftest import CONFIG, RELATIONS, invoke, write_config
 @pytest.fixture
 def table(place):
     return RankTable.from_parquet(place / "run/ranks.parquet")
-
-
-def test_they_are_those_of_the_run(data, place):
-    assert data("summarize", "run") == json.loads((place / "run/metrics.json").read_text())
 
 
 def test_the_file_of_ranks_is_enough(data):
