@@ -95,9 +95,10 @@ def test_values_that_yaml_cannot_build_are_refused(refused, value):
     assert "--option" in refused("inspect", "model", "--option", f"model={value}")
 
 
-@pytest.mark.parametrize(
-    "content", ["[]", "5", "null", '"x"', "{", '{"a": NaN}', "", "[" * 100_000, "\0"], ids=lambda text: text[:5]
-)
+DAMAGED = ["[]", "5", "null", '"x"', "{", '{"a": NaN}', "", "[" * 100_000, "\0"]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=lambda text: text[:5])
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.json"])
 def test_a_damaged_run_is_refused(refused, place, name, content):
     (place / "run" / name).write_text(content)

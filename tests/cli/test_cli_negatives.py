@@ -133,25 +133,11 @@ def test_a_folder_in_the_way_fails(refused, place):
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "no triples in it"),
-        (b"ant\teats\n", "line 1: 2 columns where 3 columns"),
-        (b"ant\teats\tcat\nant\teats\tcat\tx\n", "line 2: 4 columns where 3 columns"),
-        (b"ant\teats\tyak\n", "row 1: unknown entity 'yak' in the column tail"),
-        (b"ant\tates\tcat\n", "row 1: unknown relation 'ates' in the column relation"),
-        (b"head\trelation\ttail\tside\nant\teats\tcat\tleft\n", "row 1: side 'left'. Choose one of 'head', 'tail'"),
-        (b"ant\teats\tcat\n", "none of its 1 negatives fits a head query"),
-        (b"\xff\xfe\x00\x01", ""),
-        (bytes(range(256)), ""),
-    ],
-)
-def test_files_of_negatives_that_do_not_fit_are_refused(refused, place, content, message):
+@pytest.mark.parametrize("content", [b"", b"ant\teats\n", b"ant\teats\tyak\n", b"\xff\xfe\x00\x01", bytes(range(256))])
+def test_files_of_negatives_that_do_not_fit_are_refused(refused, place, content):
+    """What is wrong is named with its line or row: tests/corruption/test_generators.py."""
     (place / "given.tsv").write_bytes(content)
-    told = refused("negatives", "graph/", "--corruption", "file:path=given.tsv", "--out", "n.tsv")
-    assert message in told
-    assert "given.tsv" in told
+    assert "given.tsv" in refused("negatives", "graph/", "--corruption", "file:path=given.tsv", "--out", "n.tsv")
 
 
 @pytest.mark.parametrize("splits", [["train"], ["valid"], ["train", "valid"]], ids="+".join)

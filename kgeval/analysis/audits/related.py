@@ -42,8 +42,13 @@ class RelatedRelations:
         del facts
         train = PairedFacts.of([dataset.train], entities, relations)
         rules = train and train.turned(least=threshold)
-        of_both = [overlaps and overlaps.of_both(threshold) for overlaps in (duplicates, reverses)]
-        return cls(sizes, train, *of_both, rules and rules.of_either(threshold))
+        return cls(
+            sizes,
+            train,
+            duplicates and duplicates.of_both(threshold),
+            reverses and reverses.of_both(threshold),
+            rules and rules.of_either(threshold),
+        )
 
     @property
     def unknown(self) -> str:
