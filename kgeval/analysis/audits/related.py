@@ -41,7 +41,7 @@ class RelatedRelations:
         sizes, duplicates, reverses = facts.sizes, facts.shared(least=threshold), facts.turned(least=threshold)
         del facts
         train = PairedFacts.of([dataset.train], entities, relations)
-        rules = train and train.turned(least=threshold)
+        rules = None if train is None else train.turned(least=threshold)
         return cls(
             sizes,
             train,
