@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kgeval import RankTable, evaluate, framework_metrics, load_checkpoint, load_dataset, summarize
-from tests.cli.conftest import below_head, invoke, write_model
+from tests.cli.conftest import invoke, write_model
 
 EVALUATE = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
 
@@ -41,20 +41,6 @@ def test_relations_are_predicted_where_that_is_said(place, data):
     assert {group["key"]["relation"] for group in result["groups"]} == set(table.column("relation_label"))
     again = data("summarize", "relations", "-m", "relation_side.mrr")
     assert again["metrics"] == {"relation": {"mrr": expected["mrr"]}}
-
-
-def test_of_pykeen_people_see_the_best_known_names_and_machines_all(place, data, done):
-    told = data(*EVALUATE, "--protocol", "pykeen", "--out", "pykeen")["protocol"]["metrics"]
-    assert len(told) > 200
-    assert json.loads((place / "pykeen/metrics.json").read_text())["protocol"]["metrics"] == told
-    result = invoke(*EVALUATE, "--protocol", "pykeen")
-    rows = dict(line.split() for line in below_head(result.stdout)[2:])
-    assert {"both.realistic.inverse_harmonic_mean_rank", "both.realistic.hits_at_10", "both.realistic.count"} <= set(
-        rows
-    )
-    assert len(rows) == 9
-    assert all(float(value) == told[name] for name, value in rows.items())
-    assert f"Note: 9 of {len(told)} numbers; the others are in metrics.json and --json." in result.stderr
 
 
 def test_policies_of_ranks_can_be_chosen(place, data):

@@ -1,4 +1,4 @@
-"""``kgeval inspect``: what a path is."""
+"""``kgeval inspect``, what a path is, and ``kgeval audit``, what there is in a dataset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import shutil
 import numpy as np
 import pytest
 
-from tests.cli.conftest import CONFIG, write_config
+import kgeval
+from kgeval.analysis import audit
+from tests.cli.conftest import CONFIG, invoke, write_config
 
 NOTES = {
     split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
@@ -204,3 +206,21 @@ def test_runs_are_found_as_deep_as_summarize_finds_them(data, place):
     (place / "all/umls").mkdir(parents=True)
     (place / "run").rename(place / "all/umls/TransE")
     assert list(data("inspect", "all")["models"]) == list(data("summarize", "all")["models"]) == ["umls/TransE"]
+
+
+def test_json_and_file_are_what_python_gives(data, done, place):
+    expected = audit(kgeval.load_dataset("graph"), threshold=0.5).to_dict()
+    assert data("audit", "graph", "--threshold", "0.5") == expected
+    done("audit", "graph", "--threshold", "0.5", "--out", "made/audit.json")
+    assert json.loads((place / "made/audit.json").read_text(encoding="utf-8")) == expected
+    assert [path.name for path in (place / "made").iterdir()] == ["audit.json"]
+
+
+def test_names_are_shown(done, place):
+    (place / "names.tsv").write_text("eats\tfeeds on\n")
+    assert "feeds on (eats) and likes (8 of 8)" in done("audit", "graph", "--names", "names.tsv")
+
+
+def test_notes_are_left_out_if_nobody_wants_them(place):
+    assert "Written to" in invoke("audit", "graph", "--out", "a.json").stderr
+    assert invoke("audit", "graph", "--out", "b.json", "--quiet").stderr == ""

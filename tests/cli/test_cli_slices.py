@@ -12,7 +12,7 @@ from kgeval import Dataset, RankTable, annotate, load_dataset, summarize
 from kgeval.errors import ConfigError
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import load_config
-from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, below_head, write_config
+from tests.cli.conftest import CONFIG, RELATIONS, below_head, write_config
 
 SLICED = {**CONFIG, "metrics": ["mrr", "hits@3"], "by": ["side", "cardinality"]}
 
@@ -175,10 +175,3 @@ def test_a_slice_that_the_dataset_cannot_give_is_refused_with_its_line(place):
         ConfigError, match=r"by.1: slice 'seen' needs train triples, and dataset none has none \(con.* 5"
     ):
         check_against_dataset(load_config(place / "sliced.yaml"), nothing)
-
-
-def test_every_label_has_its_place(data, expected):
-    """Slices and entities together: the heads that stand in a group are entities of the graph."""
-    told = data("summarize", "run", "--by", "head,pattern", "-m", "mrr")
-    assert {group["key"]["head"] for group in told["groups"]} <= set(ENTITIES)
-    assert told == expected("head", "pattern", metrics=("mrr",))

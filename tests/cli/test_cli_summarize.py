@@ -122,16 +122,6 @@ def test_a_column_that_was_added_to_the_ranks_groups_them(data, place, table):
         assert group["metrics"]["both"]["mrr"] == alone["mrr"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["-m", "mrr"], ["-m", "mrr", "-m", "hits@10", "--ties", "expected"]])
-def test_a_table_of_groups_shows_every_group_and_whole_numbers(done, table, arguments):
-    """Nobody watches, so nothing may be cut off."""
-    printed = done("summarize", "run", "--by", "relation", *arguments)
-    frame = summarize(table, by=["relation"]).to_frame()
-    for label, value in zip(frame["relation"], frame["both.mrr"], strict=True):
-        (line,) = [line for line in printed.splitlines() if line.lstrip().startswith(label)]
-        assert f"{value:.6f}" in line
-
-
 @pytest.mark.parametrize("path", ["config.yaml", "run/metrics.json"])
 def test_what_is_no_table_is_refused(refused, path):
     assert "not a readable rank table" in refused("summarize", path)
