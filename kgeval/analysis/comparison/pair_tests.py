@@ -44,7 +44,9 @@ def paired_differences(
     The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
     Each group is what its rows have in common, and their places among the shared rows.
     """
-    pairs, of_groups, found = pairs_of(list(views), options.reference), list(groups), []
+    of_groups, found, reference = list(groups), [], options.reference
+    others = [model for model in views if model != reference]
+    pairs = list(combinations(views, 2)) if reference is None else [(model, reference) for model in others]
     with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
         for key, places in of_groups:
             tests = _GroupTests(views, names, same, places, key, options)
@@ -60,13 +62,6 @@ def paired_differences(
         for place, p in zip(family, adjusted.tolist(), strict=True):
             found[place] = replace(found[place], adjusted_p=p, family=len(family))
     return tuple(found)
-
-
-def pairs_of(models: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
-    """Pair each model with each, in their order, or each other one with the reference."""
-    if reference is not None:
-        return [(model, reference) for model in models if model != reference]
-    return list(combinations(models, 2))
 
 
 OfUnits = tuple[IntArray, Float64Array]
