@@ -6,7 +6,6 @@ import json
 import shutil
 
 import pytest
-import yaml
 
 from kgeval import Dataset, RankTable, annotate, load_dataset, summarize
 from kgeval.errors import ConfigError
@@ -39,10 +38,6 @@ def test_a_configuration_has_groups_beside_the_whole(data, place, expected):
     assert [note for note in sliced["notes"] if note in whole["notes"]] == whole["notes"]
     assert json.loads((place / "sliced/metrics.json").read_text()) == sliced
     assert (place / "sliced/ranks.parquet").read_bytes() == (place / "whole/ranks.parquet").read_bytes()
-
-
-def test_a_run_without_groups_says_nothing_of_them(place):
-    assert "by" not in yaml.safe_load((place / "run/config.yaml").read_text())
 
 
 @pytest.mark.parametrize("spelled", ["side,cardinality", "side, cardinality", ["side", "cardinality"]])
