@@ -126,14 +126,8 @@ def test_sets_of_any_scores_and_filters(data):
     )
     kernel, limit = data.draw(st.sampled_from(KERNELS)), data.draw(st.sampled_from([4096, 10**9]))
     options = {"filter": facts, "kernel": kernel, "memory_limit": limit, "list_sets": True}
-    check(
-        answers(scorer, dataset, coverage=coverage, nonconformity=name, **options),
-        scorer,
-        dataset,
-        name,
-        coverage,
-        facts,
-    )
+    found = answers(scorer, dataset, coverage=coverage, nonconformity=name, **options)
+    check(found, scorer, dataset, name, coverage, facts)
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -47,10 +47,8 @@ def test_friedman_is_corrected_for_ties_as_in_scipy():
 
 
 def test_lower_may_be_better():
-    up, down = (
-        rank_models(RESULTS),
-        rank_models({d: {m: -v for m, v in r.items()} for d, r in RESULTS.items()}, increasing=False),
-    )
+    negative = {d: {m: -v for m, v in r.items()} for d, r in RESULTS.items()}
+    up, down = rank_models(RESULTS), rank_models(negative, increasing=False)
     np.testing.assert_array_equal(up.ranks, down.ranks)
     assert up.friedman == pytest.approx(down.friedman)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from kgeval import CallableScorer, Metric, RankTable, compare, evaluate, summarize
+from kgeval import CallableScorer, Metric, compare, evaluate, summarize
 from kgeval.analysis.comparison.sign_flips import signed_sums
 from kgeval.errors import MetricError, TableError
 from tests.conftest import random_dataset
@@ -210,19 +210,6 @@ def test_groups_are_compared_as_tables_of_their_own():
     assert {(pair.group["side"], pair.group["relation"]) for pair in grouped.pairs} == set(counts.index)
 
 
-def test_a_group_with_one_unit_is_said():
-    table = TABLES["sums"]
-    column = np.where(table.column("triple") == table.column("triple").min(), "one", "many")
-    tables = {
-        name: replace(table, data=table.data.append_column("kind", pa.array(column))) for name, table in TABLES.items()
-    }
-    pairs = compare(tables, ["mrr"], by="kind").pairs
-    (one, *_) = [pair for pair in pairs if pair.group["kind"] == "one"]
-    assert (one.rows, one.units, one.interval, one.p) == (2, 1, None, None)
-    assert one.verdict == "not tested: 1 triple, and a test needs 20"
-    assert all(pair.p for pair in pairs if pair.group["kind"] == "many")
-
-
 def test_groups_are_of_triples_and_not_of_models():
     with pytest.raises(MetricError, match=r"by: sums and sines have other values of 'greater' in \d+ rows"):
         compare(TABLES, ["mrr"], by="greater")
@@ -248,10 +235,7 @@ def test_few_units_have_neither_interval_nor_p_value():
         assert (pair.interval, pair.p, pair.detectable) == (None, None, None)
         assert pair.difference is not None
         assert pair.verdict == "not tested: 12 relations, and a test needs 20"
-    assert any(
-        note == "not tested: mrr: 12 relations, and a test needs 20."
-        for note in compare(few, "mrr", unit="relation").notes
-    )
+    assert "not tested: mrr: 12 relations, and a test needs 20." in compare(few, "mrr", unit="relation").notes
 
 
 def test_rows_that_one_model_lacks_are_named():
@@ -314,8 +298,7 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
     ("options", "message"),
     [
         ({"unit": "triples"}, "unit: unknown unit 'triples'. Did you mean 'triple'"),
-        ({"level": 95}, "level: expected a number between 0 and 1, such as 0.95, found 95"),
-        ({"level": 1.0}, "level: expected a number between 0 and 1"),
+        ({"level": 1.0}, "level: expected a number between 0 and 1, such as 0.95, found 1.0"),
         ({"draws": 0}, "draws: sign flips need a whole number from 1 to 1,000,000, usually 9999; found 0"),
         ({"reference": "sine"}, "reference: no model is called 'sine'. Did you mean 'sines'"),
         ({"by": 5}, "by: groups are named by a column"),
@@ -324,24 +307,6 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(MetricError, match=message):
         compare(TABLES, ["mrr"], **options)
-
-
-def test_one_model_has_nothing_to_be_compared_with():
-    with pytest.raises(MetricError, match="nothing to compare 'sums' with: give at least two models"):
-        compare({"sums": TABLES["sums"]})
-
-
-def test_ranks_without_labels_are_joined_by_ids():
-    bare = {}
-    for name, table in TABLES.items():
-        data = table.data
-        for label in ("head_label", "relation_label", "tail_label"):
-            empty = pa.array([None] * len(table), data.schema.field(label).type)
-            data = data.set_column(data.schema.get_field_index(label), data.schema.field(label), empty)
-        bare[name] = RankTable(data, **{key: getattr(table, key) for key in ("split", "filter", "protocol", "dataset")})
-    assert [pair.difference for pair in compare(bare, ["mrr"]).pairs] == pytest.approx(
-        [pair.difference for pair in compare(TABLES, ["mrr"]).pairs]
-    )
 
 
 def test_what_is_told_as_data_frame_and_text():

@@ -206,19 +206,10 @@ def test_bins_name_their_limits_in_order():
     assert column.chunk(0).dictionary.to_pylist() == ["0", "1", "2", "3", "4"]
 
 
-@pytest.mark.parametrize(
-    ("answers", "name"),
-    [
-        (0, "0"),
-        (1, "1"),
-        (2, "2–10"),
-        (10, "2–10"),
-        (11, "11–100"),
-        (101, "101–1000"),
-        (1000, "101–1000"),
-        (1001, "over 1000"),
-    ],
-)
+BOUNDS = {0: "0", 1: "1", 2: "2–10", 10: "2–10", 11: "11–100", 101: "101–1000", 1000: "101–1000", 1001: "over 1000"}
+
+
+@pytest.mark.parametrize(("answers", "name"), BOUNDS.items())
 def test_known_answers_are_counted_without_the_answer(answers, name):
     train = [(0, 0, tail) for tail in range(1, 2 + answers)]
     dataset = graph_of(train, test=[(0, 0, 1), (0, 0, answers + 2)], entities=answers + 3)

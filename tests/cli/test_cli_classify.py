@@ -11,7 +11,7 @@ import kgeval
 from kgeval import summarize
 from kgeval.doors.classify import classify
 from kgeval.tasks.labelled_split import NegativesFromFiles
-from tests.cli.conftest import ENTITIES, RELATIONS, SPLITS, write_config, write_model
+from tests.cli.conftest import SPLITS, write_config, write_model, write_weighted
 
 ARGUMENTS = ("classify", "model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1")
 CONFIDENCES = ("evaluate", "model", "--dataset", "weighted", *ARGUMENTS[4:], "--task", "confidences")
@@ -24,10 +24,7 @@ def place(place):
     """The folder, with negatives, and the same graph with confidences in ``weighted``."""
     (place / "valid_negatives.txt").write_text("ant\teats\tdog\nbee\tfears\tcat\ncat\tlikes\tdog\n")
     (place / "test_negatives.txt").write_text("ant\teats\teel\nbee\tfears\teel\ncat\tlikes\teel\n")
-    (place / "weighted").mkdir()
-    for split, rows in SPLITS.items():
-        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{((h + t) % 5) / 4}\n" for h, r, t in rows)
-        (place / "weighted" / f"{split}.tsv").write_text("".join(lines))
+    write_weighted(place / "weighted")
     return place
 
 

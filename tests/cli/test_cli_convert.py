@@ -17,13 +17,6 @@ def test_a_converted_checkpoint_ranks_the_same(done, data):
     assert after == before
 
 
-def test_it_holds_its_labels_and_options(done, data):
-    done("convert", "model", "--out", "m.safetensors", *OPTIONS)
-    described = data("inspect", "m.safetensors")
-    assert described["labels"] == {"entities": True, "relations": True}
-    assert (described["model"], described["options"]) == ("TransE", {"norm": 2})
-
-
 def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data):
     from tests.checkpoints.layouts import ENTITIES, RELATIONS, tucker_code
 

@@ -73,15 +73,6 @@ def test_evaluate_takes_the_same_options(large, data):
     assert found["intervals"] == data("summarize", "done")["intervals"]
 
 
-def test_tables_state_the_unit_once_and_the_digits_that_the_interval_justifies(large, done):
-    printed = done("summarize", "done")
-    assert printed.count("90 % intervals, queries drawn again") == 1
-    (mrr,) = [line for line in printed.splitlines() if line.startswith("mrr")]
-    value, _, half, *_ = mrr.split()[1:]
-    assert len(value.partition(".")[2]) == len(half.partition(".")[2]) == 3
-    assert max(map(len, printed.splitlines()[3:])) <= 80
-
-
 def test_digits_can_be_set(large, done, data):
     value = data("summarize", "bare")["metrics"]["both"]["mrr"]
     assert f"{value:.6f}" in done("summarize", "bare")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kgeval import RankTable
-from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, write_config, write_model
+from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, write_config, write_model, write_weighted
 
 MODEL = ["model", "--dataset", "graph", "--option", "model=TransE", "--option", "norm=1"]
 FULL = {
@@ -106,10 +106,7 @@ def test_a_classification_names_its_negatives(data, place, negatives):
 
 
 def test_predicted_confidences_name_their_candidates(data, place, negatives):
-    (place / "weighted").mkdir()
-    for split, rows in SPLITS.items():
-        lines = [f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{((h + t) % 5) / 4}\n" for h, r, t in rows]
-        (place / "weighted" / f"{split}.tsv").write_text("".join(lines))
+    write_weighted(place / "weighted")
     weighted = ["model", "--dataset", "weighted", *MODEL[3:]]
     ranked = {"model": FULL["model"], "dataset": "weighted", "split": "test", "triples": 6, "negatives": "none"}
     ranked |= {"filter": FULL["filter"], "candidates": FULL["candidates"]}

@@ -41,19 +41,3 @@ def test_a_picture_is_written(tables):
     done = invoke("plot", "m0.parquet", "m1.parquet", "--kind", "distribution", "--out", "ranks.svg")
     assert done.exit_code == 0, done.output
     assert (tables / "ranks.svg").read_text().startswith("<svg")
-
-
-@pytest.mark.parametrize("form", ["latex", "markdown", "csv", "html", "json"])
-def test_a_comparison_is_written_in_every_format(tables, form):
-    done = invoke("compare", "m0.parquet", "m1.parquet", "--format", form, "--quiet")
-    assert done.exit_code == 0, done.output
-    starts = {
-        "latex": "% \\usepackage",
-        "markdown": "made up",
-        "csv": "model,mrr,",
-        "html": "<!doctype html>",
-        "json": "{",
-    }
-    assert done.stdout.startswith(starts[form])
-    if form == "json":
-        assert set(json.loads(done.stdout)["models"]) == {"m0", "m1"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,10 +54,6 @@ def test_a_warning_tells_that_ties_decide(place):
     assert diagnosis["tied"] == diagnosis["ranks"] == 12
 
 
-def test_the_metrics_are_printed_as_json(data, place):
-    assert data("run", "config.yaml", "--out", "new") == json.loads((place / "new/metrics.json").read_text())
-
-
 @pytest.fixture
 def several(place):
     write_config(
@@ -70,29 +65,19 @@ def several(place):
     return "several.yaml"
 
 
-def test_several_models_give_a_folder_each(done, place, several):
-    printed = done("run", several, "--out", "new")
-    for name in ("one", "two"):
-        assert RankTable.from_parquet(place / "new" / name / "ranks.parquet").num_triples == 6
-        assert name in printed
-
-
-def test_several_models_are_one_json_document(data, several):
+def test_several_models_give_a_folder_each_and_one_json_document(data, place, several):
     """It is the common table of their folder."""
     table = data("run", several, "--out", "new")
-    assert table == json.loads((Path("new") / "metrics.json").read_text())
+    assert table == json.loads((place / "new/metrics.json").read_text())
     assert set(table["models"]) == {"one", "two"}
+    for name in ("one", "two"):
+        assert RankTable.from_parquet(place / "new" / name / "ranks.parquet").num_triples == 6
 
 
 def test_several_configurations_give_a_folder_each(done, place, several):
     done("run", "config.yaml", several, "--out", "new")
     assert (place / "new/config/ranks.parquet").is_file()
     assert (place / "new/several/one/ranks.parquet").is_file()
-
-
-def test_several_configurations_are_one_json_document(data, place):
-    write_config(place / "other.yaml", CONFIG)
-    assert data("run", "config.yaml", "other.yaml", "--out", "new")
 
 
 def test_two_configurations_of_one_name_need_two_folders(refused, place):

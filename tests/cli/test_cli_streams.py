@@ -1,4 +1,4 @@
-"""Streams of every encoding: what is printed can be read, and JSON is JSON."""
+"""Streams of every encoding: what is printed can be read and controls no terminal, JSON is JSON, imports are few."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import json
 import os
 import subprocess
 import sys
+import traceback
 
 import pytest
 
+from kgeval import RankTable, load_checkpoint, load_dataset, save_checkpoint
 from kgeval.cli.streams import say, say_json, transliterate
-from tests.cli.conftest import ENTITIES
+from kgeval.errors import DatasetError
+from tests.cli.conftest import ENTITIES, invoke
 
 
 @pytest.fixture
@@ -112,3 +115,84 @@ def test_a_pipe_that_is_closed_ends_the_command_quietly_and_not_as_a_mistake_doe
     ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (141, "")
+
+
+EVIL = "\x1b]0;owned\x07\x9b2J\u202e\r\x7f"
+SHOWN = r"\x1b]0;owned\x07\x9b2J\u202e\r\x7f"
+OBEYED = {*map(chr, range(9)), *map(chr, range(11, 32)), *map(chr, range(127, 160)), "\u202e"}
+
+
+@pytest.fixture
+def evil(place):
+    """A graph with such an entity and relation, and a model of it."""
+    entities, relations = [f"ant{EVIL}", "bee", "cat"], [f"likes{EVIL}", "eats"]
+    (place / "evil").mkdir()
+    for split, rows in {"train": [(0, 0, 1), (1, 1, 2)], "test": [(1, 0, 0), (0, 1, 2)]}.items():
+        lines = (f"{entities[h]}\t{relations[r]}\t{entities[t]}\n" for h, r, t in rows)
+        (place / f"evil/{split}.txt").write_text("".join(lines).replace("\r", ""), encoding="utf-8", newline="")
+    return place
+
+
+EVALUATE = ["evaluate", "baseline:popularity", "--dataset", "evil"]
+COMMANDS = {
+    "groups": [*EVALUATE, "--by", "relation"],
+    "predictions": ["predict", "baseline:popularity", "--dataset", "evil", "--query", "bee", "eats", "?"],
+    "unknown entity": ["predict", "baseline:popularity", "--dataset", "evil", "--query", f"x{EVIL}", "eats", "?"],
+    "audit": ["audit", "evil"],
+    "inspect": ["inspect", "evil"],
+    "path": ["inspect", f"no{EVIL}"],
+    "command": [f"evaluat{EVIL}"],
+    "option": ["evaluate", f"--datas{EVIL}"],
+    "value": [*EVALUATE, "--by", f"relation{EVIL}"],
+    "choice": [*EVALUATE, "--split", f"test{EVIL}"],
+}
+
+
+@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+def test_nothing_that_a_terminal_obeys_is_printed(evil, arguments):
+    result = invoke(*arguments)
+    assert not OBEYED & set(result.stdout + result.stderr), result.output
+
+
+def test_it_is_shown_as_escapes(evil, done, refused):
+    assert SHOWN.replace(r"\r", "") in done(*COMMANDS["groups"])
+    assert SHOWN in refused(*COMMANDS["path"])
+
+
+def test_json_and_files_keep_the_label(evil, done):
+    printed = done(*COMMANDS["groups"], "--json", "--out", "out")
+    assert not OBEYED & set(printed)
+    label = f"likes{EVIL}".replace("\r", "")
+    assert label in [value for group in json.loads(printed)["groups"] for value in group["key"].values()]
+    assert label in RankTable.from_parquet(evil / "out").column("relation_label")
+
+
+def test_errors_in_python_are_shown_as_escapes():
+    with pytest.raises(DatasetError) as error:
+        load_dataset(f"no{EVIL}")
+    assert SHOWN in str(error.value)
+    assert not OBEYED & set("".join(traceback.format_exception(error.value)))
+
+
+HEAVY = (
+    *("torch", "pykeen", "sklearn", "scipy.stats", "scipy.optimize", "scipy.special", "matplotlib", "altair"),
+    *("ray", "h5py"),
+)
+"""pandas is not among them: pyarrow itself imports it for any array that comes from numpy"""
+
+COMMAND = """
+import sys
+from kgeval.cli import main
+
+main(sys.argv[1:], standalone_mode=False)
+print("IMPORTED", *sorted({*sys.modules} & {*%r}))
+"""
+
+
+def test_evaluate_imports_nothing_heavy(place):
+    save_checkpoint(load_checkpoint("model", model="TransE", norm=1), "model.safetensors")
+    command = [sys.executable, "-c", COMMAND % (HEAVY,), "evaluate", "model.safetensors", "--dataset", "graph"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mrr" in done.stdout
+    assert done.stdout.splitlines()[-1] == "IMPORTED"

@@ -255,25 +255,6 @@ def test_every_relation_stands_beside_or_above_its_own_numbers(screens, folder):
         assert any(str(count) in numbers for numbers in last[label]), label
 
 
-def test_of_predictions(screens, told):
-    """All places, labels and scores, and no line is broken."""
-    predictions = told["predict"]["queries"][0]["predictions"]
-    scores, labels = ([row[key] for row in predictions] for key in ("score", "entity"))
-    assert len(labels) == 8
-    assert screens["predict"].misses([f"{score:.6g}" for score in scores], labels) == []
-    table = screens["predict"].lines[-len(labels) - 4 :]
-    assert max(map(len, table)) <= screens["predict"].columns
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_of_lists_of_datasets(monkeypatch, columns):
-    """Not in a terminal of its own, for PyKEEN takes seconds to import."""
-    listed = json.loads(invoke("list", "datasets", "--json").stdout)
-    monkeypatch.setattr("kgeval.cli.display.width", lambda **_: columns)
-    words = {word.strip(",;:") for row in listed for cell in row.values() for word in cell.split()}
-    assert Screen(invoke("list", "datasets").stdout, columns).misses((), words) == []
-
-
 def test_bars_of_progress_are_there_and_leave_the_table_alone(screens):
     shown = " ".join(screens["evaluate"].lines)
     assert "loading dataset" in shown

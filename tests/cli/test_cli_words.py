@@ -100,14 +100,6 @@ def test_what_is_undefined_fails(place):
     assert "Error: --fail-under: inverse-median is undefined: " in result.stderr
 
 
-def test_each_of_several_models_is_bounded_and_named(place):
-    worse = {"path": "model", "options": {"model": "TransE", "norm": 2}}
-    write_config(place / "two.yaml", {"dataset": "./graph", "models": {"one": CONFIG["model"], "two": worse}})
-    result = invoke("run", "two.yaml", "--fail-under", "mrr=1")
-    assert result.exit_code == 1
-    assert [line.split(":")[0].strip() for line in result.stderr.splitlines()[-2:]] == ["one", "two"]
-
-
 @pytest.mark.parametrize("how", HOWS, ids=lambda how: how[0])
 def test_a_wrong_bound_is_refused_before_the_work(refused, place, monkeypatch, how):
     monkeypatch.setattr("kgeval.ranking.engine.Engine.rank", lambda *_: pytest.fail("it was ranked"))

@@ -88,17 +88,11 @@ def _columns(split: ScoredSplit, rows: IntArray, entities: IntArray, scores: Flo
     dataset, column = split.dataset, split.ranks.column
     anchors = np.where(column("side").astype(str) == "head", column("tail"), column("head"))[rows]
     relations = column("relation")[rows]
+    sides = split.ranks.data.column("side").combine_chunks().take(pa.array(rows))
+    places = 1 + np.arange(len(rows)) - np.searchsorted(rows, rows)
     columns = [
-        column("triple")[rows],
-        split.ranks.data.column("side").combine_chunks().take(pa.array(rows)),
-        anchors,
-        relations,
-        1 + np.arange(len(rows)) - np.searchsorted(rows, rows),
-        entities,
-        scores,
+        *(column("triple")[rows], sides, anchors, relations, places, entities, scores),
         _answers(split)[rows] == entities,
-        dataset.entities.column(anchors),
-        dataset.relations.column(relations),
-        dataset.entities.column(entities),
+        *(dataset.entities.column(anchors), dataset.relations.column(relations), dataset.entities.column(entities)),
     ]
     return pa.table([pa.array(values) if isinstance(values, np.ndarray) else values for values in columns], SCHEMA)

@@ -117,13 +117,9 @@ def _numbered(
         return [{}], (np.zeros(len(valid), np.int64), np.zeros(len(test), np.int64))
     import pandas as pd
 
-    names = {name: "relation_label" if name == "relation" else name for name in per}
-    rows = pd.DataFrame(
-        {
-            name: np.concatenate([table.column(column).astype(str) for table in (valid, test)])
-            for name, column in names.items()
-        }
-    )
+    columns = {name: "relation_label" if name == "relation" else name for name in per}
+    labels = {name: [table.column(one).astype(str) for table in (valid, test)] for name, one in columns.items()}
+    rows = pd.DataFrame({name: np.concatenate(of_both) for name, of_both in labels.items()})
     numbers = np.asarray(rows.groupby(list(per)).ngroup(), np.int64)
     distinct = rows.drop_duplicates().sort_values(list(per))
     keys = [dict(zip(per, key, strict=True)) for key in distinct.itertuples(index=False, name=None)]

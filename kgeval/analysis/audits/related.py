@@ -42,8 +42,13 @@ class RelatedRelations:
         del facts
         train = PairedFacts.of([dataset.train], entities, relations)
         rules = None if train is None else train.turned(least=threshold)
-        duplicates, reverses = (overlaps and overlaps.of_both(threshold) for overlaps in (duplicates, reverses))
-        return cls(sizes, train, duplicates, reverses, rules and rules.of_either(threshold))
+        return cls(
+            sizes,
+            train,
+            duplicates and duplicates.of_both(threshold),
+            reverses and reverses.of_both(threshold),
+            rules and rules.of_either(threshold),
+        )
 
     @property
     def unknown(self) -> str:
@@ -62,16 +67,12 @@ class RelatedRelations:
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
     """List the relations that are related, each pair once, the largest first; nothing of what was not searched for."""
-    overlaps: dict[str, Overlaps] = {}
-    if related.duplicates is not None:
-        overlaps["near-duplicate relations"] = related.duplicates
+    overlaps = {"near-duplicate relations": related.duplicates, "inverse rules": related.rules}
     if related.reverses is not None:
         symmetric = related.reverses.first == related.reverses.second
         overlaps["reverse-duplicate relations"] = related.reverses.where(~symmetric)
         overlaps["symmetric relations"] = related.reverses.where(symmetric)
-    if related.rules is not None:
-        overlaps["inverse rules"] = related.rules
-    listed = {kind: _listed(kind, dataset, found) for kind, found in overlaps.items()}
+    listed = {kind: _listed(kind, dataset, found) for kind, found in overlaps.items() if found is not None}
     totals = {"symmetric relations": len(dataset.relations)}
     tallies = [Tally(kind, len(findings), totals.get(kind)) for kind, findings in listed.items()]
     return Found(tallies, [finding for findings in listed.values() for finding in findings])

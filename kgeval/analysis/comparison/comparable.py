@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,6 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.numerics.sums import numbered
 from kgeval.provenance import ALIKE, UNKNOWN, Provenance
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.storage.parquet_tables import LABELS
@@ -111,17 +111,20 @@ def _times(tables: Sequence[RankTable]) -> list[IntArray]:
     """Number the times of the rows, alike in all tables; all 0 where a table has none, and rows are of any time."""
     if any(table.times is None for table in tables):
         return [np.zeros(len(table), np.int64) for table in tables]
-    ends = np.cumsum([len(table) for table in tables])[:-1]
-    labels = np.concatenate([table.column(TIME).astype(str) for table in tables])
-    return np.split(np.unique(labels, return_inverse=True)[1], ends)
+    return _numbered([table.column(TIME).astype(str) for table in tables])
+
+
+def _numbered(columns: Sequence[Any]) -> list[IntArray]:
+    """Number the values of the tables' columns in their order, alike in all; int64[row] for each table."""
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    return np.split(np.unique(np.concatenate(columns), return_inverse=True)[1], ends)
 
 
 def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
     """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
     columns = [table.data.column(f"{name}_label") for table in tables]
-    ends = np.cumsum([len(table) for table in tables])[:-1]
     if any(column.null_count for column in columns):
-        return np.split(numbered(np.concatenate([table.column(name) for table in tables]))[1], ends)
+        return _numbered([table.column(name) for table in tables])
     encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
     chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
     unified = chunks.unify_dictionaries()
@@ -129,7 +132,7 @@ def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
     places = np.empty(len(labels), np.int64)
     places[pc.sort_indices(labels).to_numpy()] = np.arange(len(labels))
     codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
-    return np.split(codes, ends)
+    return np.split(codes, np.cumsum([len(table) for table in tables])[:-1])
 
 
 def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
@@ -138,8 +141,7 @@ def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
     for column in columns[1:]:
         size, most = (1 + max((int(key.max(initial=0)) for key in keys), default=0) for keys in (column, folded))
         if size * most > LARGEST_KEY:
-            ends = np.cumsum([len(key) for key in folded])[:-1]
-            folded = np.split(np.unique(np.concatenate(folded), return_inverse=True)[1], ends)
+            folded = _numbered(folded)
         folded = [key * size + further for key, further in zip(folded, column, strict=True)]
     return folded
 

@@ -109,11 +109,9 @@ def compare(  # noqa: PLR0913
     same = same_rows(tables)
     provenances = {model: table.provenance for model, table in tables.items()}
     remarks = _remarks(same, differing_fields(tables, same, provenances, allowed), allowed)
-    if any(table.sampling is not None for table in tables.values()):
-        remarks += [f"{note}." for note in notes_on_samples(tables)]
-        remarks += [
-            "values are estimates of the whole split where they have an interval; differences are of the common rows."
-        ]
+    if samples := [f"{note}." for note in notes_on_samples(tables)]:
+        estimates = "values are estimates of the whole split where they have an interval"
+        remarks += [*samples, f"{estimates}; differences are of the common rows."]
     if not same.of_all and len(same) and TRIPLES in allowed:
         tables = {model: table.where(same.mask(model)) for model, table in tables.items()}
         same = same_rows(tables)
@@ -122,9 +120,8 @@ def compare(  # noqa: PLR0913
     if same.of_all:
         views = {model: TableView(table, metric_options) for model, table in tables.items()}
         groups = _groups(tables, same, columns)
-        names = [
-            name for name in next(iter(summaries.values())).requested_columns if name.metric.increasing is not None
-        ]
+        columns_shown = next(iter(summaries.values())).requested_columns
+        names = [name for name in columns_shown if name.metric.increasing is not None]
         pairs = paired_differences(views, names, same, groups, options)
         remarks += _notes_on_equals(tables, same)
     grouped = {

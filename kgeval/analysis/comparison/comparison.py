@@ -23,9 +23,6 @@ from kgeval.table import Cell, Figure, Shown, Table, number, written
 if TYPE_CHECKING:
     import pandas as pd
 
-RESULTS = ("difference", "p", "detectable", "seen")
-"""the columns of what was found of a pair"""
-
 
 @dataclass(frozen=True)
 class Comparison(Shown):
@@ -96,10 +93,8 @@ class Comparison(Shown):
     def differences_by_metric(self) -> dict[str, Table]:
         """Return the differences by each metric, a row for each pair of models and group of rows."""
         table = self._differences()
-        rows = {
-            name: [row[1:] for row in table.rows if row[0] == name]
-            for name in dict.fromkeys(pair.name for pair in self.pairs)
-        }
+        names = dict.fromkeys(pair.name for pair in self.pairs)
+        rows = {name: [row[1:] for row in table.rows if row[0] == name] for name in names}
         return {name: Table(table.columns[1:], own, table.keys - 1) for name, own in rows.items()}
 
     def papers(self) -> tuple[Table, ...]:
@@ -113,19 +108,13 @@ class Comparison(Shown):
 
     def _differences(self) -> Table:
         by = list(self.pairs[0].group) if self.pairs else []
-        columns = ["metric", *by, "model", "other", *(["ranks"] if by else []), *RESULTS]
+        columns = ["metric", *by, "model", "other", *(["ranks"] if by else [])]
         metrics = list(dict.fromkeys(pair.name for pair in self.pairs))
-        rows: list[list[Cell]] = [
-            [
-                pair.name,
-                *(str(pair.group[name]) for name in by),
-                *(pair.model, pair.other),
-                *([pair.rows] if by else []),
-                *_cells(pair),
-            ]
-            for pair in sorted(self.pairs, key=lambda pair: metrics.index(pair.name))
-        ]
-        return Table(columns, rows, keys=3 + len(by))
+        rows: list[list[Cell]] = []
+        for pair in sorted(self.pairs, key=lambda pair: metrics.index(pair.name)):
+            keys = [pair.name, *(str(pair.group[name]) for name in by), pair.model, pair.other]
+            rows.append([*keys, *([pair.rows] if by else []), *_cells(pair)])
+        return Table([*columns, "difference", "p", "detectable", "seen"], rows, keys=3 + len(by))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the content of each model's ``metrics.json``, the differences, and the notes."""
@@ -150,9 +139,8 @@ class Comparison(Shown):
         """Return one row per model, one column per metric and side."""
         import pandas as pd
 
-        rows = [
-            {"model": model, **row} for model, s in self.summaries.items() for row in s.to_frame().to_dict("records")
-        ]
+        frames = {model: summary.to_frame() for model, summary in self.summaries.items()}
+        rows = [{"model": model, **row} for model, frame in frames.items() for row in frame.to_dict("records")]
         return pd.DataFrame(rows).set_index("model")
 
     def differences_frame(self) -> pd.DataFrame:

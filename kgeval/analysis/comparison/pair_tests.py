@@ -14,14 +14,13 @@ from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
 from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values
 from kgeval.analysis.comparison.unit_contributions import (
-    Contributions,
     SharedSelection,
-    bootstrap_values,
     resampled,
     unit_of_lists,
 )
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.triples import TARGETS
+from kgeval.metrics.intervals.bootstrap import drawn_values
 from kgeval.metrics.intervals.interval import FEWEST_UNITS, PLURAL, ZERO, Intervals, NoInterval, Unit, is_rounding
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
@@ -45,7 +44,9 @@ def paired_differences(
     The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
     Each group is what its rows have in common, and their places among the shared rows.
     """
-    pairs, of_groups, found = pairs_of(list(views), options.reference), list(groups), []
+    of_groups, found, reference = list(groups), [], options.reference
+    others = [model for model in views if model != reference]
+    pairs = list(combinations(views, 2)) if reference is None else [(model, reference) for model in others]
     with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
         for key, places in of_groups:
             tests = _GroupTests(views, names, same, places, key, options)
@@ -63,26 +64,8 @@ def paired_differences(
     return tuple(found)
 
 
-def pairs_of(models: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
-    """Pair each model with each, in their order, or each other one with the reference.
-
-    >>> pairs_of(["a", "b", "c"], None), pairs_of(["a", "b", "c"], "b")
-    ([('a', 'b'), ('a', 'c'), ('b', 'c')], [('a', 'b'), ('c', 'b')])
-    """
-    if reference is not None:
-        return [(model, reference) for model in models if model != reference]
-    return list(combinations(models, 2))
-
-
-@dataclass(frozen=True, eq=False)
-class _Estimate:
-    """A difference, and what each unit adds to it."""
-
-    difference: PairedDifference
-    numbers: IntArray | None = None
-    """int64[unit], the numbers of the units; ``None`` where nothing is to be tested"""
-    of_units: Float64Array | None = None
-    """float64[unit]"""
+OfUnits = tuple[IntArray, Float64Array]
+"""the numbers of some units, and what each adds to a difference; int64[unit], float64[unit]"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,39 +81,40 @@ class _GroupTests:
     """the metrics of models in the draws of a bootstrap, as far as they were needed"""
 
     def differences(self, model: str, other: str) -> list[PairedDifference]:
-        estimates = [self._estimate(model, other, name) for name in self.names]
-        differences = [estimate.difference for estimate in estimates]
-        for unit in dict.fromkeys(difference.unit for difference in differences):
-            tested = {
-                place: estimate
-                for place, estimate in enumerate(estimates)
-                if estimate.numbers is not None and estimate.difference.unit == unit
-            }
-            if tested:
-                for place, p in zip(tested, self._p_values(unit, [*tested.values()]).tolist(), strict=True):
-                    differences[place] = replace(differences[place], p=p, draws=self.options.draws)
-        return differences
+        found: list[PairedDifference] = []
+        tested: dict[Unit, dict[int, OfUnits]] = {}
+        for place, name in enumerate(self.names):
+            difference, of_units = self._estimate(model, other, name)
+            found.append(difference)
+            if of_units is not None:
+                tested.setdefault(difference.unit, {})[place] = of_units
+        for unit, of_metrics in tested.items():
+            p_values = self._p_values(unit, [*of_metrics.values()]).tolist()
+            for place, p in zip(of_metrics, p_values, strict=True):
+                found[place] = replace(found[place], p=p, draws=self.options.draws)
+        return found
 
-    def _p_values(self, unit: Unit, estimates: Sequence[_Estimate]) -> Float64Array:
+    def _p_values(self, unit: Unit, of_metrics: Sequence[OfUnits]) -> Float64Array:
         """Test the differences by metrics of one unit together: all have the same flips; float64[metric]."""
         present = np.bincount(self.same.keys(unit)[self.places]) > 0
         places = np.cumsum(present) - 1
-        of_units = np.zeros((int(present.sum()), len(estimates)))
-        for column, estimate in enumerate(estimates):
-            of_units[places[estimate.numbers], column] = estimate.of_units
-        return sign_flip_p_values(of_units, draws=self.options.draws, seed=self.options.seed)
+        contributions = np.zeros((int(present.sum()), len(of_metrics)))
+        for column, (numbers, of_units) in enumerate(of_metrics):
+            contributions[places[numbers], column] = of_units
+        return sign_flip_p_values(contributions, draws=self.options.draws, seed=self.options.seed)
 
-    def _estimate(self, model: str, other: str, name: MetricName) -> _Estimate:
+    def _estimate(self, model: str, other: str, name: MetricName) -> tuple[PairedDifference, OfUnits | None]:
         """Estimate a difference with its interval, and what each unit adds to it, where that can be tested."""
         unit = unit_of_lists(self.options.unit) if name.metric.needs == "lists" else self.options.unit
         rows = len(self._selections[model, str(name.side)].places)
         empty = PairedDifference(model, other, name, rows, 0, unit, self.key, level=self.options.level)
         own, others = (self._contributions[one, name] for one in (model, other))
         if own == NO_MEANS:
-            return _Estimate(self._resampled(empty))
+            return self._resampled(empty), None
         if isinstance(own, str) or isinstance(others, str):
-            return _Estimate(replace(empty, reason=own if isinstance(own, str) else str(others)))
-        return _contrast(own, others, empty)
+            return replace(empty, reason=own if isinstance(own, str) else str(others)), None
+        (terms, numbers), (other_terms, _) = own, others
+        return _contrast(terms, other_terms, numbers, empty)
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
         name, side = empty.metric, str(empty.metric.side)
@@ -148,12 +132,15 @@ class _GroupTests:
             drawn = _without_rounding(of_own - self._drawn(empty.other, name), of_own)
         except (Undefined, NoInterval) as reason:
             return replace(empty, reason=str(reason))
-        return resampled(name, own, others, estimate, drawn, self.options)
+        return resampled(own, others, estimate, drawn, self.options)
 
     def _drawn(self, model: str, name: MetricName) -> Float64Array:
-        """A metric of a model in each draw of a bootstrap, which is computed once for all pairs; float64[draw]."""
+        """A metric of a model in each draw of a bootstrap, whose units are the same for all models; float64[draw]."""
         if (model, name) not in self.drawn:
-            self.drawn[model, name] = bootstrap_values(name, self._selections[model, str(name.side)], self.options)
+            selection, options = self._selections[model, str(name.side)], self.options
+            intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
+            units, _ = selection.units_of_ranks
+            self.drawn[model, name] = drawn_values(name, selection.rows, units, intervals=intervals)
         return self.drawn[model, name]
 
     @cached_property
@@ -169,9 +156,9 @@ class _GroupTests:
         }
 
     @cached_property
-    def _contributions(self) -> dict[tuple[str, MetricName], Contributions | str]:
+    def _contributions(self) -> dict[tuple[str, MetricName], tuple[MeanTerms, IntArray] | str]:
         """What the units contribute, for each model and metric, or why that is not known."""
-        found: dict[tuple[str, MetricName], Contributions | str] = {}
+        found: dict[tuple[str, MetricName], tuple[MeanTerms, IntArray] | str] = {}
         for model, name in product(self.views, self.names):
             try:
                 found[model, name] = self._selections[model, str(name.side)].contributions(name) or NO_MEANS
@@ -180,19 +167,21 @@ class _GroupTests:
         return found
 
 
-def _contrast(own: Contributions, others: Contributions, empty: PairedDifference) -> _Estimate:
-    weighed = (own.terms.unit_shares > 0) | (others.terms.unit_shares > 0)
-    count, difference = int(weighed.sum()), own.terms.value - others.terms.value
-    estimate = replace(empty, units=count, difference=difference)
-    if count < FEWEST_UNITS:
-        return _Estimate(replace(estimate, reason=_few(count, empty.unit)))
+def _contrast(
+    own: MeanTerms, others: MeanTerms, numbers: IntArray, empty: PairedDifference
+) -> tuple[PairedDifference, OfUnits | None]:
+    weighed = (own.unit_shares > 0) | (others.unit_shares > 0)
+    estimate = replace(empty, units=int(weighed.sum()), difference=own.value - others.value)
+    if estimate.units < FEWEST_UNITS:
+        return replace(estimate, reason=_few(estimate.units, empty.unit)), None
     # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
-    middle = (own.terms.means + others.terms.means) / 2
-    of_own = own.at(middle)
-    of_units = _without_rounding(of_own - others.at(middle), of_own)
+    middle = (own.means + others.means) / 2
+    # How much each unit's sums are of the metric, to first order there; float64[unit].
+    of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
+    of_units = _without_rounding(of_own - of_others, of_own)
     if not of_units.any():
-        return _Estimate(replace(estimate, difference=0.0, reason="no unit differs"), own.numbers, of_units)
-    return _Estimate(_with_interval(estimate, own.terms, others.terms, weighed), own.numbers, of_units)
+        return replace(estimate, difference=0.0, reason="no unit differs"), (numbers, of_units)
+    return _with_interval(estimate, own, others, weighed), (numbers, of_units)
 
 
 def _with_interval(

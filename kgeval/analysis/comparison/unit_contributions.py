@@ -16,27 +16,14 @@ from numpy.random import Generator, Philox
 from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.intervals.bootstrap import drawn_values, percentiles
-from kgeval.metrics.intervals.interval import Interval, Intervals, Unit, Units, is_rounding
+from kgeval.metrics.intervals.bootstrap import percentiles
+from kgeval.metrics.intervals.interval import Interval, Unit, Units, is_rounding
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.progress import long_loop
-
-
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """A metric of one model, as a function of means to which each unit contributes."""
-
-    terms: MeanTerms
-    numbers: IntArray
-    """int64[unit], ascending: the numbers of its units among those of all models and metrics"""
-
-    def at(self, means: Float64Array) -> Float64Array:
-        """How much each unit's sums are of the metric, to first order at some means; float64[unit]."""
-        return np.asarray(self.terms.gradient_at(means) @ self.terms.unit_sums, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +37,14 @@ class SharedSelection:
     """int64[row], into the shared rows"""
     unit: Unit
 
-    def contributions(self, name: MetricName) -> Contributions | None:
-        """Take what the units contribute to a metric; ``None`` where it is no function of means."""
+    def contributions(self, name: MetricName) -> tuple[MeanTerms, IntArray] | None:
+        """Take the means of a metric, and the numbers of the units that contribute to them; int64[unit], ascending.
+
+        ``None`` where it is no function of means.
+        """
         units, numbers = self._units_of_lists if name.metric.needs == "lists" else self.units_of_ranks
         terms = mean_terms(name, self.rows, unit=units.kind, units=units)
-        return None if terms is None else Contributions(terms, numbers)
+        return None if terms is None else (terms, numbers)
 
     @cached_property
     def rows(self) -> RowSelection:
@@ -89,24 +79,6 @@ ROUNDING = 1e-12
 """how far apart, beside the largest, equal differences may be"""
 
 
-def bootstrap_values(name: MetricName, selection: SharedSelection, options: DifferenceOptions) -> Float64Array:
-    """Compute a metric of one model in each draw of the units, which are the same for all models; float64[draw]."""
-    units, _ = selection.units_of_ranks
-    intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
-    return drawn_values(name, selection.rows, units, intervals=intervals)
-
-
-def with_interval(difference: PairedDifference, drawn: Float64Array) -> PairedDifference:
-    """Add the percentile interval of the differences in each draw (float64[draw])."""
-    error = float(drawn.std(ddof=1))
-    if is_rounding(error, difference.difference or 0):
-        return replace(difference, reason="it is the same in all draws, so they do not show how it varies")
-    low, high = percentiles(drawn, difference.level)
-    method = f"bootstrap, percentile, {len(drawn)} draws"
-    interval = Interval(low, high, difference.level, difference.unit, difference.units, method, standard_error=error)
-    return replace(difference, interval=interval, detectable=detectable_difference(error, level=difference.level))
-
-
 def swapped_p_value(name: MetricName, own: SharedSelection, others: SharedSelection, *, draws: int, seed: int) -> float:
     """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
     units, _ = own.units_of_ranks
@@ -139,17 +111,22 @@ def _behind(first: Ranks, second: Ranks) -> Ranks:
 
 
 def resampled(
-    name: MetricName,
     own: SharedSelection,
     others: SharedSelection,
     difference: PairedDifference,
     drawn: Float64Array,
     options: DifferenceOptions,
 ) -> PairedDifference:
-    """Add interval and p-value to a difference, whose values in the draws of a bootstrap are known; float64[draw]."""
+    """Add p-value and percentile interval to a difference, whose values in a bootstrap's draws are float64[draw]."""
     draws = min(options.draws, MOST_FLIPS)
     try:
-        p = swapped_p_value(name, own, others, draws=draws, seed=options.seed)
+        p = swapped_p_value(difference.metric, own, others, draws=draws, seed=options.seed)
     except Undefined as reason:
         return replace(difference, reason=f"it is undefined in a draw: {reason}")
-    return replace(with_interval(difference, drawn), p=p, draws=draws)
+    tested, error, level = replace(difference, p=p, draws=draws), float(drawn.std(ddof=1)), difference.level
+    if is_rounding(error, difference.difference or 0):
+        return replace(tested, reason="it is the same in all draws, so they do not show how it varies")
+    low, high = percentiles(drawn, level)
+    method = f"bootstrap, percentile, {len(drawn)} draws"
+    interval = Interval(low, high, level, difference.unit, difference.units, method, standard_error=error)
+    return replace(tested, interval=interval, detectable=detectable_difference(error, level=level))

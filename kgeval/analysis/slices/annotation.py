@@ -78,10 +78,8 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
     """Take the rows of a table in the ids of a dataset, and refuse those that its split does not have."""
-    columns = [
-        _ids(table, name, labels, dataset)
-        for name, labels in (("head", dataset.entities), ("relation", dataset.relations), ("tail", dataset.entities))
-    ]
+    vocabularies = {"head": dataset.entities, "relation": dataset.relations, "tail": dataset.entities}
+    columns = [_ids(table, name, labels, dataset) for name, labels in vocabularies.items()]
     times = dataset.times.ids(table.data[TIME].cast(pa.string())) if dataset.times and table.times else None
     triples = Triples(np.stack(columns, axis=1), times)
     unknown = table.split == UNKNOWN
@@ -90,9 +88,8 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
     if strange.any():
         count = len(np.unique(table.column("triple")[strange]))
         example = dataset.triple(*triples.ids[np.argmax(strange)])
-        raise _not_of(
-            dataset, f"of the {table.num_triples} triples that were ranked, it lacks {count}, such as {example}"
-        )
+        lacking = f"of the {table.num_triples} triples that were ranked, it lacks {count}, such as {example}"
+        raise _not_of(dataset, lacking)
     return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split)
 
 

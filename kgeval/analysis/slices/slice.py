@@ -131,9 +131,8 @@ class Slice:
         codes, names = np.asarray(found.codes), found.names
         fits = codes.shape == (size,) and codes.dtype.kind in "iu" and len(set(names)) == len(names)
         if not fits or (size and not 0 <= codes.min() <= codes.max() < len(names)):
-            raise TableError(
-                f"slice {self.name!r}: expected one of its {len(names)} categories for each of {size} rows."
-            )
+            expected = f"one of its {len(names)} categories for each of {size} rows"
+            raise TableError(f"slice {self.name!r}: expected {expected}.")
         return Categories(codes, names)
 
     def refuse_unfit(self, dataset: Dataset) -> None:
@@ -144,13 +143,11 @@ class Slice:
         DatasetError
             with what it lacks
         """
-        if self.needs_times and dataset.times is None:
-            raise DatasetError(f"slice {self.name!r} needs times, and dataset {dataset.name} has none. Leave it out.")
-        for split in self.needs:
-            if split not in dataset.splits:
-                raise DatasetError(
-                    f"slice {self.name!r} needs {split} triples, and dataset {dataset.name} has none. Leave it out."
-                )
+        missing = ["times"] if self.needs_times and dataset.times is None else []
+        missing += [f"{split} triples" for split in self.needs if split not in dataset.splits]
+        if missing:
+            what = f"slice {self.name!r} needs {missing[0]}, and dataset {dataset.name} has none"
+            raise DatasetError(f"{what}. Leave it out.")
 
 
 @cache
