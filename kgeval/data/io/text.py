@@ -67,7 +67,8 @@ def read_columns(
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
-    if quoted and any(_spans_lines(column) for column in table.columns):
+    text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
+    if any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
         # A quote that is never closed swallows the rows after it, and Arrow lets it.
         deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
     return table
@@ -177,10 +178,6 @@ def _delimiter(path: Path, skip: int) -> str:
             return ","
         line = next((line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n")), "")
     return "\t" if "\t" in line or " " not in line else " "
-
-
-def _spans_lines(column: pa.ChunkedArray) -> bool:
-    return pa.types.is_string(column.type) and bool(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py())
 
 
 def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:

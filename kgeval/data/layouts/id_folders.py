@@ -63,9 +63,6 @@ def _refuse_empty(path: Path, table: pa.Table) -> None:
         raise DatasetError(f"{path}: no triples in it.")
 
 
-NO_COUNT = "the first line of {} holds no count of rows: a file that was cut short would look whole."
-
-
 def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
     entities, relations = (
@@ -76,9 +73,9 @@ def read_openke(folder: Path) -> Dataset:
     names = ("head", "tail", "relation")
     splits = {split: _id_triples(path, names, entities, relations, counted=True) for split, path in files.items()}
     read = (folder / ENTITIES, folder / RELATIONS, *files.values())
-    uncounted = [path.name for path in read if announced_rows(path) is None]
-    notes = (NO_COUNT.format(" and ".join(uncounted)),) if uncounted else ()
-    name = folder.resolve().name
+    uncounted = " and ".join(path.name for path in read if announced_rows(path) is None)
+    note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
+    name, notes = folder.resolve().name, (note,) if uncounted else ()
     return Dataset.build(name, splits, entities=entities, relations=relations, files=read, notes=notes)
 
 

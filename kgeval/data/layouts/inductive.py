@@ -36,19 +36,15 @@ def with_training_graph(
             f"dataset {dataset.name}: no relation of the inference graph is in the training graph {training.name}, "
             f"which has {training.relations[0]!r}: nothing that a model learns there says anything here."
         )
-    notes = [_introduction(dataset, training)]
+    notes = [
+        f"inductive: train is the inference graph, whose {len(dataset.entities):,} entities compete; models learn from "
+        f"the {len(training.train):,} triples of {training.name}, of {len(training.entities):,} entities."
+    ]
     if not same_ids:
         notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)
     notes += _unknown(dataset, relations)
     files = (*dataset.files, *training.files)
     return replace(dataset, training_graph=training, files=files, notes=(*dataset.notes, *notes))
-
-
-def _introduction(dataset: Dataset, training: Dataset) -> str:
-    return (
-        f"inductive: train is the inference graph, whose {len(dataset.entities):,} entities compete; models learn from "
-        f"the {len(training.train):,} triples of {training.name}, of {len(training.entities):,} entities."
-    )
 
 
 def _shared(dataset: Dataset, training: Dataset, entities: IntArray, relations: IntArray) -> Iterator[str]:
@@ -187,15 +183,17 @@ MTDEA = _layout(
 
 FACTS = {"facts": ("facts",)}
 
-NOTE = "{0} and {1} together are train, as in RED-GNN's code; the layout labels (--layout labels) reads {1} alone."
-
 
 def read(folder: Path) -> Dataset:
     """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
     facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
     files = label_layout.find_needed(folder)
     dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,))
-    return replace(dataset, notes=(*dataset.notes, NOTE.format(facts.name, files["train"].name)))
+    train = files["train"].name
+    together = f"{facts.name} and {train} together are train, as in RED-GNN's code"
+    return replace(
+        dataset, notes=(*dataset.notes, f"{together}; the layout labels (--layout labels) reads {train} alone.")
+    )
 
 
 LAYOUT = Layout(

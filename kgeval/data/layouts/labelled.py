@@ -25,18 +25,12 @@ from kgeval.errors import DatasetError, InputError
 
 ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 
-NEGATIVE = "neg"
-"""what the names of files of false triples have in them"""
-
-LOOKED_AT = 100
-"""rows of a file that are looked at"""
-
 
 def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
     """Note the text files of a folder that hold triples of the dataset's labels which no split has."""
     read = {file.resolve() for file in dataset.files}
     for file in sorted(folder.iterdir()):
-        ordinary = NEGATIVE in file.name.lower() or file.resolve() in read
+        ordinary = "neg" in file.name.lower() or file.resolve() in read  # of false triples, or of the splits
         if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
             continue
         if example := _unknown_triple(file, dataset):
@@ -47,8 +41,9 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
 
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:
+    """Find a triple that no split has among the first 100 rows of a file; none gives an empty text."""
     try:
-        cells = [row.cells[:3] for row in islice(rows(file), LOOKED_AT) if len(row.cells) in (3, 4)]
+        cells = [row.cells[:3] for row in islice(rows(file), 100) if len(row.cells) in (3, 4)]
     except InputError:  # no text, or one of binary data: no triples
         return ""
     if not cells:
@@ -65,13 +60,6 @@ def _unknown_triple(file: Path, dataset: Dataset) -> str:
 
 STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
 LABELLED_ENDINGS = (".txt", ".tsv", ".csv", ".nt", ".txt.gz", ".tsv.gz", ".csv.gz", ".nt.gz", ".parquet")
-
-BESIDE = (
-    "{0}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name that folder: "
-    "here the graph that models learn from is evaluated."
-)
-
-HEADER = "every split begins with the row {!r}, which occurs nowhere else: it was taken for a header, and left out."
 
 
 def find_needed(
@@ -109,7 +97,11 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     place = folder.resolve()
     dataset = read_files(place.name, find_needed(folder, needs))
     inductive = "train" in candidates(place.parent / f"{place.name}_ind")
-    notes = [*([BESIDE.format(place.name)] if inductive else []), *notes_on_unread_triples(folder, dataset)]
+    beside = (
+        f"{place.name}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name "
+        "that folder: here the graph that models learn from is evaluated."
+    )
+    notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
     return replace(dataset, notes=(*dataset.notes, *notes))
 
 
@@ -119,8 +111,10 @@ def read_files(
     """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
     graph, header = _number_files(files, relations, further_train)
     pa.default_memory_pool().release_unused()  # the text of a large graph
-    notes = (HEADER.format(" ".join(header)),) if header else ()
-    return Dataset.build(name, **graph, files=(*files.values(), *further_train), id_source="kgeval", notes=notes)
+    row = repr(" ".join(header))
+    note = f"every split begins with the row {row}, which occurs nowhere else: it was taken for a header, and left out."
+    paths, notes = (*files.values(), *further_train), (note,) if header else ()
+    return Dataset.build(name, **graph, files=paths, id_source="kgeval", notes=notes)
 
 
 def _number_files(
