@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.data.loading import Source
 from kgeval.errors import InputError, RunError, did_you_mean
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.reports.charts.breakdown import relations_chart, slices_chart
-from kgeval.reports.charts.distribution import distribution
-from kgeval.reports.charts.leaderboard import leaderboard
+from kgeval.reports.charts.pictures import distribution, leaderboard, relations_chart, slices_chart
 from kgeval.reports.charts.theme import in_page
 from kgeval.reports.document import document, library
 from kgeval.reports.page import study_of_runs
@@ -119,7 +117,6 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "relations": plot_relations,
     "distribution": plot_distribution,
 }
-"""by the kind that ``kgeval plot`` names"""
 
 
 def check_picture(path: Path) -> None:

@@ -44,7 +44,6 @@ class EvaluatedModel:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     predictions: PredictionTable | None = None
-    """the best answers of each query, where its run kept them"""
     remarks: tuple[str, ...] = ()
     """what is no longer as its run wrote it"""
     seeds: tuple[EvaluatedModel, ...] = ()
@@ -139,7 +138,6 @@ Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 """a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
 
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
-"""a run, or several, which may have names"""
 
 
 def read_models(runs: Runs) -> list[EvaluatedModel]:

@@ -34,7 +34,6 @@ def ranks_of(baseline: str) -> str:
 
 
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
-"""the suffixes of text files with ranks of other tools"""
 
 MODEL = "model"
 
@@ -48,7 +47,6 @@ SHARDS, PLAN = "shards", "run.json"
 """on the stage: the folder of a ranking's shards that are done, and its file of what they are of"""
 
 REPORT = "report.html"
-"""the page of a run, which is made of the other files"""
 
 
 def is_run(folder: Path) -> bool:

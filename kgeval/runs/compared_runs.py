@@ -17,8 +17,7 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import RANKS, TEXT, is_several, notes_on_changes, read_common_table, read_ranks
 from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, unfinished_in, words_of
-from kgeval.runs.sliced_ranks import group_stored, names_slices
-from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
+from kgeval.runs.stored_result import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS
+from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.variables import Variables
-from kgeval.runs.jobs import Job
-from kgeval.runs.model_evaluation import ModelEvaluation
+from kgeval.runs.jobs import Job, ModelEvaluation
 from kgeval.runs.results import Result
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves, slow_hash
 from kgeval.scorers.aligned import Aligned
@@ -75,7 +75,8 @@ def manifest(
     job: Job, model: Scorer | VectorScorer, evaluation: ModelEvaluation, result: Result, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     dataset, learned = evaluation.dataset, evaluation.dataset.training_graph
-    seeds = {"corruption": evaluation.seed, **job.seeds}
+    training = job.model.random_seed if isinstance(job.model, TrainingConfig) else None
+    seeds = {"corruption": evaluation.seed, "training": training}
     return {
         "schema": 1,
         **describe_machine(),

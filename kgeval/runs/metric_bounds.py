@@ -111,7 +111,6 @@ def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
 @dataclass(frozen=True)
 class Judged:
     name: str
-    """in its configuration; empty where there is only one"""
     compute: Callable[[Sequence[str]], Summary]
     """names of metrics -> their values"""
     source: str = ""

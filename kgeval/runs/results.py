@@ -46,7 +46,6 @@ class Result:
     grouped: RankTable | None = None
     """the ranks with the slices among those columns, if there are any"""
     predictions: PredictionTable | None = None
-    """the best answers of every query, where they are kept"""
 
     @cached_property
     def summary(self) -> Summary:

@@ -17,10 +17,8 @@ Location = tuple[str | int, ...]
 """the path to a value: its keys and positions"""
 
 MAX_CHARACTERS = 100
-"""the most characters that are shown of a wrong value"""
 
 MAX_PROBLEMS = 100
-"""the most problems that are listed one by one"""
 
 UNTRAINED = "a baseline"
 """pydantic's tag for models that learn nothing; the key that names one is called like their kind"""
@@ -43,7 +41,6 @@ _EXPECTED = {
     "less_than": "less than {lt}",
     "too_short": "at least {min_length} of them",
 }
-"""the expected value, by pydantic's type of error"""
 
 
 @dataclass(frozen=True)

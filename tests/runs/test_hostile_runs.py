@@ -11,7 +11,7 @@ from kgeval.errors import FileError, InputError
 from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import STAGE, altered, read_common_table, read_json
 from kgeval.runs.config.load import load_config
-from kgeval.runs.resume import read_outcomes
+from kgeval.runs.outcome import read_outcomes
 from kgeval.runs.runner import run
 from tests.runs.test_several_models import MODELS
 

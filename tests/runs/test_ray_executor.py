@@ -15,6 +15,7 @@ import pytest
 from kgeval.errors import ConfigError, Interrupted, RunError, ScoreError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.division import divide
@@ -67,7 +68,7 @@ def test_a_run_that_was_interrupted_goes_on_without_ray(cluster, config, place, 
     settings, write = load_config(config(**ray_of(2))), ShardStore.write
 
     def interrupt(store, shard, ranked):
-        if store.num_done == 2:
+        if num_shards(store.folder) == 2:
             raise KeyboardInterrupt
         write(store, shard, ranked)
 

@@ -24,7 +24,7 @@ from kgeval.reports.reading import read_models
 from kgeval.run_directory.contents import SHARDS, STAGE
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
-from kgeval.runs.model_evaluation import Ranking
+from kgeval.runs.jobs import ModelEvaluation
 from kgeval.runs.runner import run
 from kgeval.runs.shards import division
 from kgeval.runs.shards.division import divide, divide_exactly, usual_count
@@ -462,5 +462,5 @@ def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place
 )
 def test_as_many_ranks_are_announced_as_there_will_be(config, place, settings, sides):
     dataset = load_dataset(place / "graph")
-    evaluation = Ranking(load_config(config(**settings)), dataset)
+    evaluation = ModelEvaluation(load_config(config(**settings)), dataset)
     assert evaluation.num_ranks(distmult(dataset)) == sides * len(dataset.test)

@@ -10,7 +10,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.charts.distribution import distribution
+from kgeval.reports.charts.pictures import distribution
 from kgeval.reports.charts.theme import PAGE
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import Study

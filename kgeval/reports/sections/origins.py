@@ -14,7 +14,7 @@ from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.charts.breakdown import relations_chart, slice_panel
+from kgeval.reports.charts.pictures import relations_chart, slice_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, SHOWN, Study, with_slices

@@ -11,7 +11,7 @@ from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title
-from kgeval.reports.charts.leaderboard import metric_panel
+from kgeval.reports.charts.pictures import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, Study

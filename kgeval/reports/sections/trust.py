@@ -113,7 +113,6 @@ WAYS = {
     "duplicate": "under a relation with nearly the same pairs",
     "inverse": "with head and tail swapped, under the partner of an inverse rule",
 }
-"""how train gives a triple away, in words"""
 
 
 def filtering(study: Study) -> Lamp:

@@ -16,7 +16,6 @@ from kgeval.settings.by_kind import ByKind
 from kgeval.settings.settings import Settings
 
 RankedShards = Generator[tuple[Shard, RankedShard], None, None]
-"""each shard when it is done"""
 
 
 class Executor(Settings):
@@ -39,7 +38,6 @@ def executors() -> Mapping[str, type[Executor]]:
 
 
 ExecutorConfig = Annotated[Executor, ByKind(Executor, executors)]
-"""Any executor: the type of the configuration's ``executor`` block."""
 
 
 class LocalExecutor(Executor):
