@@ -14,8 +14,16 @@ from kgeval.reports.charts.theme import in_page
 from kgeval.reports.document import document, library
 from kgeval.reports.page import study_of_runs
 from kgeval.reports.reading import Runs
-from kgeval.reports.sections.cumulative import cumulative_points, ranks_title
-from kgeval.reports.sections.origins import axes, relation_scores, relations_title, scatter, slice_scores, slices_title
+from kgeval.reports.sections.origins import (
+    axes,
+    cumulative_points,
+    ranks_title,
+    relation_scores,
+    relations_title,
+    scatter,
+    slice_scores,
+    slices_title,
+)
 from kgeval.reports.sections.standings import standings_title
 from kgeval.reports.study import SHOWN
 from kgeval.storage.atomic import write_text
@@ -132,7 +140,6 @@ def check_picture(path: Path) -> None:
 
 
 def picture_document(chart: alt.Chart, name: str) -> str:
-    """Write a chart as an HTML file in the look of the page, under its title or else a name."""
     spec = in_page(chart.to_dict())
     title = spec.pop("title", "")
     return document(

@@ -30,6 +30,7 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.reading import EvaluatedModel
+from kgeval.table import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,10 +127,10 @@ class Study:
         if np.isnan(value):
             return {"value": "–", "interval": "", "undefined": True, "title": score["reason"], "sort": ""}
         digits = score["decimals"]
-        interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
-        seeds = ", ".join(f"{seed:.{digits}f}" for seed in score["seeds"])
+        interval = "" if np.isnan(low) else f"{number(low, digits)} – {number(high, digits)}"
+        seeds = ", ".join(number(seed, digits) for seed in score["seeds"])
         title = "; ".join(filter(None, [seeds and f"seeds: {seeds}", score["without"]]))
-        shown = {"value": f"{value:.{digits}f}", "interval": interval, "title": title}
+        shown = {"value": number(value, digits), "interval": interval, "title": title}
         minus = {name: text.replace("-", "−") for name, text in shown.items()}
         return {**minus, "undefined": False, "sort": repr(float(value))}
 
@@ -174,7 +175,6 @@ class Study:
         return (sum(own > others for own, others in pairs), len(pairs)) if len(pairs) > 1 else None
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
-        """What random ranking would reach."""
         view = TableView(model.table)
         ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
         try:
@@ -198,7 +198,6 @@ def study_of(
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Study:
-    """Put models in order, the best by MRR first and baselines last, and compare them."""
     policy = ties or common_ties(model.ties for model in models)
     study = Study(models, dataset, policy, unit)
     first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}

@@ -17,7 +17,7 @@ from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.summary import Summary, notes_with_models
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import CONFIG, MANIFEST, REPORT, altered, read_json
+from kgeval.run_directory.contents import CONFIG, REPORT, altered, read_block
 from kgeval.run_directory.folders import runs_in
 from kgeval.runs.config.metric_request import USUAL
 from kgeval.runs.results import Result
@@ -117,7 +117,6 @@ def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
-    """Warn of models that were evaluated on different triples, as ``unseen: drop`` allows."""
     triples = [outcome.result.triples for outcome in outcomes]
     if all(outcome.result.ranks is not None and outcome.result.ranks.sampling is not None for outcome in outcomes):
         return []  # samples of various sizes, all of which estimate the whole
@@ -158,10 +157,12 @@ def refuse_changes(folder: Path, current: Fingerprint) -> None:
 
 
 def _stored_fingerprint(folder: Path) -> Fingerprint:
-    manifest = read_json(folder / MANIFEST)
-    dataset, versions = _block(manifest, "dataset"), _block(manifest, "versions")
-    config = leaves(_stored_config(folder))
-    files, variables = _block(manifest, "sha256"), _block(manifest, "variables")
+    names = ("dataset", "versions", "sha256", "variables")
+    dataset, versions, files, variables = (read_block(folder, name) for name in names)
+    try:
+        config = leaves(read_yaml(read_settings(folder / CONFIG)))
+    except (OSError, ValueError, FileError) as error:
+        raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
     return Fingerprint(config, dataset.get("sha256"), files, versions.get("kgeval"), variables)
 
 
@@ -178,22 +179,6 @@ def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
     return TRIPLES in old and TRIPLES in new and int(new[TRIPLES]) >= int(old[TRIPLES])
 
 
-def _block(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
-    block = manifest.get(name)
-    return block if isinstance(block, dict) else {}
-
-
-def _stored_config(folder: Path) -> Any:
-    try:
-        return read_yaml(read_settings(folder / CONFIG))
-    except (OSError, ValueError, FileError) as error:
-        raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
-
-
-def read_outcome(folder: Path, name: str, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Outcome:
-    return Outcome(name, read_result(folder, metrics, options), folder, stored=True)
-
-
 def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
     """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
     runs = runs_in(folder)
@@ -206,4 +191,4 @@ def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, 
     if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
         (kind,) = by_kind
         metrics = USUAL[kind]
-    return [read_outcome(path, name, metrics, options) for name, path in runs.items()]
+    return [Outcome(name, read_result(path, metrics, options), path, stored=True) for name, path in runs.items()]

@@ -30,8 +30,6 @@ from kgeval.tasks.label_table import LabelTable
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What the evaluation of one model gives."""
-
     table: RankTable | LabelTable | ConfidenceTables
     """the ranks of the answers of a split; of a classification, labelled triples with the scores of the model and of
     baselines; of confidences, both for the facts of a weighted graph"""

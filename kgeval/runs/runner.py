@@ -20,14 +20,14 @@ from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.jobs import Job, ModelEvaluation
-from kgeval.runs.manifest import Clock, config_content, fingerprint, manifest
+from kgeval.runs.jobs import Clock, Job, ModelEvaluation, config_content, fingerprint, manifest
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, goes_on, read_outcome, refuse_changes, write_page
+from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, goes_on, refuse_changes, write_page
 from kgeval.runs.results import concealed
 from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
+from kgeval.runs.stored_result import read_result
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
@@ -186,7 +186,9 @@ class _Work:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
         folder = job.folder or Path()
         refuse_changes(folder, current)
-        return None if goes_on(folder, current) else read_outcome(folder, job.name, (), {})
+        if goes_on(folder, current):
+            return None
+        return Outcome(job.name, read_result(folder, (), {}), folder, stored=True)
 
     def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
         """Read the sample of a stored estimate, which is gone on with."""
@@ -238,7 +240,6 @@ class _Work:
         return outcome
 
     def _refuse_unfit_limits(self, job: Job, model: Scorer | VectorScorer | None) -> None:
-        """Refuse bounds on metrics of sides that a model does not answer."""
         limits = [limit for limit in self.limits if limit.model in {"", job.name}]
         if limits and model is not None and self.config.kind == "ranks":
             for limit in limits:

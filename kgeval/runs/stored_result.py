@@ -33,7 +33,7 @@ from kgeval.run_directory.contents import (
     is_stored,
     notes_on_changes,
     ranks_of,
-    read_json,
+    read_block,
     read_labels,
     read_ranks,
     tables_in,
@@ -214,8 +214,7 @@ def _configured_dataset(run: Path) -> Dataset:
 
 def _difference(run: Path, dataset: Dataset) -> str:
     """Say that a dataset is not the very graph that a run ranked, if it tells."""
-    ranked: Any = read_json(run / MANIFEST).get("dataset") if exists_safely(run / MANIFEST) else None
-    if not isinstance(ranked, dict) or ranked.get("sha256") in {None, dataset.sha256()}:
+    if read_block(run, "dataset").get("sha256") in (None, dataset.sha256()):
         return ""
     return f"dataset {dataset.name} is not as it was ranked in {str(run)!r}: labels, triples or their order are others"
 

@@ -45,8 +45,6 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a configuration."""
-
     location: Location
     message: str
     hint: str = ""
@@ -130,7 +128,6 @@ def _unknown_kind(location: Location, value: Any, key: str, kinds: list[str]) ->
 
 
 def as_texts(location: Location) -> tuple[str, ...]:
-    """Format the keys and positions of a location as text."""
     return tuple(step if isinstance(step, str) else short_repr(step) for step in location)
 
 
@@ -153,7 +150,6 @@ def _nearest(value: Any, choices: list[str]) -> str:
 
 
 def short(text: str) -> str:
-    """Cut a text at ``MAX_CHARACTERS``."""
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 

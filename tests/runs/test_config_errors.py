@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, counted
 from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
@@ -77,14 +76,8 @@ def test_every_metric_that_is_wrong_is_told(config):
         (SOUND + "models: {a: model.safetensors}", "give either model"),
         ("dataset: {}\nmodel: model.safetensors", "dataset: give either path (a folder) or name (a PyKEEN dataset)"),
         ("dataset: {path: graph, name: umls}\nmodel: model.safetensors", "give either path (a folder) or name"),
-        (
-            "dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors",
-            "dataset: options are those of a PyKEEN dataset, by its name; a folder has none (config line 1).",
-        ),
-        (
-            "dataset: {name: umls, layout: labels}\nmodel: model.safetensors",
-            "dataset: layout 'labels' is one of folders, and there is no folder 'umls' (config line 1). Leave",
-        ),
+        ("dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors", "by its name; a folder has none (config"),
+        ("dataset: {name: umls, layout: labels}\nmodel: model.safetensors", "no folder 'umls' (config line 1)"),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
         ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),
         ("dataset: 5\nmodel: model.safetensors", "dataset: expected a block of keys"),
@@ -104,10 +97,7 @@ def test_every_metric_that_is_wrong_is_told(config):
         (SOUND + "output: 5", "output: expected text, found 5"),
         (SOUND + "evaluation: 5", "evaluation: expected a block of keys"),
         (SOUND + "5: x", "5: a key is text, found 5 (config line 3)."),
-        (
-            SOUND + "evaluation: {sides: [tail, tail]}",
-            "evaluation.sides: a side is repeated in ['tail', 'tail'] (config line 3). Name each side once",
-        ),
+        (SOUND + "evaluation: {sides: [tail, tail]}", "sides: a side is repeated in ['tail', 'tail'] (config"),
         (SOUND + "metrics: [head.tail.mrr]", "names two sides, 'head' and 'tail'"),
         (SOUND + "metrics: [realistic.expected.mrr]", "names two tie policies, 'realistic' and 'expected'"),
         (SOUND + "metrics: [realistic.head.mrr]", "the side stands first (config line 3). Write 'head.realistic.…'"),
@@ -215,12 +205,6 @@ def test_a_merge_of_blocks_is_sound(config):
 @pytest.mark.parametrize("dataset", ["./graph", "graph", {"path": "graph"}])
 def test_a_dataset_may_be_a_bare_path(config, dataset):
     assert load_config(config(dataset=dataset)).dataset.path in {"graph", "./graph"}
-
-
-def test_what_is_said_goes_before_the_protocol(config):
-    keys = {"metrics": ["mr"], "ties": "expected", "evaluation": {"filter": []}}
-    resolved = load_config(config(protocol="pykeen", **keys)).resolved(load_dataset("nations"))
-    assert (resolved.metrics, resolved.ties, resolved.evaluation.filter) == (("mr",), "expected", ())
 
 
 # Names that only a reader, a layout or PyKEEN knows

@@ -96,7 +96,6 @@ def _domain(values: pd.DataFrame) -> list[float]:
 
 
 def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
-    """Draw all metrics side by side; ``scores`` has the columns of a panel for each of them."""
     altair = library("altair")
     panels = [metric_panel(of_metric, palette) for _, of_metric in scores.groupby("metric", sort=False)]
     return themed(altair.concat(*panels, columns=3, spacing=30).properties(title=title), palette)
@@ -257,7 +256,6 @@ def slice_panel(
 def slices_chart(
     groups: pd.DataFrame, palette: Palette = LIGHT, *, baselines: Collection[str] = (), title: str = ""
 ) -> alt.Chart:
-    """Draw several slices, told apart by the column ``slice``, side by side."""
     altair = library("altair")
     names = groups["slice"].unique()
     panels = [slice_panel(groups[groups["slice"] == name], palette, baselines=baselines, title=name) for name in names]

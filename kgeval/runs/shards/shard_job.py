@@ -13,12 +13,10 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, parse_value
-from kgeval.runs.jobs import Job, ModelEvaluation
-from kgeval.runs.manifest import fingerprint
+from kgeval.runs.jobs import Job, ModelEvaluation, fingerprint
 from kgeval.runs.outcome import Outcome, refuse_changes
 from kgeval.runs.runner import Watch, no_progress, no_warning, run
-from kgeval.runs.shards.division import divide_exactly
-from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.runs.shards.division import RankedShard, divide_exactly
 from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.threads import bound_threads
 

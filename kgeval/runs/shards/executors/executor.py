@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from kgeval.discovery import subclasses
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.runs.shards.division import Shard
-from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.runs.shards.division import RankedShard, Shard
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.settings import Settings
 
