@@ -23,7 +23,6 @@ from kgeval.provenance import UNKNOWN, LabelProvenance, Provenance
 EXTRA = "kgeval[report]"
 
 PACKAGES = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "Jinja2"}
-"""the packages of the extra, by the modules that they bring"""
 
 
 def library(module: str) -> ModuleType:
@@ -145,9 +144,7 @@ class Section:
     name: str
     """in the navigation"""
     title: str
-    """the finding, in a sentence"""
     content: Mapping[str, Any] = field(default_factory=dict)
     charts: Mapping[str, Any] = field(default_factory=dict)
-    """Altair charts by the name under which the template shows them"""
     data: Mapping[str, Any] = field(default_factory=dict)
     """what the page's script reads, by name: plain data"""

@@ -15,12 +15,10 @@ from kgeval.progress import long_loop
 from kgeval.provenance import UNKNOWN
 from kgeval.reports.document import common_provenance, document, isolated
 from kgeval.reports.reading import Runs, read_dataset, read_models
-from kgeval.reports.sections.cumulative import cumulative
-from kgeval.reports.sections.making import making
-from kgeval.reports.sections.origins import origins
+from kgeval.reports.sections.origins import cumulative, origins
 from kgeval.reports.sections.standings import standings
 from kgeval.reports.sections.triple_table import triple_table
-from kgeval.reports.sections.trust import trust
+from kgeval.reports.sections.trust import making, trust
 from kgeval.reports.study import Study, study_of
 from kgeval.storage.atomic import write_text
 
@@ -120,7 +118,6 @@ def study_of_runs(
     ties: Ties | None,
     allow: str | Collection[str],
 ) -> Study:
-    """Read runs and their dataset, and compare them; see :func:`report`."""
     models = read_models(runs)
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
     return study_of(models, graph, unit=unit, ties=ties, allow=allow)

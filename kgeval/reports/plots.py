@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 from kgeval.data.loading import Source
 from kgeval.errors import InputError, RunError, did_you_mean
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.reports.charts.breakdown import relations_chart, slices_chart
-from kgeval.reports.charts.distribution import distribution
-from kgeval.reports.charts.leaderboard import leaderboard
+from kgeval.reports.charts.pictures import distribution, leaderboard, relations_chart, slices_chart
 from kgeval.reports.charts.theme import in_page
 from kgeval.reports.document import document, library
 from kgeval.reports.page import study_of_runs
 from kgeval.reports.reading import Runs
-from kgeval.reports.sections.cumulative import cumulative_points, ranks_title
-from kgeval.reports.sections.origins import axes, relation_scores, relations_title, scatter, slice_scores, slices_title
+from kgeval.reports.sections.origins import (
+    axes,
+    cumulative_points,
+    ranks_title,
+    relation_scores,
+    relations_title,
+    scatter,
+    slice_scores,
+    slices_title,
+)
 from kgeval.reports.sections.standings import standings_title
 from kgeval.reports.study import SHOWN
 from kgeval.storage.atomic import write_text
@@ -119,7 +125,6 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "relations": plot_relations,
     "distribution": plot_distribution,
 }
-"""by the kind that ``kgeval plot`` names"""
 
 
 def check_picture(path: Path) -> None:
@@ -135,7 +140,6 @@ def check_picture(path: Path) -> None:
 
 
 def picture_document(chart: alt.Chart, name: str) -> str:
-    """Write a chart as an HTML file in the look of the page, under its title or else a name."""
     spec = in_page(chart.to_dict())
     title = spec.pop("title", "")
     return document(

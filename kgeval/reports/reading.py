@@ -32,7 +32,7 @@ from kgeval.run_directory.contents import (
     read_json,
     read_ranks,
 )
-from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, words_of
+from kgeval.run_directory.folders import distinct_names, runs_at, words_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,6 @@ class EvaluatedModel:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     predictions: PredictionTable | None = None
-    """the best answers of each query, where its run kept them"""
     remarks: tuple[str, ...] = ()
     """what is no longer as its run wrote it"""
     seeds: tuple[EvaluatedModel, ...] = ()
@@ -139,7 +138,6 @@ Run: TypeAlias = str | Path | RankTable | EvaluatedModel
 """a run directory, a folder of runs, a file of ranks; or in memory, a table, or one with what is known of it"""
 
 Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
-"""a run, or several, which may have names"""
 
 
 def read_models(runs: Runs) -> list[EvaluatedModel]:
@@ -177,20 +175,14 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
 
 
 def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
-    """Read a run, or those inside a folder, each by its path in it; other files of runs are passed over."""
     if isinstance(run, EvaluatedModel):
         yield replace(run, name=name or run.name)
         return
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
-    path = Path(run)
-    if not name and belongs_to_runs(path):
-        return
-    if runs := runs_in(path):
-        yield from (_read_one(inner, f"{name} {own}".strip()) for own, inner in runs.items())
-    else:
-        yield _read_one(path, name)
+    for own, path in runs_at(Path(run), named=bool(name)).items():
+        yield _read_one(path, f"{name} {own}".strip() if own else name)
 
 
 def _read_one(path: Path, name: str) -> EvaluatedModel:
@@ -221,7 +213,6 @@ def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedMode
 
 
 def _called(model: EvaluatedModel) -> str:
-    """Call a model by what was ranked, without the file that it was read from."""
     title = model.table.model.partition(" (")[0]
     if title != UNKNOWN:
         return title

@@ -29,12 +29,18 @@ from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.reports.model_score import ModelScore, score_of_run, score_over_seeds
 from kgeval.reports.reading import EvaluatedModel
+from kgeval.table import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+from kgeval.errors import MetricError
+from kgeval.metrics.intervals.interval import Interval, NoInterval
+from kgeval.metrics.intervals.over_seeds import interval_over_seeds
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.summary import Group
 
 SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
 """the slices of the page, of those that the dataset gives, and the side, which every table has"""
@@ -59,7 +65,6 @@ HEADLINES = ("mrr", "hits@1", "hits@3", "hits@10", "amri")
 """the metrics of the leaderboard, the first of which orders it"""
 
 KEY = ["head_label", "relation_label", "tail_label", "side"]
-"""what a row of a rank table is about, whatever the ids"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +127,10 @@ class Study:
         if np.isnan(value):
             return {"value": "–", "interval": "", "undefined": True, "title": score["reason"], "sort": ""}
         digits = score["decimals"]
-        interval = "" if np.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}"
-        seeds = ", ".join(f"{seed:.{digits}f}" for seed in score["seeds"])
+        interval = "" if np.isnan(low) else f"{number(low, digits)} – {number(high, digits)}"
+        seeds = ", ".join(number(seed, digits) for seed in score["seeds"])
         title = "; ".join(filter(None, [seeds and f"seeds: {seeds}", score["without"]]))
-        shown = {"value": f"{value:.{digits}f}", "interval": interval, "title": title}
+        shown = {"value": number(value, digits), "interval": interval, "title": title}
         minus = {name: text.replace("-", "−") for name, text in shown.items()}
         return {**minus, "undefined": False, "sort": repr(float(value))}
 
@@ -170,7 +175,6 @@ class Study:
         return (sum(own > others for own, others in pairs), len(pairs)) if len(pairs) > 1 else None
 
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
-        """What random ranking would reach."""
         view = TableView(model.table)
         ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
         try:
@@ -194,7 +198,6 @@ def study_of(
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Study:
-    """Put models in order, the best by MRR first and baselines last, and compare them."""
     policy = ties or common_ties(model.ties for model in models)
     study = Study(models, dataset, policy, unit)
     first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}
@@ -232,3 +235,51 @@ def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
         )
         for key, model in zip(kept, models, strict=False)
     ]
+
+
+@dataclass(frozen=True)
+class ModelScore:
+    """A value, NaN where it is undefined, and its interval, NaN where there is none."""
+
+    value: float
+    low: float = np.nan
+    high: float = np.nan
+    decimals: int = 4
+    reason: str = ""
+    """why it is undefined"""
+    without: str = ""
+    """why there is no interval"""
+    seeds: tuple[float, ...] = ()
+
+
+def score_of_run(group: Group, metric: MetricName) -> ModelScore:
+    """Take a score from the summary of a run, where it is first for all sides together."""
+    name = next(name for name in group.values if name.base == metric.base)
+    value = group.values[name]
+    if value is None:
+        return ModelScore(np.nan, reason=group.undefined.get(str(name), ""))
+    return _with_interval(value, group.intervals.get(name), without=group.no_interval.get(str(name), ""))
+
+
+def score_over_seeds(model: EvaluatedModel, metric: MetricName, *, ties: Ties, unit: Unit) -> ModelScore:
+    """Average a metric over the seeds of a model; its interval is of other seeds and other units."""
+    tables = [run.table for run in model.seeds]
+    groups = [summarize(table, metric.base, ties=ties).groups[0] for table in tables]
+    scores = [score_of_run(group, metric) for group in groups]
+    seeds = tuple(score.value for score in scores)
+    if undefined := next((score for score in scores if score.reason), None):
+        return undefined
+    value = float(np.mean(seeds))
+    try:
+        found = interval_over_seeds(tables, metric.base, intervals=unit, options=MetricOptions(ties))
+    except MetricError as error:
+        if not isinstance(error.__cause__, NoInterval):
+            raise
+        return ModelScore(value, without=str(error.__cause__), seeds=seeds)
+    return _with_interval(value, found.interval, seeds=seeds)
+
+
+def _with_interval(value: float, interval: Interval | None, **more: Any) -> ModelScore:
+    if interval is None:
+        return ModelScore(value, **more)
+    return ModelScore(value, interval.low, interval.high, interval.decimals, **more)

@@ -34,7 +34,6 @@ def ranks_of(baseline: str) -> str:
 
 
 TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
-"""the suffixes of text files with ranks of other tools"""
 
 MODEL = "model"
 
@@ -48,7 +47,6 @@ SHARDS, PLAN = "shards", "run.json"
 """on the stage: the folder of a ranking's shards that are done, and its file of what they are of"""
 
 REPORT = "report.html"
-"""the page of a run, which is made of the other files"""
 
 
 def is_run(folder: Path) -> bool:
@@ -57,8 +55,13 @@ def is_run(folder: Path) -> bool:
 
 
 def is_baseline(folder: Path) -> bool:
-    model: Any = read_json(folder / MANIFEST).get("model") if (folder / MANIFEST).is_file() else None
-    return isinstance(model, dict) and "baseline" in model
+    return "baseline" in read_block(folder, "model")
+
+
+def read_block(run: Path, name: str) -> dict[str, Any]:
+    """Read a block of a run's manifest; it is empty where there is none."""
+    block = read_json(run / MANIFEST).get(name) if exists_safely(run / MANIFEST) else None
+    return block if isinstance(block, dict) else {}
 
 
 def num_shards(folder: Path) -> int:
@@ -133,12 +136,10 @@ def describe_machine() -> dict[str, Any]:
 
 
 def ranking_facts(table: RankTable) -> dict[str, Any]:
-    """Return what a manifest says of a ranking: how the work was done, and how much there was."""
     return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
 
 
 def graph_facts(dataset: Dataset) -> dict[str, Any]:
-    """Return what a manifest says of a graph: its sizes, and a fingerprint of its labels and triples."""
     return {
         "name": dataset.name,
         "entities": len(dataset.entities),

@@ -38,6 +38,13 @@ def runs_in(folder: Path) -> dict[str, Path]:
     return {name: path for name, path in _places(folder, DEPTH) if is_run(path)}
 
 
+def runs_at(path: Path, *, named: bool) -> dict[str, Path]:
+    """Find the runs that a path names: those inside it, or itself; of a path without a name, no other file of a run."""
+    if not named and belongs_to_runs(path):
+        return {}
+    return runs_in(path) or {"": path}
+
+
 def unfinished_in(folder: Path) -> list[str]:
     """Return the paths inside a folder of runs that were interrupted, or that its common table plans."""
     return [name for name, path in _places(folder, DEPTH) if not is_run(path)]

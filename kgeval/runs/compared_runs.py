@@ -16,9 +16,8 @@ from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import RANKS, TEXT, is_several, notes_on_changes, read_common_table, read_ranks
-from kgeval.run_directory.folders import belongs_to_runs, distinct_names, runs_in, unfinished_in, words_of
-from kgeval.runs.sliced_ranks import group_stored, names_slices
-from kgeval.runs.stored_result import IMPORT_OPTIONS, option_name, read_request
+from kgeval.run_directory.folders import distinct_names, runs_at, unfinished_in, words_of
+from kgeval.runs.stored_result import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
 
 
 @dataclass(frozen=True)
@@ -127,13 +126,8 @@ def _places(text: str) -> Iterator[tuple[str, Path]]:
         name, rest = "", text
     elif not name or not rest:
         raise ConfigError(f"{text!r}: expected PATH or NAME=PATH.")
-    path = Path(rest)
-    if not name and belongs_to_runs(path):
-        return
-    if runs := runs_in(path):
-        yield from ((f"{name}/{model}" if name else "", run) for model, run in runs.items())
-    else:
-        yield name, path
+    for model, run in runs_at(Path(rest), named=bool(name)).items():
+        yield (f"{name}/{model}" if name and model else name), run
 
 
 def _policies(table: RankTable, run: Path) -> dict[str, Any]:

@@ -57,10 +57,9 @@ class Threshold:
         except MetricError as error:
             yield str(error)
             return
-        if self.option == UNDER and not value >= self.bound:
-            yield f"{self.metric} is {value!r}, below {self.bound!r}."
-        if self.option == OVER and not value <= self.bound:
-            yield f"{self.metric} is {value!r}, above {self.bound!r}."
+        holds, side = (value >= self.bound, "below") if self.option == UNDER else (value <= self.bound, "above")
+        if not holds:
+            yield f"{self.metric} is {value!r}, {side} {self.bound!r}."
 
 
 def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ranks") -> tuple[Threshold, ...]:
@@ -77,7 +76,6 @@ def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ra
 
 
 def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, ...]:
-    """Read the thresholds for what configurations will give, and refuse those that do not fit, before any work."""
     limits = thresholds_of(bounds, [name for config in configs for name in config.jobs if name], configs[0].kind)
     for config in configs:
         evaluation = config.evaluation
@@ -111,7 +109,6 @@ def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
 @dataclass(frozen=True)
 class Judged:
     name: str
-    """in its configuration; empty where there is only one"""
     compute: Callable[[Sequence[str]], Summary]
     """names of metrics -> their values"""
     source: str = ""

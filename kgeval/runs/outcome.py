@@ -1,4 +1,4 @@
-"""Outcomes: the result of a model and its folder; for several models, their common table and the failures."""
+"""Outcomes: the result of a model, computed or read from a stored run that is the same; and tables of several."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 
 from kgeval.data.dataset import Dataset
-from kgeval.errors import KgevalError, RunError
+from kgeval.errors import FileError, InputError, KgevalError, RunError, first_few, reason
+from kgeval.files.opening import read_settings
+from kgeval.files.yaml_text import read_yaml
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.summary import Summary, notes_with_models
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import REPORT
+from kgeval.run_directory.contents import CONFIG, REPORT, altered, read_block
+from kgeval.run_directory.folders import runs_in
+from kgeval.runs.config.metric_request import USUAL
 from kgeval.runs.results import Result
+from kgeval.runs.shards.fingerprint import Fingerprint, leaves
+from kgeval.runs.stored_result import kind_of, read_request, read_result
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,6 @@ def comparability_notes(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
-    """Warn of models that were evaluated on different triples, as ``unseen: drop`` allows."""
     triples = [outcome.result.triples for outcome in outcomes]
     if all(outcome.result.ranks is not None and outcome.result.ranks.sampling is not None for outcome in outcomes):
         return []  # samples of various sizes, all of which estimate the whole
@@ -130,3 +135,60 @@ def write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) -
         report(folder, dataset=dataset).save(folder / REPORT)
     except KgevalError as error:
         warn(f"there is no page of {str(folder)!r}: {error}")
+
+
+SIZES = ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.triples"
+"""the keys of an estimate that say how many triples are ranked, in an order that does not depend on them"""
+
+
+def refuse_changes(folder: Path, current: Fingerprint) -> None:
+    """Refuse a stored run that differs from the current one, and name what has changed.
+
+    An estimate that has become tighter is no change: its sample is gone on with.
+    """
+    damaged, stored = [f"{name} is not as it was written" for name in altered(folder)], _stored_fingerprint(folder)
+    if _is_tighter(stored.config, current.config):
+        sizes = {key: current.config[key] for key in SIZES if key in current.config}
+        stored = replace(stored, config={**stored.config, **sizes})
+    changed = [*damaged, *current.changes(stored)]
+    if changed:
+        what = f"{str(folder)!r} already holds a run, and this would be another: {first_few(changed)}"
+        raise InputError(f"{what}. Choose another folder, or add --force.")
+
+
+def _stored_fingerprint(folder: Path) -> Fingerprint:
+    names = ("dataset", "versions", "sha256", "variables")
+    dataset, versions, files, variables = (read_block(folder, name) for name in names)
+    try:
+        config = leaves(read_yaml(read_settings(folder / CONFIG)))
+    except (OSError, ValueError, FileError) as error:
+        raise InputError(f"{str(folder / CONFIG)!r} cannot be read ({reason(error)}). Add --force.") from error
+    return Fingerprint(config, dataset.get("sha256"), files, versions.get("kgeval"), variables)
+
+
+def goes_on(folder: Path, current: Fingerprint) -> bool:
+    """Whether a stored run is an estimate that is now wanted tighter."""
+    old, new = _stored_fingerprint(folder).config, current.config
+    return _is_tighter(old, new) and any(old.get(key) != new.get(key) for key in SIZES)
+
+
+def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Whether an estimate needs no fewer triples than another, both of an error or both of a number of triples."""
+    if ERROR in old and ERROR in new:
+        return float(new[ERROR]) <= float(old[ERROR])
+    return TRIPLES in old and TRIPLES in new and int(new[TRIPLES]) >= int(old[TRIPLES])
+
+
+def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> list[Outcome]:
+    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
+    runs = runs_in(folder)
+    by_kind = {kind_of(path, metrics): name for name, path in runs.items()}
+    if len(by_kind) > 1:
+        kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
+        raise InputError(
+            f"{str(folder)!r} holds runs {kinds}: no table has the metrics of both. Summarize one run at a time."
+        )
+    if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
+        (kind,) = by_kind
+        metrics = USUAL[kind]
+    return [Outcome(name, read_result(path, metrics, options), path, stored=True) for name, path in runs.items()]

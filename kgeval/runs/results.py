@@ -30,8 +30,6 @@ from kgeval.tasks.label_table import LabelTable
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What the evaluation of one model gives."""
-
     table: RankTable | LabelTable | ConfidenceTables
     """the ranks of the answers of a split; of a classification, labelled triples with the scores of the model and of
     baselines; of confidences, both for the facts of a weighted graph"""
@@ -46,7 +44,6 @@ class Result:
     grouped: RankTable | None = None
     """the ranks with the slices among those columns, if there are any"""
     predictions: PredictionTable | None = None
-    """the best answers of every query, where they are kept"""
 
     @cached_property
     def summary(self) -> Summary:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
@@ -17,17 +18,16 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
 from kgeval.run_directory.staging import locked, reserve, write_run
 from kgeval.runs.config.dataset_checks import check_against_dataset
+from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.jobs import CheckpointJob, Job, jobs_of
-from kgeval.runs.manifest import Clock, config_content, fingerprint, manifest
+from kgeval.runs.jobs import Clock, Job, ModelEvaluation, config_content, fingerprint, manifest
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.model_evaluation import ModelEvaluation, evaluation_of
-from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, write_page
+from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, goes_on, refuse_changes, write_page
 from kgeval.runs.results import concealed
-from kgeval.runs.resume import goes_on, read_outcome, refuse_changes
 from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
+from kgeval.runs.stored_result import read_result
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
@@ -71,9 +71,9 @@ def run(
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.load_dataset()
         config = check_against_dataset(config, dataset)
-        jobs = jobs_of(config, stages, dataset)
+        jobs = [Job(config, name, stage, dataset) for name, stage in stages.items()]
         config = config.resolved(dataset)
-        work = _Work(config, dataset, evaluation_of(config, dataset), clock, watch, warn, force, limits)
+        work = _Work(config, dataset, ModelEvaluation(config, dataset), clock, watch, warn, force, limits)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
@@ -134,11 +134,9 @@ class _Work:
     dataset: Dataset
     evaluation: ModelEvaluation
     clock: Clock
-    """with the steps before the first model"""
     watch: Watch
     warn: Callable[[str], None]
     force: bool
-    """whether stored runs are replaced, and nothing is taken from them"""
     limits: Sequence[Threshold]
 
     def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
@@ -150,15 +148,18 @@ class _Work:
         unreadable: dict[str, KgevalError] = {}
         for job in jobs:
             try:
-                model = job.read(self.dataset, self.evaluation)
+                model = job.read(self.evaluation)
                 self._refuse_unfit_limits(job, model)
-                if job.folder is not None and is_run(job.folder) and not self.force:
-                    stored[job] = self._fingerprint(job, model)
-                elif job.stage is not None and not self.force:
-                    self._refuse_other_shards(job, model)
+                if self._is_done(job):
+                    stored[job] = fingerprint(job, model, self.evaluation)
+                elif job.stage is not None and model is not None and not self.force:
+                    # An interrupted run that was another is not continued.
+                    ShardStore(job.stage).refuse_changes(
+                        fingerprint(job, model, self.evaluation), self.config.evaluation.shards
+                    )
             except (InputError, OSError, MemoryError) as error:
                 in_files = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-                if not isinstance(error, InputError) or (in_files and isinstance(job, CheckpointJob)):
+                if not isinstance(error, InputError) or (in_files and isinstance(job.model, CheckpointConfig)):
                     unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))
@@ -169,9 +170,12 @@ class _Work:
 
     def stored(self, job: Job) -> Outcome | None:
         """Read a model's stored run, unless there is none or it is to be replaced or continued."""
-        if job.folder is None or not is_run(job.folder) or self.force:
+        if not self._is_done(job):
             return None
-        return self._read_stored(job, self._fingerprint(job, job.read(self.dataset, self.evaluation)))
+        return self._read_stored(job, fingerprint(job, job.read(self.evaluation), self.evaluation))
+
+    def _is_done(self, job: Job) -> bool:
+        return job.folder is not None and is_run(job.folder) and not self.force
 
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
@@ -182,22 +186,16 @@ class _Work:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
         folder = job.folder or Path()
         refuse_changes(folder, current)
-        return None if goes_on(folder, current) else read_outcome(folder, job.name, (), {})
+        if goes_on(folder, current):
+            return None
+        return Outcome(job.name, read_result(folder, (), {}), folder, stored=True)
 
     def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
         """Read the sample of a stored estimate, which is gone on with."""
-        if self.force or self.config.evaluation.estimate is None or job.folder is None or not is_run(job.folder):
+        if job.folder is None or self.config.evaluation.estimate is None or not self._is_done(job):
             return None
-        refuse_changes(job.folder, self._fingerprint(job, model))
+        refuse_changes(job.folder, fingerprint(job, model, self.evaluation))
         return read_ranks(job.folder)
-
-    def _refuse_other_shards(self, job: Job, model: Checkpoint | FittedBaseline | None) -> None:
-        """Refuse to continue an interrupted run that was another, before any model is ranked."""
-        store = ShardStore(job.stage or Path())
-        if model is not None and store.exists:
-            changes = [*store.changes(self._fingerprint(job, model), self.config.evaluation.shards)]
-            if changes:
-                raise store.refusal(changes)
 
     def run(self, job: Job) -> Outcome:
         if self.config.tracker is None:
@@ -210,20 +208,21 @@ class _Work:
 
     def _evaluate(self, job: Job) -> Outcome:
         clock = Clock(dict(self.clock.seconds))
-        with clock.time(job.step), job.watched(self.watch(f"loading {job.name or 'model'}", None)):
+        loading: AbstractContextManager[Any] = nullcontext()
+        if not job.model.trains:
+            loading = self.watch(f"loading {job.name or 'model'}", None)
+        with clock.time(job.step), loading:
             model = job.load(self.dataset)
         self._refuse_unfit_limits(job, model)
-        sharded = self._sharded(job, model)
-        activity = job.name or self.evaluation.activity
+        sharded, activity = self._sharded(job, model), job.name or self.evaluation.activity
         with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
-            earlier = self._earlier(job, model)
             result = self.evaluation.evaluate(
                 model,
                 title=job.title_of(model),
                 policies=job.config.policies,
                 progress=progress,
                 rank_parts=sharded.rank_parts,
-                earlier=earlier,
+                earlier=self._earlier(job, model),
             )
             result = concealed(result, job.config.document.variables)
         outcome = Outcome(job.name, result, job.folder)
@@ -241,25 +240,20 @@ class _Work:
         return outcome
 
     def _refuse_unfit_limits(self, job: Job, model: Scorer | VectorScorer | None) -> None:
-        """Refuse bounds on metrics of sides that a model does not answer."""
         limits = [limit for limit in self.limits if limit.model in {"", job.name}]
         if limits and model is not None and self.config.kind == "ranks":
-            sides = self.config.resolved_evaluation(self.dataset).evaluation.for_model(model).sides
             for limit in limits:
-                limit.refuse_unfit("ranks", sides=sides)
+                limit.refuse_unfit("ranks", sides=self.evaluation.sides_of(model))
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model are not kept, as nobody else has it."""
-        is_kept = job.stage is not None and isinstance(model, Checkpoint | FittedBaseline)
+        store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         return ShardedRanking(
             self.config.executor or LocalExecutor(),
             self.config.evaluation.shards,
-            ShardStore(job.stage or Path()) if is_kept else None,
-            partial(self._fingerprint, job, model),
+            store,
+            partial(fingerprint, job, model, self.evaluation),
             self.config.document.as_written,
             self.force,
             self.warn,
         )
-
-    def _fingerprint(self, job: Job, model: Scorer | VectorScorer | None) -> Fingerprint:
-        return fingerprint(job, model, self.evaluation)

@@ -13,7 +13,7 @@ from kgeval.files.opening import sha256_of_file
 from kgeval.files.variables import expanded
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, progress_of, read_json
+from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, progress_of, read_block, read_json
 from kgeval.run_directory.folders import holds_runs
 from kgeval.runs.config.load import load_config, refuse_unrepeatable
 from kgeval.runs.config.models import TrainingConfig
@@ -46,8 +46,7 @@ def read_stored_model(run: Path) -> StoredModel:
         raise InputError(f"{str(run)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
     _refuse_changed_files(run)
     dataset = config.dataset.load()
-    ranked: Any = read_json(run / MANIFEST).get("dataset")
-    if not isinstance(ranked, dict) or ranked.get("sha256") != dataset.sha256():
+    if read_block(run, "dataset").get("sha256") != dataset.sha256():
         raise InputError(f"{str(run)!r}: dataset {dataset.name} has other triples than those that were ranked.")
     if isinstance(config.model, TrainingConfig):
         model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
@@ -82,7 +81,6 @@ def _trained_model(run: Path) -> Path:
 
 
 def _refuse_changed_files(run: Path) -> None:
-    """Compare the files of model and dataset with what the run wrote down of them."""
     digests: Any = read_json(run / MANIFEST).get("sha256")
     if not isinstance(digests, dict):
         raise InputError(f"{str(run / MANIFEST)!r} is damaged: it does not say which files were ranked.")

@@ -1,18 +1,29 @@
-"""Stored runs: their tables read again, and the metrics of these; nothing is scored."""
+"""Stored runs: their tables read again, with slices, and the metrics of these; nothing is scored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import ConfigError, InputError, MetricError, reason
+from pydantic import ValidationError
+
+from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.slice import slices
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.triple_files import TRIPLE
+from kgeval.data.loading import load_dataset
+from kgeval.data.vocabulary import display_label
+from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
 from kgeval.files.opening import read_settings
+from kgeval.files.variables import expanded
 from kgeval.files.yaml_text import read_yaml
 from kgeval.metrics.names import parse
+from kgeval.metrics.summary import Summary
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import (
     CONFIG,
     LABELS,
@@ -22,13 +33,14 @@ from kgeval.run_directory.contents import (
     is_stored,
     notes_on_changes,
     ranks_of,
+    read_block,
     read_labels,
     read_ranks,
     tables_in,
 )
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, USUAL, MetricRequest
+from kgeval.runs.config.run_config import DatasetConfig
 from kgeval.runs.results import Result, task_policies
-from kgeval.runs.sliced_ranks import group_stored, names_slices
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
 
@@ -47,9 +59,27 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
     kind = kind_of(run, metrics)
     _refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
-    readers = {"classification": _read_classification, "confidences": _read_confidences, "ranks": _read_ranking}
-    result = readers[kind](run, metrics, request, options)
-    return replace(result, changes=(*notes_on_changes(run), *result.changes))
+    task, by = request.task, options.get("by") or request.by or ()
+    stated = request.metrics if kind == (task.kind if task else "ranks") else ()
+    names = metrics or stated or USUAL[kind]
+    if kind == "ranks":
+        table = _read_ranking(run, by, options)
+        grouped, changes = group_stored(table, by, run, options.get("dataset"))
+        policies = {"ties": protocol_of(table).ties} | request.policies
+        beside, by = (() if "by" in options else by), options.get("by", ())
+        changes = (*notes_on_changes(run), *changes)
+        return Result(table, names, policies, by, changes, beside, grouped)
+    if kind == "classification":
+        task = task if isinstance(task, Classification) else Classification()
+        task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
+        return Result(read_labels(run), names, task_policies(task, {}), by, notes_on_changes(run))
+    if not isinstance(task, Confidences):
+        raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
+    if not 0 < options.get("high_confidence", 1) <= 1:
+        what = f"--high-confidence {options['high_confidence']:g}"
+        raise ConfigError(f"{what}: confidences go up to 1, and high ones begin above 0.")
+    policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
+    return Result(_read_confidences(run), names, policies, by, notes_on_changes(run))
 
 
 def read_request(run: Path) -> MetricRequest:
@@ -115,7 +145,7 @@ def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _read_ranking(run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]) -> Result:
+def _read_ranking(run: Path, by: Sequence[str], options: Mapping[str, Any]) -> RankTable:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
     as_stored = is_stored(run) or "dataset" not in options
     raw = imported.get("filter") == () and as_stored
@@ -129,43 +159,71 @@ def _read_ranking(run: Path, metrics: tuple[str, ...], request: MetricRequest, o
         )
     if imported and "dataset" not in options:
         raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
-    by, source = options.get("by") or request.by or (), options.get("dataset")
-    table = read_ranks(run, None if is_stored(run) and names_slices(by) else source, **imported)
-    table = table.raw() if raw else table
-    grouped, changes = group_stored(table, by, run, source)
-    usual = () if request.task else request.metrics
-    policies = {"ties": protocol_of(table).ties} | request.policies
-    return Result(
-        table,
-        metrics or usual or USUAL["ranks"],
-        policies,
-        by=options.get("by", ()),
-        changes=changes,
-        groups_by=() if "by" in options else by,
-        grouped=grouped,
+    table = read_ranks(run, None if is_stored(run) and names_slices(by) else options.get("dataset"), **imported)
+    return table.raw() if raw else table
+
+
+def _read_confidences(run: Path) -> ConfidenceTables:
+    labels = read_labels(run)
+    files = {"score": run / RANKS} | {name: run / ranks_of(name) for name in labels.baselines}
+    return ConfidenceTables(
+        labels, {name: read_ranks(path) for name, path in files.items() if name == "score" or exists_safely(path)}
     )
 
 
-def _read_classification(
-    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> Result:
-    task = request.task if isinstance(request.task, Classification) else Classification()
-    task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
-    names = metrics or request.metrics or USUAL["classification"]
-    return Result(read_labels(run), names, task_policies(task, {}), by=options.get("by") or request.by or ())
+def with_slices(table: RankTable, by: Sequence[str], dataset: Dataset) -> RankTable:
+    """Add those slices of some names that are no columns of a table yet."""
+    return annotate(table, dataset, [name for name in by if name not in table.columns and name in slices()])
 
 
-def _read_confidences(
-    run: Path, metrics: tuple[str, ...], request: MetricRequest, options: Mapping[str, Any]
-) -> Result:
-    if not isinstance(request.task, Confidences):
-        raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
-    task = request.task.with_overrides(options)
-    labels = read_labels(run)
-    ranks = {"score": read_ranks(run)}
-    for baseline in labels.baselines:
-        if exists_safely(run / ranks_of(baseline)):
-            ranks[baseline] = read_ranks(run / ranks_of(baseline))
-    policies = task_policies(task, {"ties": "realistic"} | request.policies)
-    names = metrics or request.metrics or USUAL["confidences"]
-    return Result(ConfidenceTables(labels, ranks), names, policies, by=options.get("by") or request.by or ())
+def names_slices(by: Sequence[str]) -> bool:
+    return any(name in slices() for name in by)
+
+
+def group_stored(
+    table: RankTable, by: Sequence[str], run: Path, source: str | None
+) -> tuple[RankTable, tuple[str, ...]]:
+    """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
+
+    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
+    """
+    for name in by:
+        if name not in (known := [*table.columns, *slices()]):
+            raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known)}")
+    if all(name in table.columns for name in by):
+        return table, ()
+    dataset = _configured_dataset(run) if source is None else load_dataset(source)
+    difference = _difference(run, dataset)
+    if difference and source is None:
+        raise InputError(f"{difference}. Give the one that was ranked: --dataset.")
+    return with_slices(table, by, dataset), (f"{difference}; the slices are of what was given.",) if difference else ()
+
+
+def _configured_dataset(run: Path) -> Dataset:
+    if not exists_safely(run / CONFIG):
+        raise InputError(f"{str(run)!r} does not tell where its dataset is, on which slices rest. Add --dataset.")
+    try:
+        return DatasetConfig.model_validate(expanded(read_yaml(read_settings(run / CONFIG))["dataset"])).load()
+    except (InputError, OSError, ValueError, TypeError, KeyError) as error:
+        why = error.errors()[0]["msg"].removeprefix("Value error, ") if isinstance(error, ValidationError) else error
+        raise InputError(
+            f"{str(run)!r}: the dataset that its {CONFIG} names cannot be read, and slices rest on it. Add --dataset."
+            f"\n{reason(ValueError(why))}"
+        ) from error
+
+
+def _difference(run: Path, dataset: Dataset) -> str:
+    """Say that a dataset is not the very graph that a run ranked, if it tells."""
+    if read_block(run, "dataset").get("sha256") in (None, dataset.sha256()):
+        return ""
+    return f"dataset {dataset.name} is not as it was ranked in {str(run)!r}: labels, triples or their order are others"
+
+
+def named(summary: Summary, names: Mapping[str, str]) -> Summary:
+    """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
+    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
+
+    def with_names(key: dict[str, Any]) -> dict[str, Any]:
+        return {column: display_label(value, names) if column in columns else value for column, value in key.items()}
+
+    return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))

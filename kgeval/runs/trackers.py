@@ -22,7 +22,6 @@ PLACES = {"path", "name", "experiment_path", "experiment_name"}
 """options of csv, json and tensorboard that name the file or folder of one run"""
 
 LIBRARIES = ("mlflow", "wandb", "neptune", "tensorboard")
-"""trackers that are called like the library that they need"""
 
 
 class TrackerConfig(Settings):

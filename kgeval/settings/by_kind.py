@@ -37,9 +37,7 @@ class ByKind:
 
     base: type[BaseModel]
     registry: Callable[[], Mapping[str, type[BaseModel]]]
-    """returns the classes by kind"""
     key: str = "kind"
-    """the key that distinguishes them"""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.validate)

@@ -17,10 +17,8 @@ Location = tuple[str | int, ...]
 """the path to a value: its keys and positions"""
 
 MAX_CHARACTERS = 100
-"""the most characters that are shown of a wrong value"""
 
 MAX_PROBLEMS = 100
-"""the most problems that are listed one by one"""
 
 UNTRAINED = "a baseline"
 """pydantic's tag for models that learn nothing; the key that names one is called like their kind"""
@@ -43,13 +41,10 @@ _EXPECTED = {
     "less_than": "less than {lt}",
     "too_short": "at least {min_length} of them",
 }
-"""the expected value, by pydantic's type of error"""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a configuration."""
-
     location: Location
     message: str
     hint: str = ""
@@ -133,7 +128,6 @@ def _unknown_kind(location: Location, value: Any, key: str, kinds: list[str]) ->
 
 
 def as_texts(location: Location) -> tuple[str, ...]:
-    """Format the keys and positions of a location as text."""
     return tuple(step if isinstance(step, str) else short_repr(step) for step in location)
 
 
@@ -156,7 +150,6 @@ def _nearest(value: Any, choices: list[str]) -> str:
 
 
 def short(text: str) -> str:
-    """Cut a text at ``MAX_CHARACTERS``."""
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 

@@ -15,10 +15,9 @@ from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.reports.reading import EvaluatedModel, read_models
-from kgeval.reports.sections.making import making
 from kgeval.reports.sections.origins import slice_scores
 from kgeval.reports.sections.standings import p_value, standings, verdicts
-from kgeval.reports.sections.trust import exactness
+from kgeval.reports.sections.trust import exactness, making
 from kgeval.reports.study import HEADLINES, study_of
 from tests.reports.conftest import family, ranks_of, seeded
 

@@ -20,8 +20,7 @@ import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.reports.reading import read_dataset, read_models
-from kgeval.reports.sections.cumulative import cumulative_points, cutoffs
-from kgeval.reports.sections.origins import origins
+from kgeval.reports.sections.origins import cumulative_points, cutoffs, origins
 from kgeval.reports.sections.triple_table import EXTREME, MOST, extreme_rows, triple_table
 from kgeval.reports.sections.trust import WAYS, leaks
 from kgeval.reports.study import study_of

@@ -18,7 +18,7 @@ import numpy as np
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.cli import main
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.run_directory.contents import SHARDS, STAGE, is_run
+from kgeval.run_directory.contents import SHARDS, STAGE, altered, is_run
 from kgeval.scorers.families.bilinear import DistMult
 
 ENTITIES, RELATIONS, SHARD_COUNT = 40, 3, 12
@@ -184,12 +184,27 @@ def array_of_jobs() -> None:
     assert content(out) == content(Path("whole"))
 
 
-def race() -> None:
+def race(*options: str) -> None:
     """Start two runs in one folder: one is refused, or comes when the other is done, and the run is whole."""
-    out = Path("raced")
-    codes = [exit_code(child) for child in [fork("run", "experiment.yaml", "--out", str(out)) for _ in range(2)]]
-    assert sorted(codes) == [0, 2], codes
+    out = Path(f"raced{len(options)}")
+    jobs = [fork("run", "experiment.yaml", "--out", str(out), *options) for _ in range(2)]
+    codes = sorted(map(exit_code, jobs))
+    assert codes == [0, 2] or (options and codes == [0, 0]), codes
     assert content(out) == content(Path("whole"))
+
+
+def kill_replacements(cases: int) -> None:
+    """Kill runs that replace another: a whole run is there, the old or the new, or none; the same command ends it."""
+    for number in range(cases):
+        out = Path(f"replaced-{number}")
+        assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--set", "evaluation.split=valid")) == 0
+        child = fork("run", "experiment.yaml", "--out", str(out), "--force")
+        time.sleep(random.uniform(0, 1.5 * PAUSE * SHARD_COUNT))
+        os.kill(child, signal.SIGKILL)
+        exit_code(child)
+        assert not is_run(out) or not altered(out)
+        assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--force")) == 0
+        assert content(out) == content(Path("whole"))
 
 
 if __name__ == "__main__":
@@ -198,4 +213,6 @@ if __name__ == "__main__":
         done = campaign(int(sys.argv[1]), seed=int(sys.argv[2]) if sys.argv[2:] else 0)
         array_of_jobs()
         race()
+        race("--force")
+        kill_replacements(int(sys.argv[1]))
     print("; ".join(f"{count} × {what}" for what, count in sorted(done.items())))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.data.loading import load_dataset
 from kgeval.errors import ConfigError, counted
 from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
 
 WRONG = """\
-dataset: {path: graph}
-model: {kind: checkpoint, path: modl.safetensors, optons: {}}
+dataset: {path: graph, layout: lables}
+model: {kind: checkpoint, path: modl.safetensors, optons: {}, format: pyken}
 protocol: standrad
 evaluation:
   split: tst
@@ -27,7 +26,9 @@ outptu: runs/x
 """
 
 EXPECTED = [
+    "dataset.layout: unknown dataset layout 'lables' (config line 1). Did you mean 'labels'?",
     "model.path: no such file or folder 'modl.safetensors' (config line 2). Nearby: 'model.safetensors'.",
+    "model.format: unknown checkpoint format 'pyken' (config line 2). Did you mean 'pykeen' or 'pykg2vec'?",
     "model.optons: unknown key 'optons' (config line 2). Did you mean 'options'?",
     "protocol: unknown protocol 'standrad' (config line 3). Did you mean 'standard'?",
     "evaluation.split: unknown value 'tst' (config line 5). Did you mean 'test'?",
@@ -74,18 +75,9 @@ def test_every_metric_that_is_wrong_is_told(config):
         (GRAPH, "give either model (one) or models (several, by name)"),
         (SOUND + "models: {a: model.safetensors}", "give either model"),
         ("dataset: {}\nmodel: model.safetensors", "dataset: give either path (a folder) or name (a PyKEEN dataset)"),
-        (
-            "dataset: {path: graph, name: umls}\nmodel: model.safetensors",
-            "dataset: give either path (a folder) or name",
-        ),
-        (
-            "dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors",
-            "dataset: options are those of a PyKEEN dataset, by its name; a folder has none (config line 1).",
-        ),
-        (
-            "dataset: {name: umls, layout: labels}\nmodel: model.safetensors",
-            "dataset: layout 'labels' is one of folders, and there is no folder 'umls' (config line 1). Leave",
-        ),
+        ("dataset: {path: graph, name: umls}\nmodel: model.safetensors", "give either path (a folder) or name"),
+        ("dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors", "by its name; a folder has none (config"),
+        ("dataset: {name: umls, layout: labels}\nmodel: model.safetensors", "no folder 'umls' (config line 1)"),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
         ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),
         ("dataset: 5\nmodel: model.safetensors", "dataset: expected a block of keys"),
@@ -94,31 +86,26 @@ def test_every_metric_that_is_wrong_is_told(config):
         (GRAPH + "model: {}", "model.path: missing (config line 2)."),
         (GRAPH + "model: {kind: pykeen}", "model.model: missing (config line 2)."),
         (GRAPH + "model: {kind: pyken}", "unknown kind 'pyken' (config line 2). Did you mean 'pykeen'?"),
-        (
-            GRAPH + "model: {kind: pykeen, model: TransE, random_seed: -1}",
-            "model.random_seed: expected at least 0, found -1",
-        ),
+        (GRAPH + "model: {kind: pykeen, model: TransE, random_seed: -1}", "random_seed: expected at least 0, found -1"),
         (GRAPH + "model: {kind: pykeen, model: TransE, optimiser: x}", "Did you mean 'optimizer'"),
         (GRAPH + "models: {}", "models: expected at least 1 of them, found {}"),
         (GRAPH + "models: {a: {path: graph, pth: x}}", "models.a.pth: unknown key 'pth' (config line 2)"),
         (GRAPH + "models: {a: missing}", "models.a.path: no such file or folder 'missing' (config line 2)"),
-        (
-            GRAPH + "models: {1: model.safetensors}",
-            "models.1: a key is text, found 1 (config line 2). Write it in quotes.",
-        ),
-        (GRAPH + "models: [model.safetensors]", "models: expected a block of keys"),
         (SOUND + "metrics: 5", "metrics: expected a list, found 5"),
         (SOUND + "metrics: mmr", "metrics.0: unknown metric 'mmr' (config line 3)"),
         (SOUND + "metrics: [5]", "metrics.0: expected text, found 5"),
         (SOUND + "output: 5", "output: expected text, found 5"),
         (SOUND + "evaluation: 5", "evaluation: expected a block of keys"),
         (SOUND + "5: x", "5: a key is text, found 5 (config line 3)."),
+        (SOUND + "evaluation: {sides: [tail, tail]}", "sides: a side is repeated in ['tail', 'tail'] (config"),
+        (SOUND + "metrics: [head.tail.mrr]", "names two sides, 'head' and 'tail'"),
+        (SOUND + "metrics: [realistic.expected.mrr]", "names two tie policies, 'realistic' and 'expected'"),
+        (SOUND + "metrics: [realistic.head.mrr]", "the side stands first (config line 3). Write 'head.realistic.…'"),
     ],
 )
 def test_each_problem_is_one_line(config, content, expected):
-    told = problems(config(content))
-    assert len(told) == 1
-    assert expected in told[0]
+    (told,) = problems(config(content))
+    assert expected in told
 
 
 @pytest.mark.parametrize(
@@ -126,49 +113,26 @@ def test_each_problem_is_one_line(config, content, expected):
     [
         ("{kind: uniform}", "evaluation.corruption.count: missing (config line 4)."),
         ("{kind: uniform, count: 0}", "evaluation.corruption.count: expected at least 1, found 0"),
-        ("{kind: uniform, count: 2.5}", "evaluation.corruption.count: expected a whole number, found 2.5"),
         ("{kind: uniform, count: true}", "evaluation.corruption.count: expected a whole number, found True"),
-        ('{kind: uniform, count: "3"}', "evaluation.corruption.count: expected a whole number, found '3'"),
         ("{kind: uniform, count: 3, sed: 1}", "unknown key 'sed' (config line 4). Did you mean 'seed'?"),
         ("{kind: uniform, count: 3, seed: -1}", "evaluation.corruption.seed: expected at least 0"),
-        ("{kind: all, count: 3}", "evaluation.corruption.count: unknown key 'count' (config line 4)."),
+        ("{kind: all, count: 3}", "corruption.count: unknown key 'count' (config line 4). Choose one of 'kind'."),
         ("{kind: file}", "evaluation.corruption.path: missing (config line 4)."),
-        ("{kind: ogb}", "evaluation.corruption.path: missing (config line 4)."),
         ("{kind: ogb, path: test.pt}", "evaluation.corruption.path: no such file 'test.pt' (config line 4)."),
-        (
-            "{kind: typed, path: graph}",
-            "evaluation.corruption.path: no such file 'graph': it is a folder (config line 4).",
-        ),
+        ("{kind: file, path: modl.safetensors}", "no such file 'modl.safetensors' (config line 4). Nearby: 'model."),
+        ("{kind: typed, path: graph}", "corruption.path: no such file 'graph': it is a folder (config line 4)."),
         ("{kind: typed, splits: [trian]}", "unknown value 'trian' (config line 4). Did you mean 'train'?"),
-        (
-            "{kind: typed, splits: [test], path: graph/train.txt}",
-            "evaluation.corruption: types come from a file (path) or",
-        ),
-        ("{kind: degree}", "evaluation.corruption.count: missing (config line 4)."),
-        (
-            "{count: 3}",
-            "evaluation.corruption: the key 'kind' is missing (config line 4). Choose one of 'all', 'degree'",
-        ),
+        ("{kind: typed, splits: [test], path: graph/train.txt}", "corruption: types come from a file (path) or"),
+        ("{count: 3}", "corruption: the key 'kind' is missing (config line 4). Choose one of 'all', 'degree'"),
         ("{kind: null}", "evaluation.corruption: the key 'kind' is missing"),
         ("{kind: [all]}", "evaluation.corruption: unknown kind ['all'] (config line 4)."),
-        (
-            "all",
-            "evaluation.corruption: expected a block with the key 'kind', found 'all' (config line 4). Choose one of",
-        ),
-        ("[]", "evaluation.corruption: expected a block with the key 'kind', found []"),
+        ("all", "expected a block with the key 'kind', found 'all' (config line 4). Choose one of"),
     ],
 )
 def test_corruptions_are_checked(config, block, expected):
-    content = SOUND + f"evaluation:\n  corruption: {block}\n"
-    told = problems(config(content))
-    assert len(told) == 1
-    assert told[0].startswith(expected) or expected in told[0]
-
-
-def test_keys_of_a_corruption_are_not_confused_with_those_of_the_configuration(config):
-    content = SOUND + "evaluation:\n  corruption: {kind: all, count: 3}\n"
-    (told,) = problems(config(content))
-    assert told.endswith("Choose one of 'kind'.")
+    (told,) = problems(config(SOUND + f"evaluation:\n  corruption: {block}\n"))
+    assert told.startswith("evaluation.corruption")
+    assert expected in told
 
 
 # Files that are no configuration
@@ -238,25 +202,9 @@ def test_a_merge_of_blocks_is_sound(config):
     assert (jobs["a"].format, jobs["b"].format) == ("auto", "native")
 
 
-def test_a_model_may_be_a_bare_path(config):
-    assert load_config(config()).jobs[""].path == "model.safetensors"
-
-
 @pytest.mark.parametrize("dataset", ["./graph", "graph", {"path": "graph"}])
 def test_a_dataset_may_be_a_bare_path(config, dataset):
     assert load_config(config(dataset=dataset)).dataset.path in {"graph", "./graph"}
-
-
-def test_a_protocol_says_what_is_not_said(config):
-    resolved = load_config(config(protocol="pykeen")).resolved(load_dataset("nations"))
-    assert "hits_at_5" in resolved.metrics
-    assert resolved.ties == "realistic"
-
-
-def test_what_is_said_goes_before_the_protocol(config):
-    keys = {"metrics": ["mr"], "ties": "expected", "evaluation": {"filter": []}}
-    resolved = load_config(config(protocol="pykeen", **keys)).resolved(load_dataset("nations"))
-    assert (resolved.metrics, resolved.ties, resolved.evaluation.filter) == (("mr",), "expected", ())
 
 
 # Names that only a reader, a layout or PyKEEN knows
@@ -270,19 +218,6 @@ def test_unknown_keys_of_one_of_several_models_are_those_of_its_kind(config):
     assert problems(config(content)) == [
         "models.a.formt: unknown key 'formt' (config line 3). Did you mean 'format'?",
         "models.b.optimiser: unknown key 'optimiser' (config line 4). Did you mean 'optimizer' or 'optimizer_kwargs'?",
-    ]
-
-
-def test_formats_and_layouts_are_told_with_the_rest(config):
-    content = (
-        "dataset: {path: graph, layout: lables}\n"
-        "model:\n  path: model.safetensors\n  format: pyken\n"
-        "evaluation: {split: tst}\n"
-    )
-    assert problems(config(content)) == [
-        "dataset.layout: unknown dataset layout 'lables' (config line 1). Did you mean 'labels'?",
-        "model.format: unknown checkpoint format 'pyken' (config line 4). Did you mean 'pykeen' or 'pykg2vec'?",
-        "evaluation.split: unknown value 'tst' (config line 5). Did you mean 'test'?",
     ]
 
 
@@ -308,15 +243,10 @@ def test_names_that_pykeen_does_not_know_are_all_told_before_anything_is_trained
         assert f"{name!r} (config line {line}). {hint}" in said
 
 
-@pytest.mark.parametrize("name", ["TransE", "transe", "ComplEx", "ERMLPE"])
-def test_models_have_the_names_that_pykeen_gives_them(config, name):
-    assert load_config(config(model={"kind": "pykeen", "model": name})).jobs[""].model == name
-
-
 # Values and keys
 
 
-@pytest.mark.parametrize("value", ["[1]", "{a: 1}", "null", "2020-01-01"])
+@pytest.mark.parametrize("value", ["[1]", "null", "2020-01-01"])
 def test_an_option_of_another_type_is_one_problem(config, value):
     (told,) = problems(config(GRAPH + f"model:\n  path: graph\n  options: {{norm: {value}}}\n"))
     assert told.startswith("model.options.norm: expected a number, text, true or false, found ")
@@ -327,11 +257,8 @@ def test_an_option_of_another_type_is_one_problem(config, value):
 @pytest.mark.parametrize(
     "block",
     [
-        *("dataset: {{path: graph, {}: x}}", "evaluation: {{{}: x}}", "{}: x", "models: {{{}: model.safetensors}}"),
-        *(
-            "model: {{path: graph, options: {{{}: 2}}}}",
-            "model: {{kind: pykeen, model: TransE, loss_kwargs: {{{}: 2}}}}",
-        ),
+        *("evaluation: {{{}: x}}", "{}: x", "models: {{{}: model.safetensors}}"),
+        "model: {{kind: pykeen, model: TransE, loss_kwargs: {{{}: 2}}}}",
     ],
 )
 def test_keys_are_text(config, key, block):
@@ -360,35 +287,7 @@ def test_a_value_or_key_however_long_is_a_short_message(config, value, shown):
     assert len(told) < 600
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("head.tail.mrr", "metric 'head.tail.mrr': names two sides, 'head' and 'tail'. Ask for them one by one"),
-        ("realistic.expected.mrr", "names two tie policies, 'realistic' and 'expected'. Ask for them one by one"),
-        ("realistic.head.mrr", "the side stands first. Write 'head.realistic.…'"),
-    ],
-)
-def test_a_metric_of_two_sides_is_explained(config, name, expected):
-    (told,) = problems(config(SOUND + f"metrics: [{name}]\n"))
-    assert expected in told.replace(" (config line 3)", "")
-
-
 # Negatives in a file
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("negativs.tsv", "no such file 'negativs.tsv' (config line 5). Nearby: 'negatives.tsv'."),
-        ("graph", "no such file 'graph'"),
-    ],
-)
-def test_negatives_that_are_not_there_are_told_with_their_line(config, place, path, message):
-    (place / "negatives.tsv").write_text("e0\teats\te1\n")
-    block = f"evaluation:\n  corruption:\n    {{kind: file, path: {path}}}\n"
-    content = SOUND + f"{block}"
-    (told,) = problems(config(content))
-    assert told.startswith(f"evaluation.corruption.path: {message}")
 
 
 @pytest.mark.parametrize("keys", [{"sides": "tail"}, {"filter": "train"}], ids=str)
@@ -396,13 +295,6 @@ def test_one_side_or_split_may_be_said_bare(config, keys):
     evaluation = load_config(config(evaluation=keys)).evaluation
     ((name, value),) = keys.items()
     assert getattr(evaluation, name) == (value,)
-
-
-def test_a_side_that_is_said_twice_is_refused(config):
-    (told,) = problems(config(SOUND + "evaluation: {sides: [tail, tail]}\n"))
-    assert told.startswith(
-        "evaluation.sides: a side is repeated in ['tail', 'tail'] (config line 3). Name each side once"
-    )
 
 
 SEVERAL = """\

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgeval.errors import FileError, InputError
-from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import STAGE, altered, read_common_table, read_json
 from kgeval.runs.config.load import load_config
-from kgeval.runs.resume import read_outcomes
+from kgeval.runs.outcome import read_outcomes
 from kgeval.runs.runner import run
 from tests.runs.test_several_models import MODELS
 
@@ -88,11 +87,6 @@ def test_a_common_table_of_something_else_is_refused(place, table):
     (place / "metrics.json").write_text(json.dumps(table))
     with pytest.raises(InputError, match="not the table of several models"):
         read_common_table(place)
-
-
-def test_a_name_of_a_folder_is_one_step():
-    assert not any(map(is_plain_name, [*OUTSIDE, 3, None]))
-    assert all(map(is_plain_name, ["run", ".hidden", "ä b", "ranks-same-or-reversed.parquet"]))
 
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

@@ -15,12 +15,12 @@ import pytest
 from kgeval.errors import ConfigError, Interrupted, RunError, ScoreError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
+from kgeval.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.shards.division import divide
+from kgeval.runs.shards.division import divide, join_shards
 from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.executors.ray_executor import RayExecutor, _rank_shard
-from kgeval.runs.shards.ranked_shard import join_shards
 from kgeval.runs.shards.shard_store import ShardStore
 from tests.conftest import random_dataset
 from tests.runs.test_shards import distmult
@@ -67,7 +67,7 @@ def test_a_run_that_was_interrupted_goes_on_without_ray(cluster, config, place, 
     settings, write = load_config(config(**ray_of(2))), ShardStore.write
 
     def interrupt(store, shard, ranked):
-        if store.num_done == 2:
+        if num_shards(store.folder) == 2:
             raise KeyboardInterrupt
         write(store, shard, ranked)
 

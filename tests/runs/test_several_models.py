@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from kgeval import Vocabulary, save_checkpoint
-from kgeval.errors import ConfigError, InputError, RunError, ScoreError
+from kgeval.errors import ConfigError, InputError, ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.run_directory.contents import is_run, is_several
 from kgeval.run_directory.folders import unfinished_in
 from kgeval.runs.config.load import load_config
-from kgeval.runs.outcome import ModelsFailed
-from kgeval.runs.resume import read_outcomes
+from kgeval.runs.outcome import ModelsFailed, read_outcomes
 from kgeval.runs.runner import run
 from kgeval.scorers.families.bilinear import DistMult
 from tests.cli.conftest import invoke
@@ -95,33 +94,18 @@ def test_all_that_cannot_be_read_are_named_at_once(several, place):
 # Done is done
 
 
-def test_models_that_are_done_are_taken(several, place, ranked):
-    first = run(load_config(several()), place / "run")
+@pytest.mark.parametrize("protocol", ["standard", "libkge", "pykeen"])
+def test_what_is_taken_is_what_was_computed(several, place, protocol, ranked):
+    keys = {"protocol": protocol, "metrics": ["mrr", "head.hits@3"]}
+    first = run(load_config(several(**keys)), place / "run")
     before = {path: path.stat().st_mtime_ns for path in (place / "run").glob("*/*")}
     ranked.clear()
-    again = run(load_config(several()), place / "run")
+    again = run(load_config(several(**keys)), place / "run")
     assert not ranked
     assert names_of(again, stored=True) == ["a", "b", "c"]
     assert {path: path.stat().st_mtime_ns for path in (place / "run").glob("*/*")} == before
     assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
-
-
-@pytest.mark.parametrize("protocol", ["standard", "libkge", "pykeen"])
-def test_what_is_taken_is_what_was_computed(several, place, protocol):
-    keys = {"protocol": protocol, "metrics": ["mrr", "head.hits@3"]}
-    first = run(load_config(several(**keys)), place / "run")
-    again = run(load_config(several(**keys)), place / "run")
-    assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
     assert [outcome.notes for outcome in again] == [outcome.notes for outcome in first]
-
-
-def test_only_the_models_that_are_not_done_are_ranked(several, place, ranked):
-    run(load_config(several(models={name: MODELS[name] for name in "ac"})), place / "run")
-    ranked.clear()
-    outcomes = run(load_config(several()), place / "run")
-    assert names_of(outcomes, stored=False) == ["b"]
-    assert len(ranked) == 2  # its two sides
-    assert [*json.loads((place / "run/metrics.json").read_text())["models"]] == ["a", "b", "c"]
 
 
 CHANGES = {
@@ -194,9 +178,7 @@ def test_a_model_that_was_trained_is_not_trained_again(several, place, monkeypat
 def test_a_task_is_taken_too(several, place, monkeypatch):
     keys = {"task": {"kind": "classification", "negatives": {"kind": "generated"}}}
     first = run(load_config(several(**keys)), place / "run")
-    monkeypatch.setattr(
-        "kgeval.runs.model_evaluation.TaskEvaluation.evaluate", lambda *_, **__: pytest.fail("it was judged again")
-    )
+    monkeypatch.setattr("kgeval.runs.jobs.ModelEvaluation.evaluate", lambda *_, **__: pytest.fail("judged again"))
     again = run(load_config(several(**keys)), place / "run")
     assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
 
@@ -204,19 +186,28 @@ def test_a_task_is_taken_too(several, place, monkeypatch):
 # One that fails
 
 
+FAILURES = {
+    ScoreError("the model's score is NaN."): "the model's score is NaN.",
+    MemoryError(): "MemoryError: ",
+    OSError(28, "No space left on device"): "OSError: ",
+}
+
+
 @pytest.fixture
 def failing(monkeypatch):
-    fail_at(monkeypatch, ScoreError("the model's score is NaN."))
+    fail_at(monkeypatch, next(iter(FAILURES)))
 
 
-def test_a_model_that_fails_hides_no_other(several, place, failing):
-    with pytest.raises(ModelsFailed, match="1 of 3 models failed\n  b: the model's score is NaN") as failure:
+@pytest.mark.parametrize(("error", "message"), FAILURES.items(), ids=repr)
+def test_a_model_that_fails_hides_no_other(several, place, monkeypatch, error, message):
+    fail_at(monkeypatch, error)
+    with pytest.raises(ModelsFailed, match=f"1 of 3 models failed\n  b: {message}") as failure:
         run(load_config(several()), place / "run")
     assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
     assert [is_run(place / "run" / name) for name in MODELS] == [True, False, True]
     table = json.loads((place / "run/metrics.json").read_text())
     assert [*table["models"]] == ["a", "c"]
-    assert table["failed"] == {"b": "the model's score is NaN."}
+    assert table["failed"]["b"].startswith(message)
     outcomes = run(load_config(several()), place / "run")
     assert names_of(outcomes, stored=False) == ["b"]
     assert json.loads((place / "run/metrics.json").read_text())["failed"] == {}
@@ -230,24 +221,6 @@ def test_the_command_shows_the_others_and_ends_with_what_failed(several, failing
         "Error: experiment.yaml: 1 of 3 models failed".replace("experiment.yaml", str(several())),
         "  b: the model's score is NaN.",
     ]
-
-
-def test_all_may_fail(several, place, monkeypatch):
-    def fail(*_):
-        raise ScoreError("the model's score is NaN.")
-
-    monkeypatch.setattr(Engine, "rank", fail)
-    result = invoke("run", several(), "--out", "run")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "3 of 3 models failed" in result.stderr
-
-
-@pytest.mark.parametrize("error", [MemoryError(), OSError(28, "No space left on device")])
-def test_whatever_the_system_refuses_to_a_model_hides_no_other(several, place, monkeypatch, error):
-    fail_at(monkeypatch, error)
-    with pytest.raises(ModelsFailed, match=f"1 of 3 models failed\n  b: {type(error).__name__}") as failure:
-        run(load_config(several()), place / "run")
-    assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
 
 
 def cut_short(path):
@@ -322,24 +295,6 @@ def test_the_metrics_of_all_are_read_from_the_folder(several, place, metrics):
     assert table["models"] == alone
     shown = invoke("summarize", "run", *options).stdout.splitlines()
     assert [line.split()[0] for line in shown[shown.index("") + 1 :] if "─" not in line] == ["model", *MODELS]
-
-
-def test_the_groups_of_all_are_shown_one_after_the_other(several, place):
-    run(load_config(several()), place / "run")
-    shown = invoke("summarize", "run", "--by", "relation", "--metric", "mrr").stdout.splitlines()
-    assert [line for line in shown if line.endswith(":")] == ["a:", "b:", "c:"]
-
-
-def test_the_folder_is_described(several, place, failing):
-    with pytest.raises(RunError):
-        run(load_config(several()), place / "run")
-    described = json.loads(invoke("inspect", "run", "--json").stdout)
-    assert described["runs"] == "run"
-    assert [*described["models"]] == ["a", "c"]
-    assert all(model["complete"] and model["metrics"] for model in described["models"].values())
-    assert described["failed"] == {"b": "the model's score is NaN."}
-    rows = [line.split() for line in invoke("inspect", "run").stdout.splitlines()]
-    assert [row[0] for row in rows if row][-2:] == ["a", "c"]
 
 
 def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):

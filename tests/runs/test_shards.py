@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -24,12 +23,11 @@ from kgeval.reports.reading import read_models
 from kgeval.run_directory.contents import SHARDS, STAGE
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
-from kgeval.runs.model_evaluation import Ranking
+from kgeval.runs.jobs import ModelEvaluation
 from kgeval.runs.runner import run
 from kgeval.runs.shards import division
-from kgeval.runs.shards.division import divide, divide_exactly, usual_count
+from kgeval.runs.shards.division import KEY, divide, divide_exactly, usual_count
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
-from kgeval.runs.shards.ranked_shard import KEY
 from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.runs.stored_result import read_result
 from kgeval.scorers.families.bilinear import DistMult
@@ -116,7 +114,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_the_files_are_those_of_a_ranking_at_once(config, place, settings):
+def test_the_files_are_those_of_a_ranking_at_once(config, place, monkeypatch, settings):
     run(load_config(config(**settings)), place / "whole")
     for count in (2, 5):
         evaluation = {**settings.get("evaluation", {}), "shards": count}
@@ -125,6 +123,14 @@ def test_the_files_are_those_of_a_ranking_at_once(config, place, settings):
         sides = 2 if "corruption" in evaluation and evaluation["corruption"]["kind"] == "typed" else count
         assert manifest(place / f"in {count}")["ranking"]["shards"] == sides
         assert not (place / f"in {count}" / STAGE).exists()
+    again = load_config(place / "experiment.yaml", ["evaluation.shards=2"])
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        with pytest.raises(Interrupted):
+            run(again, place / "interrupted")
+    run(again, place / "interrupted")
+    assert manifest(place / "interrupted")["continued"] == {"kept": 1, "computed": 1}
+    assert table(place / "interrupted") == table(place / "whole")
 
 
 @pytest.mark.parametrize("unseen", ["drop", "worst"])
@@ -180,15 +186,13 @@ def test_shards_that_are_done_are_not_ranked_again(interrupted, place, monkeypat
     assert {path.name for path in (place / "run").iterdir()} == {path.name for path in (place / "whole").iterdir()}
 
 
-def test_another_number_of_threads_or_place_continues_it(interrupted, config, place):
+@pytest.mark.parametrize(
+    "keys", [{"evaluation": {**SHARDED, "threads": 1}, "executor": {"kind": "local"}}, {}], ids=["threads", "open"]
+)
+def test_other_threads_or_place_or_no_number_of_shards_continue_it(interrupted, config, place, keys):
     (place / "run").rename(place / "moved")
-    run(load_config(config(evaluation={**SHARDED, "threads": 1}, executor={"kind": "local"})), place / "moved")
+    run(load_config(config(**keys)), place / "moved")
     assert manifest(place / "moved")["continued"] == {"kept": 3, "computed": 2}
-
-
-def test_the_number_of_shards_may_be_left_open_afterwards(interrupted, config, place):
-    run(load_config(config()), place / "run")
-    assert manifest(place / "run")["continued"] == {"kept": 3, "computed": 2}
 
 
 def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
@@ -241,9 +245,7 @@ CHANGES = {
 @pytest.mark.parametrize(("overrides", "message"), CHANGES.values(), ids=CHANGES)
 def test_another_configuration_is_refused_or_begun_anew(interrupted, place, overrides, message):
     changed = load_config(place / "experiment.yaml", overrides)
-    with pytest.raises(
-        InputError, match=rf"run' holds . of the . shards of a run that is not finished.*: {message}\. .*--force"
-    ):
+    with pytest.raises(InputError, match=rf"run' holds . of the . shards .* not finished.*: {message}\. .*--force"):
         run(changed, place / "run")
     assert len(shards_in(place / "run")) == 3
     run(changed, place / "run", force=True)
@@ -254,7 +256,7 @@ def test_another_configuration_is_refused_or_begun_anew(interrupted, place, over
 
 def test_another_dataset_checkpoint_or_version_is_refused(interrupted, place, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("kgeval.runs.manifest.version", lambda _: "9.9")
+        patch.setattr("kgeval.runs.jobs.version", lambda _: "9.9")
         with pytest.raises(InputError, match=r"kgeval was .*, is 9\.9"):
             run(interrupted, place / "run")
     (place / "spare/other.safetensors").rename(place / "model.safetensors")
@@ -307,27 +309,18 @@ ALTERED = {
     "no number": ({"about": {"number": None}}, r"an earlier version of kgeval wrote it\."),
     "more queries": ({"about": {"candidates": [[9], [10**15]]}}, r"it names 10+ queries; the shard has 2 triples\."),
     "less than none": ({"about": {"candidates": [[9], [-1]]}}, r"it names -1 queries"),
-    "a sum beyond 64 bits": (
-        {"about": {"candidates": [[9, 8, 7, 6], [2**62] * 4]}},
-        rf"it names {2**64} queries; the shard has 2 triples\.",
-    ),
+    "a sum beyond 64 bits": ({"about": {"candidates": [[9, 8, 7, 6], [2**62] * 4]}}, f"it names {2**64} queries"),
     "a negative size": ({"about": {"candidates": [[-9], [2]]}}, r"it names a query with -9 candidates\."),
     "no candidates": ({"about": {"candidates": None}}, r"it is no readable shard \('candidates'\)\."),
     "a row less": ({"counts": lambda it: it.slice(1)}, r"its rows are not the triples of the shard\."),
     "a row twice": ({"counts": lambda it: it.take([0, 0])}, r"its rows are not the triples"),
     "a row more": ({"counts": lambda it: it.take([0, 1, 1])}, r"its rows are not the triples"),
     "a row beyond the split": ({"counts": replaced("triple", 1, 99)}, r"its rows are not the triples"),
-    "a column less": (
-        {"counts": lambda it: it.drop_columns(["score"])},
-        r"its column 2 is greater \(int64\); expected score \(double\)\.",
-    ),
-    "a column more": (
-        {"counts": lambda it: it.append_column("rank", it["greater"])},
-        r"its column 9 is rank \(int64\); expected none\.",
-    ),
+    "a column less": ({"counts": lambda it: it.drop_columns(["score"])}, r"its column 2 is greater .*expected score"),
+    "a column more": ({"counts": lambda it: it.append_column("rank", it["tied"])}, r"its column 9 is rank .*none"),
     "text": (
-        {"counts": lambda it: it.set_column(2, "greater", it["greater"].cast("string"))},
-        r"its column 3 is greater \(string\); expected greater \(int64\)\.",
+        {"counts": lambda it: it.set_column(2, "tied", it["tied"].cast("string"))},
+        r"its column 3 is tied \(string",
     ),
     "an empty cell": ({"counts": replaced("tied", 0, None)}, r"it has empty cells\."),
     "better than the best": ({"counts": replaced("greater", 0, -5)}, IMPOSSIBLE),
@@ -348,35 +341,12 @@ def test_a_shard_that_is_not_this_part_of_the_ranking_is_refused(interrupted, pl
     assert table(place / "run") == table(place / "whole")
 
 
-def test_a_shard_under_another_number_is_refused(interrupted, place):
-    first, second, _ = shards_in(place / "run")
-    second.unlink()
-    shutil.copy(first, first.with_name(first.name.replace("00001", "00002", 1)))
-    with pytest.raises(
-        InputError,
-        match=r"00002-.*: it is shard 1 \(head\), not shard 2 \(head\)\. Delete this file and repeat the command",
-    ):
-        run(interrupted, place / "run")
-
-
 def test_a_shard_that_is_a_link_to_a_device_is_not_read(interrupted, place):
     first = shards_in(place / "run")[0]
     first.unlink()
     first.symlink_to("/dev/zero")
     with pytest.raises(InputError, match="it is a device, no file of data"):
         run(interrupted, place / "run")
-
-
-@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_a_shard_of_any_ranking_is_taken(config, place, monkeypatch, settings):
-    evaluation = {**settings.get("evaluation", {}), "shards": 2}
-    settings = load_config(config(**{**settings, "evaluation": evaluation}))
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 1)
-        with pytest.raises(Interrupted):
-            run(settings, place / "run")
-    run(settings, place / "run")
-    assert manifest(place / "run")["continued"] == {"kept": 1, "computed": 1}
 
 
 @pytest.mark.parametrize("content", ["{}", '{"shards": 5, "fingerprint": {"seed": 0}}'])
@@ -386,27 +356,18 @@ def test_what_does_not_say_what_the_shards_are_of_is_refused(interrupted, place,
         run(interrupted, place / "run")
 
 
-def test_an_interrupted_replacement_is_continued_by_the_same_command(config, place, monkeypatch):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RunError("no space left: 2 of 5")], ids=["interrupt", "disk"])
+def test_an_interrupted_replacement_is_continued_by_the_same_command(config, place, monkeypatch, error):
     run(load_config(config(evaluation={"split": "valid"})), place / "run")
     before = table(place / "run")
     settings = load_config(config(evaluation=SHARDED))
     with monkeypatch.context() as patch:
-        interrupt_after(patch, 2)
-        with pytest.raises(Interrupted, match="2 of 5"):
+        interrupt_after(patch, 2, error)
+        with pytest.raises((Interrupted, RunError), match="2 of 5"):
             run(settings, place / "run", force=True)
     assert table(place / "run") == before
     run(settings, place / "run", force=True)
     assert manifest(place / "run")["continued"] == {"kept": 2, "computed": 3}
-
-
-def test_a_full_disk_keeps_what_is_done(config, place, monkeypatch):
-    settings = load_config(config(evaluation=SHARDED))
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 4, RunError("cannot write: no space left"))
-        with pytest.raises(RunError, match="no space left"):
-            run(settings, place / "run")
-    run(settings, place / "run")
-    assert manifest(place / "run")["continued"] == {"kept": 4, "computed": 1}
 
 
 def test_of_several_models_each_is_continued(config, place, monkeypatch):
@@ -417,9 +378,7 @@ def test_of_several_models_each_is_continued(config, place, monkeypatch):
         interrupt_after(patch, 7)
         with pytest.raises(Interrupted, match="2 of 5"):
             run(settings, place / "run")
-    with pytest.raises(
-        ConfigError, match=r"models\.b: .*holds . of the . shards of a run that is not finished.*seed was 0, is 1"
-    ):
+    with pytest.raises(ConfigError, match=r"models\.b: .*holds . of the . shards .* not finished.*seed was 0, is 1"):
         run(load_config(place / "experiment.yaml", ["seed=1", "models={b: spare/other.safetensors}"]), place / "run")
     first, second = run(settings, place / "run")
     assert (first.stored, second.stored) == (True, False)
@@ -462,5 +421,5 @@ def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place
 )
 def test_as_many_ranks_are_announced_as_there_will_be(config, place, settings, sides):
     dataset = load_dataset(place / "graph")
-    evaluation = Ranking(load_config(config(**settings)), dataset)
+    evaluation = ModelEvaluation(load_config(config(**settings)), dataset)
     assert evaluation.num_ranks(distmult(dataset)) == sides * len(dataset.test)

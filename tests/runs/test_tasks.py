@@ -44,10 +44,7 @@ def test_several_models_meet_the_same_negatives(config, place):
         ({"task": CLASSIFY, "metrics": ["mrr"]}, "mrr is computed from ranks, not from labels"),
         ({"task": {"kind": "confidences"}, "metrics": ["f1"]}, "f1 is computed from labels, not from confidences"),
         ({"task": {"kind": "confidences", "mapping": {"kind": "logistic", "bias": 1.0}}}, "give weight and bias"),
-        (
-            {"task": {"kind": "confidences", "high_confidence": 2.0}, "metrics": ["rmse"]},
-            "1 problem\n  task.high_confidence: ",
-        ),
+        ({"task": {"kind": "confidences", "high_confidence": 2.0}, "metrics": ["rmse"]}, "1 problem\n  task.high_co"),
         ({"task": CLASSIFY, "ties": "random"}, "ties: a classification has no ranks that could tie (config line"),
         ({"task": CLASSIFY, "seed": 0}, "seed: a classification has no ranks whose ties it could break (config line"),
         ({"task": {"kind": "confidences"}, "chance": "exact"}, "no metric of confidences compares with chance"),

@@ -9,6 +9,7 @@ import inspect
 import json
 import logging
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pykeen.models import model_resolver
@@ -96,36 +97,21 @@ def test_what_pykeen_refuses_is_one_message_and_leaves_the_folder_free(config, p
 
 
 ARGUMENTS = {
-    "a key of another framework": (
-        {"model_kwargs": {"dim": 4}},
-        r"model_kwargs\.dim: unknown argument 'dim' .*'embedding",
-    ),
-    "a key of the pipeline": (
-        {"training_kwargs": {"epochs": 3}},
-        r"epochs: unknown argument .* Did you mean 'num_epochs'",
-    ),
+    "of another framework": ({"model_kwargs": {"dim": 4}}, r"model_kwargs\.dim: unknown argument 'dim' .*'embedding"),
+    "of the pipeline": ({"training_kwargs": {"epochs": 3}}, r"epochs: unknown argument .* Did you mean 'num_epochs'"),
     "no number": ({"model_kwargs": {"embedding_dim": "abc"}}, "embedding_dim: expected a whole number, found 'abc'"),
     "a fraction": ({"training_kwargs": {"num_epochs": 2.5}}, r"num_epochs: expected a whole number, found 2\.5"),
-    "a number that YAML takes for text": (
-        {"optimizer_kwargs": {"lr": "1e-3"}},
-        r"lr: expected a number.*Write .*1\.0e-3",
-    ),
+    "a number that is text": ({"optimizer_kwargs": {"lr": "1e-3"}}, r"lr: expected a number.*Write .*1\.0e-3"),
     "of a loss": ({"loss": "nssa", "loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
     "of the model's own loss": ({"loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
     "of a stopper": ({"stopper": "early", "stopper_kwargs": {"patients": 1}}, "patients: unknown argument"),
     "a stopper's metric": ({"stopper": "early", "stopper_kwargs": {"metric": "nope"}}, "metric: unknown metric 'nope'"),
-    "a checkpoint": (
-        {"training_kwargs": {"checkpoint_directory": "x"}},
-        r"checkpoint_directory: it lets .*Leave it out",
-    ),
+    "a checkpoint": ({"training_kwargs": {"checkpoint_directory": "x"}}, "checkpoint_directory: it .*Leave it out"),
     "a checkpoint's name": ({"training_kwargs": {"checkpoint_name": "/x/y.pt"}}, "checkpoint_name: it lets PyKEEN"),
     "a checkpoint in need": ({"training_kwargs": {"checkpoint_on_failure": True}}, "checkpoint_on_failure: it lets"),
     "a callback": ({"training_kwargs": {"callbacks": ["check-point"]}}, "callbacks: it lets PyKEEN work with files"),
     "a best model": ({"stopper": "early", "stopper_kwargs": {"best_model_path": "x"}}, "best_model_path: it lets"),
-    "pickled tokens": (
-        {"model": "NodePiece", "model_kwargs": {"tokenizers": "PrecomputedPool"}},
-        "tokenizers: it lets",
-    ),
+    "pickled": ({"model": "NodePiece", "model_kwargs": {"tokenizers": "PrecomputedPool"}}, "tokenizers: it lets"),
 }
 
 
@@ -184,59 +170,44 @@ SAVING_FAILS = {
 
 
 @pytest.mark.parametrize(("error", "outcome"), SAVING_FAILS.values(), ids=SAVING_FAILS)
-def test_a_model_that_is_half_saved_is_not_there(config, place, monkeypatch, error, outcome):
-    monkeypatch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
-    with pytest.raises(outcome):
+def test_a_model_that_is_half_saved_is_not_there_and_leaves_the_earlier_one(config, place, monkeypatch, error, outcome):
+    def files():
+        return {path: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()}
+
+    run(load_config(config(**job())), place / "run")
+    before = files()
+    with monkeypatch.context() as patch:
+        patch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
+        for folder in ("new", "run"):
+            with pytest.raises(outcome):
+                run(load_config(config(**job(random_seed=1))), place / folder, force=True)
+    assert not (place / "new").exists()
+    assert files() == before
+    run(load_config(config(**job(random_seed=1))), place / "run", force=True)
+    assert files() != before
+    assert [path.name for path in (place / "run").iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+@pytest.mark.parametrize("again", [5, 6], ids=["the same", "another training"])
+def test_a_model_that_was_trained_before_an_interruption_is_taken_if_it_is_the_same(config, place, replaces, again):
+    first, then = (load_config(config(**job(random_seed=seed))) for seed in (5, again))
+    run(then, place / "whole")
+    if replaces:
         run(load_config(config(**job())), place / "run")
-    assert not (place / "run").exists()
-
-
-@pytest.mark.parametrize(("error", "outcome"), SAVING_FAILS.values(), ids=SAVING_FAILS)
-def test_a_model_that_cannot_be_saved_leaves_the_earlier_one(config, place, monkeypatch, error, outcome):
-    run(load_config(config(**job())), place / "run")
-    before = {path.name: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()}
-    monkeypatch.setattr("pykeen.pipeline.PipelineResult.save_to_directory", half_saved(error))
-    with pytest.raises(outcome):
-        run(load_config(config(**job(random_seed=1))), place / "run", force=True)
-    assert {path.name: path.read_bytes() for path in (place / "run/model").iterdir() if path.is_file()} == before
-
-
-def interrupted_ranking(settings, folder, **keys):
-    """Run until the model is trained, and be interrupted while it is ranked."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
+    before = {path: path.read_bytes() for path in (place / "run").rglob("*") if path.is_file()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kgeval.ranking.engine.Engine.rank", interrupt)
+        patch.setattr("kgeval.ranking.engine.Engine.rank", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            run(settings, folder, **keys)
-
-
-def test_a_replacement_that_is_interrupted_leaves_the_earlier_run_and_its_model(config, place):
-    run(load_config(config(**job())), place / "run")
-    files = [path for path in (place / "run").rglob("*") if path.is_file()]
-    before = {path: path.read_bytes() for path in files}
-    interrupted_ranking(load_config(config(**job(random_seed=1))), place / "run", force=True)
-    assert is_run(place / "run")
-    assert {path: path.read_bytes() for path in files} == before
-
-
-def test_a_model_that_was_trained_before_an_interruption_is_not_trained_again(config, place, monkeypatch):
-    run(load_config(config(**job())), place / "whole")
-    interrupted_ranking(load_config(config(**job())), place / "run")
-    assert not is_run(place / "run")
-    monkeypatch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
-    run(load_config(config(**job())), place / "run")
+            run(first, place / "run", force=replaces)
+    assert is_run(place / "run") == replaces
+    assert {path: path.read_bytes() for path in before} == before
+    with pytest.MonkeyPatch.context() as patch:
+        if again == 5:
+            patch.setattr("pykeen.pipeline.pipeline", lambda **_: pytest.fail("it was trained again"))
+        run(then, place / "run", force=replaces)
     assert same_ranks(place / "whole", place / "run")
     assert {path.name for path in (place / "run").iterdir()} == {path.name for path in (place / "whole").iterdir()}
-
-
-def test_a_model_that_another_training_left_is_not_taken(config, place):
-    run(load_config(config(**job(random_seed=1))), place / "whole")
-    interrupted_ranking(load_config(config(**job())), place / "run")
-    run(load_config(config(**job(random_seed=1))), place / "run")
-    assert same_ranks(place / "whole", place / "run")
 
 
 def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, place):
@@ -245,14 +216,6 @@ def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, plac
     with pytest.raises(InputError, match=r"run/model.* exists already, and the trained model has to be saved there"):
         run(load_config(config(**job())), place / "run")
     assert (place / "run/model/mine.txt").read_text() == "mine"
-
-
-def test_a_model_that_is_trained_again_replaces_the_earlier_one(config, place):
-    run(load_config(config(**job())), place / "run")
-    before = (place / "run/model/trained_model.pkl").read_bytes()
-    run(load_config(config(**job(random_seed=1))), place / "run", force=True)
-    assert (place / "run/model/trained_model.pkl").read_bytes() != before
-    assert [path.name for path in (place / "run").iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_device_that_is_not_there_is_told_before_anything_is_trained(config, place):

@@ -15,7 +15,6 @@ from kgeval.files.variables import escaped
 from kgeval.files.yaml_text import read_yaml
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.variables import ExpandingLoader
-from kgeval.runs.config.yaml_document import read_document
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
 from kgeval.runs.stored_model import read_stored_model
@@ -67,12 +66,6 @@ def test_no_value_is_structure(value):
 )
 def test_what_looks_like_a_variable_survives_being_written(content):
     assert read_yaml(yaml.safe_dump(escaped(content)), ExpandingLoader) == content
-
-
-def test_a_variable_that_is_not_set_is_told_with_its_line(place):
-    (place / "c.yaml").write_text("dataset: ${DATA}\nmodel:\n  path: ${UNSET}/model\n")
-    with pytest.raises(ConfigError, match=r"c\.yaml: the environment has no variable UNSET \(config line 3\)\. Set it"):
-        read_document(place / "c.yaml")
 
 
 def test_a_configuration_and_overrides_take_variables(config, place):

@@ -77,8 +77,7 @@ def _summarize_one(
     from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
-    from kgeval.runs.sliced_ranks import named
-    from kgeval.runs.stored_result import read_result
+    from kgeval.runs.stored_result import named, read_result
     from kgeval.table import Page
 
     result = read_result(run, metrics, options)
@@ -104,8 +103,7 @@ def _summarize_several(
     from kgeval.run_directory.contents import is_several, read_common_table
     from kgeval.run_directory.folders import unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.outcome import common_table, with_common_ties
-    from kgeval.runs.resume import read_outcomes
+    from kgeval.runs.outcome import common_table, read_outcomes, with_common_ties
 
     outcomes = read_outcomes(folder, metrics, options)
     failed = read_common_table(folder)["failed"] if is_several(folder) else {}

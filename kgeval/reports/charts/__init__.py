@@ -1,1 +1,1 @@
-"""Charts: one kind of picture a file, each a function of a data frame."""
+"""Charts: the look of all of them, and each kind of picture."""

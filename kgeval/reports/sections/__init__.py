@@ -1,1 +1,1 @@
-"""The sections of the page, one question a file, from the top."""
+"""The sections of the page, from the top: standings, trust, origins, triples, making."""

@@ -11,7 +11,7 @@ from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title
-from kgeval.reports.charts.leaderboard import metric_panel
+from kgeval.reports.charts.pictures import metric_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, Study
@@ -40,7 +40,6 @@ def verdicts(study: Study) -> list[Verdict]:
 
 
 def basis(study: Study) -> str:
-    """Say by which test the verdicts are reached."""
     if study.comparison is None or not study.comparison.family:
         return ""
     options = study.comparison.options
@@ -116,12 +115,10 @@ def signed(number: str) -> str:
 
 
 def p_value(pair: PairedDifference) -> str:
-    """Write an adjusted p-value, as ``kgeval compare`` does."""
     return f"p {pair.p_text}" if pair.p_text[:1] in "≤<" else f"p = {pair.p_text}"
 
 
 def standings(study: Study) -> Section:
-    """Show the models by the first headline metric, the best first."""
     scores = study.scores
     panels = {
         f"leaderboard-{metric}": themed(metric_panel(own, PAGE, width="container"), PAGE)
@@ -163,7 +160,6 @@ def _note(study: Study) -> str:
 
 
 def standings_title(study: Study) -> str:
-    """Name the model with the highest mean reciprocal rank, and what the tests against the others say."""
     first = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"]).set_index("model")
     learned = first[~first["baseline"]]
     if learned.empty:
@@ -196,7 +192,6 @@ def standings_title(study: Study) -> str:
 
 
 def _unlike(others: Sequence[str], seen: Mapping[str, str]) -> str:
-    """Say of which other models the best by its mean reciprocal rank is not seen to be better."""
     unlike = {word: [isolated(name) for name in others if seen[name] == word] for word in ("worse", "none", "")}
     word, names = next((word, names) for word, names in unlike.items() if names)
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

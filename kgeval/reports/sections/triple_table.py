@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 QUERY = ["side", "anchor_label", "relation_label"]
-"""what a query is, whatever the ids"""
 
 KNOWN = ("new", "train", "valid", "test")
 """where a predicted triple is a fact"""

@@ -1,9 +1,14 @@
-"""May it be trusted? A lamp for each thing that could make the numbers say more than they know."""
+"""May it be trusted, and how was it made? A lamp for each thing that could mislead, and what each run wrote down."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +16,12 @@ from kgeval.analysis.audits.audit import audit
 from kgeval.data.dataset import SPLITS
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.reports.document import Section, isolated
+from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.study import Study
+from kgeval.run_directory.contents import CONFIG
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,6 @@ def ties(study: Study) -> Lamp:
 
 
 def unseen(study: Study) -> Lamp:
-    """Test triples that were left out."""
     warnings, known = [], False
     for model in study.runs:
         triples = model.manifest.get("dataset", {}).get("triples", {}).get(model.table.split)
@@ -93,7 +100,6 @@ cached_audit = cache(audit)
 
 
 def leaks(study: Study) -> Lamp:
-    """Test triples that train gives away."""
     split = study.models[0].table.split
     if study.dataset is None or split not in ("valid", "test"):
         return Lamp("Leaks", unknown=True)
@@ -113,11 +119,9 @@ WAYS = {
     "duplicate": "under a relation with nearly the same pairs",
     "inverse": "with head and tail swapped, under the partner of an inverse rule",
 }
-"""how train gives a triple away, in words"""
 
 
 def filtering(study: Study) -> Lamp:
-    """Known answers that competed."""
     filters = {model.table.filter for model in study.models}
     if None in filters:
         return Lamp("Filter", unknown=True)
@@ -129,14 +133,12 @@ def filtering(study: Study) -> Lamp:
 
 
 def relations(study: Study) -> Lamp:
-    """Too few relations to speak of others."""
     count = len(np.unique(study.models[0].table.column("relation")))
     few = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
     return Lamp("Number of relations", few if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Lamp:
-    """Runs that were not made alike."""
     found = {
         "dataset fingerprints": {run.fingerprint for run in study.runs},
         "kgeval versions": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
@@ -156,6 +158,104 @@ def alike(study: Study) -> Lamp:
 
 
 def unaltered(study: Study) -> Lamp:
-    """Files of a run that were changed after it."""
     warnings = [f"{isolated(run.name)}: {remark}" for run in study.runs for remark in run.remarks]
     return Lamp("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
+
+
+SCREENS = ("bfloat16", "float32", "int8")
+"""the kernels that discard candidates in low precision before the others are scored"""
+
+CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, version = {%s}, license = {MIT}}"
+
+
+def making(study: Study) -> Section:
+    table = study.models[0].table
+    named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
+    protocol = protocol_of(named[0]) if named else None
+    rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The ranks do not tell their protocol."
+    content = {
+        "provenance": str(table.provenance),
+        "protocol": rules,
+        "ties": str(getattr(study.ties, "name", study.ties)),
+        "models": [_described(model) for model in study.models],
+        "citation": CITATION % version("kgeval"),
+    }
+    return Section("made", "How it was made", "How it was made, and how to make it again", content)
+
+
+def _described(model: EvaluatedModel) -> dict[str, Any]:
+    import yaml
+
+    blocks = {name: model.manifest.get(name) or {} for name in ("model", "ranking", "seeds", "seconds", "versions")}
+    about, kernel = blocks["model"], blocks["ranking"].get("kernel")
+    live = [f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live"]
+    seeds = ", ".join(isolated(run.name) for run in model.seeds)
+    screened = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
+    counting = f"exact, from scores compared in float64{screened if kernel in SCREENS else f' (kernel {kernel})'}"
+    facts = {
+        "Ranks of": model.table.provenance,
+        "Seeds": seeds and f"{seeds}; all else here is of {_place(model) or 'the run with the middle MRR'}",
+        "Formula": about.get("formula"),
+        "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
+        "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
+        "Dataset, SHA-256": model.fingerprint,
+        "Seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
+        "Ranks": counting if kernel else "",
+        "Versions": ", ".join(f"{name} {version}" for name, version in blocks["versions"].items()),
+        "Evaluated": model.manifest.get("time"),
+    }
+    shown = _relative(dict(model.config), model.folder)
+    # The command that does the run again, if ``kgeval run`` made it.
+    runs = {"dataset", "model"} <= model.config.keys() and "evaluator" not in model.config and model.folder
+    return {
+        "name": model.name,
+        "facts": [(name, _without_paths(str(fact), model)) for name, fact in facts.items() if fact],
+        "notes": [_without_paths(note, model) for note in (*model.remarks, *model.table.notes)],
+        "config": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True) if model.config else "",
+        "again": f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs else "",
+    }
+
+
+def _place(model: EvaluatedModel) -> str:
+    """The run directory as seen from the working directory or, of one elsewhere, from the folder that it is in."""
+    if model.folder is None:
+        return ""
+    place = os.path.relpath(model.folder)
+    place = model.folder.absolute().name if place.startswith("..") else place
+    return f"./{place}" if place.startswith("-") else place
+
+
+def _relative(content: Any, folder: Path | None) -> Any:
+    """Replace absolute paths in a configuration: pages are passed on, and tell nobody where things lay.
+
+    >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
+    {'model': {'path': '../ck'}, 'seed': 0}
+    """
+    if isinstance(content, dict):
+        return {name: _relative(part, folder) for name, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [_relative(part, folder) for part in content]
+    return _relative_path(content, folder) if isinstance(content, str) and Path(content).is_absolute() else content
+
+
+def _relative_path(path: str, folder: Path | None) -> str:
+    """Write a path as seen from a run directory; its last two parts where both have no more than the root in common."""
+    if folder is None or os.path.commonpath([path, folder.absolute()]) == Path(path).anchor:
+        return "/".join(["…", *Path(path).parts[1:][-2:]])
+    return os.path.relpath(path, folder)
+
+
+def _without_paths(text: str, model: EvaluatedModel) -> str:
+    """Replace, in a text on a run, the absolute paths of its folder and of all files that it read."""
+    own = [model.folder] if model.folder else []
+    files = [*model.manifest.get("sha256", {}), *_paths_in(dict(model.config)), *own]
+    known = {str(place) for file in files for place in (Path(file).absolute(), Path(file).absolute().parent)}
+    for place in sorted(known - {os.sep}, key=len, reverse=True):
+        text = text.replace(place, _relative_path(place, model.folder))
+    return text
+
+
+def _paths_in(content: Any) -> list[str]:
+    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
+    own = [content] if isinstance(content, str) and Path(content).is_absolute() else []
+    return [*own, *(path for part in parts for path in _paths_in(part))]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from kgeval.analysis.slices.slice import slices
 from kgeval.baselines.baseline import Baseline
@@ -46,19 +47,21 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     if "filter" in evaluation.model_fields_set:
         splits |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
     for location, split in splits.items():
-        try:
-            dataset.split(split)
-        except DatasetError as error:
-            yield Problem.of(location, error)
+        yield from _refused(location, dataset.split, split)
+
+
+def _refused(location: Location, check: Callable[[Any], object], value: Any) -> Iterator[Problem]:
+    """Yield the problem at a place whose check refuses a value."""
+    try:
+        check(value)
+    except InputError as error:
+        yield Problem.of(location, error)
 
 
 def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     for index, name in enumerate(config.by or ()):
-        try:
-            if name in slices():
-                slices()[name].refuse_unfit(dataset)
-        except DatasetError as error:
-            yield Problem.of(("by", index), error)
+        if name in slices():
+            yield from _refused(("by", index), slices()[name].refuse_unfit, dataset)
         if name == TIME and dataset.times is None:
             yield Problem.of(("by", index), DatasetError(f"dataset {dataset.name} has no times. Leave {TIME} out."))
 
@@ -92,7 +95,4 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
             what = f"PyKEEN would train on the processor: this machine has no device {model.device!r}"
             yield Problem((*place, "device"), what, "Leave it out, or say cpu.")
         if isinstance(model, Baseline):
-            try:
-                model.check(dataset)
-            except InputError as error:
-                yield Problem.of(place, error)
+            yield from _refused(place, model.check, dataset)

@@ -87,12 +87,9 @@ def _split_at_commas(value: Any) -> Any:
     return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
 
 
-Metrics = Annotated[
-    tuple[Annotated[str, AfterValidator(_metric)], ...],
-    BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...]),
-    Field(strict=False),
-]
-"""the name of one metric, or several, as a list or with commas between them"""
+WITH_COMMAS = BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...])
+
+Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_COMMAS, Field(strict=False)]
 
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
@@ -106,11 +103,8 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
 
 
 ColumnsAndSlices = Annotated[
-    tuple[Annotated[str, AfterValidator(_column_or_slice)], ...],
-    BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...]),
-    Field(strict=False),
+    tuple[Annotated[str, AfterValidator(_column_or_slice)], ...], WITH_COMMAS, Field(strict=False)
 ]
-"""the name of one column of rank tables or of a slice, or several, as a list or with commas between them"""
 
 
 def _tie_name(value: Any) -> Any:

@@ -24,7 +24,6 @@ class Expansion:
     """What a value was written with."""
 
     text: str
-    """the value, as text"""
     written: str
     """such as ``${HOME}/data``"""
     values: tuple[tuple[str, str], ...]

@@ -32,7 +32,6 @@ class Document:
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
     variables: Variables = field(default_factory=Variables)
-    """what was written with variables of the environment"""
 
     def line(self, problem: Problem) -> str:
         """Return the source of a value with a problem: its line, that of the block around it, or ``--set``."""

@@ -1,20 +1,30 @@
-"""The division of a ranking into shards, which depends on the ranking and their number alone."""
+"""Shards: how a ranking is divided, which depends on it and their number alone, and ranked shards as files."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kgeval.arrays import IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.sampled import Sampled
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.errors import InputError
+from kgeval.errors import InputError, TableError, reason
+from kgeval.files.containers import read_parquet
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import Ranked
 from kgeval.ranking.engine_choice import vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
+from kgeval.ranking.rank_table import SCHEMA, TIME
+from kgeval.ranking.table_rows import WITH_TEST, RankedPart, to_rank_columns
 
 OPERATIONS_A_MINUTE = 4 * 10**12
 """multiplications and additions that two cores do in about a minute"""
@@ -79,3 +89,98 @@ def usual_count(ranking: ModelRanking) -> int:
 def _triples(ranking: ModelRanking) -> Triples:
     """The triples that are ranked, or last where the model does not know them."""
     return ranking.dataset.split(ranking.evaluation.split)[: len(ranking.known)]
+
+
+FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_label", "tail_label", TIME)
+"""the columns of a rank table that the dataset has; the time is one in a temporal graph"""
+
+KEY = b"kgeval.shard"
+
+
+@dataclass(frozen=True, eq=False)
+class RankedShard:
+    side: Side
+    counts: pa.Table
+    """``triple``, ``score`` and the counts, of rank tables"""
+    notes: tuple[str, ...]
+    """what is odd about the candidates"""
+    num_candidates: IntArray
+    """int64[query], in any order"""
+
+    @classmethod
+    def of(cls, part: RankedPart) -> RankedShard:
+        """Keep what is not in the dataset."""
+        own = [name for name in part.data.column_names if name not in FROM_DATASET]
+        return cls(part.side, part.data.select(own), part.notes, part.num_candidates)
+
+    def to_bytes(self, run: str, number: int) -> bytes:
+        """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
+        sizes, times = np.unique(self.num_candidates, return_counts=True)
+        candidates = [sizes.tolist(), times.tolist()]
+        about = {"run": run, "number": number, "side": self.side, "notes": self.notes, "candidates": candidates}
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.counts.replace_schema_metadata({KEY: json.dumps(about)}), sink)
+        return bytes(sink.getvalue())
+
+    @classmethod
+    def from_file(cls, path: Path, run: str, shard: Shard, ranking: ModelRanking) -> RankedShard:
+        """Read a Parquet file that :meth:`to_bytes` made, and compare it with what is to be ranked there."""
+        try:
+            table = read_parquet(path)
+            about = json.loads((table.schema.metadata or {})[KEY])
+            origin, part, notes = about["run"], (about.get("number"), about["side"]), tuple(map(str, about["notes"]))
+            sizes, times = np.array(about["candidates"], np.int64).reshape(2, -1)
+        except TableError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise TableError(f"it is no readable shard ({reason(error)}).") from error
+        if part[0] is None:
+            raise TableError("an earlier version of kgeval wrote it.")
+        if origin != run:
+            raise TableError("it is a shard of another run.")
+        if part != (shard.number, shard.side):
+            raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
+        # Each is bounded before they are added, as a sum beyond 64 bits would be small again.
+        if ((times < 0) | (times > len(shard.rows))).any() or times.sum() > len(shard.rows):
+            raise TableError(f"it names {sum(times.tolist())} queries; the shard has {len(shard.rows)} triples.")
+        if (sizes < 0).any():
+            raise TableError(f"it names a query with {sizes.min()} candidates.")
+        found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times))
+        found._refuse_other_rows(shard, ranking)
+        return found
+
+    def _refuse_other_rows(self, shard: Shard, ranking: ModelRanking) -> None:
+        """Refuse other columns or triples than those of the shard, and counts that cannot be."""
+        own = [name for name in SCHEMA.names if name not in FROM_DATASET]
+        wider = [f"{WITH_TEST}{name}" for name in ("greater", "tied", "candidates")] if ranking.with_test else []
+        expected = pa.schema([*map(SCHEMA.field, own), *((name, pa.int64()) for name in wider)])
+        told = ([f"{each.name} ({each.type})" for each in schema] for schema in (self.counts.schema, expected))
+        for place, (has, needs) in enumerate(zip_longest(*told, fillvalue="none"), 1):
+            if has != needs:
+                raise TableError(f"its column {place} is {has}; expected {needs}.")
+        if any(column.null_count for column in self.counts.columns):
+            raise TableError("it has empty cells.")
+        known = ranking.known[shard.rows] | (ranking.evaluation.unseen == "worst")
+        if not np.array_equal(self.counts["triple"], shard.rows[known]):
+            raise TableError("its rows are not the triples of the shard.")
+        prefixes = ["", "raw_", *([WITH_TEST] if wider else [])]
+        filtered, raw, *further = (RankCounts.of(self.counts, prefix) for prefix in prefixes)
+        # What the filter took out was counted among the candidates; a quirk may put it back elsewhere.
+        taken_out = [] if ranking.quirks else [raw - filtered]
+        wrong = np.any([counts.impossible for counts in (filtered, raw, *further, *taken_out)], axis=0)
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            what = ", ".join(f"{name} {self.counts[name][first]}" for name in own if name not in ("triple", "score"))
+            raise TableError(f"row {first}: no ranking gives these counts together: {what}.")
+
+
+def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:
+    """Join the shards of a side: the same part as if it had been ranked at once."""
+    counts = pa.concat_tables([shard.counts for shard in shards]).sort_by("triple").combine_chunks()
+    ranked = Ranked(counts["score"].to_numpy(), RankCounts.of(counts), RankCounts.of(counts, "raw_"))
+    data = to_rank_columns(ranking.dataset, ranking.evaluation.split, counts["triple"].to_numpy(), side, ranked)
+    for name in counts.column_names:
+        if name not in SCHEMA.names:
+            data = data.append_column(name, counts[name])
+    notes = tuple(dict.fromkeys(note for shard in shards for note in shard.notes))
+    return RankedPart(side, data, notes, np.concatenate([shard.num_candidates for shard in shards]))

@@ -15,8 +15,6 @@ IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel"
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What the numbers of a run depend on."""
-
     config: Mapping[str, str]
     """values by dotted keys, as :func:`leaves` returns them"""
     dataset: str | None
@@ -35,7 +33,6 @@ class Fingerprint:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def changes(self, earlier: Fingerprint) -> Iterator[str]:
-        """Say what has changed since an earlier run, with both values."""
         old, new = dict(earlier.config), self.config
         # What an earlier kgeval stored of a configuration that names no sides, which still means both.
         if "evaluation.sides" not in new and old.get("evaluation.sides") == "['head', 'tail']":

@@ -13,14 +13,10 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, parse_value
-from kgeval.runs.jobs import Job, jobs_of
-from kgeval.runs.manifest import fingerprint
-from kgeval.runs.model_evaluation import Ranking
-from kgeval.runs.outcome import Outcome
-from kgeval.runs.resume import refuse_changes
+from kgeval.runs.jobs import Job, ModelEvaluation, fingerprint
+from kgeval.runs.outcome import Outcome, refuse_changes
 from kgeval.runs.runner import Watch, no_progress, no_warning, run
-from kgeval.runs.shards.division import divide_exactly
-from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.runs.shards.division import RankedShard, divide_exactly
 from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.threads import bound_threads
 
@@ -29,7 +25,6 @@ from kgeval.threads import bound_threads
 class StoredShard:
     folder: Path
     ranks: int
-    """how many there are in the shard"""
     kept: bool
 
 
@@ -51,9 +46,9 @@ def _run_shard(
         raise ConfigError(f"{what}. Leave one out.")
     dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)
-    jobs = jobs_of(config, {name: out / name / STAGE for name in config.jobs}, dataset)
+    jobs = [Job(config, name, out / name / STAGE, dataset) for name in config.jobs]
     config = config.resolved(dataset)
-    evaluation = Ranking(config, dataset)
+    evaluation = ModelEvaluation(config, dataset)
 
     def rank(job: Job) -> StoredShard:
         model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
@@ -62,7 +57,7 @@ def _run_shard(
             refuse_changes(out / job.name, current)
             return StoredShard(out / job.name, 0, kept=True)
         with watch(job.name or evaluation.activity, None) as progress:
-            ranking = evaluation.prepare(model, progress)
+            ranking = evaluation.ranking(model, progress)
             shard = divide_exactly(ranking, count)[number - 1]
 
             def begin() -> None:

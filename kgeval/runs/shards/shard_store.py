@@ -18,10 +18,9 @@ from kgeval.files.yaml_text import dump_yaml
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.table_rows import RankedPart
 from kgeval.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
-from kgeval.runs.shards.division import Shard, divide, usual_count
+from kgeval.runs.shards.division import RankedShard, Shard, divide, join_shards, usual_count
 from kgeval.runs.shards.executors.executor import Executor
 from kgeval.runs.shards.fingerprint import Fingerprint
-from kgeval.runs.shards.ranked_shard import RankedShard, join_shards
 from kgeval.storage.atomic import replacing, write_text
 
 DIVISION = "evaluation.shards"
@@ -50,16 +49,11 @@ class ShardStore:
         """How many shards the run was divided into, if it was begun."""
         return self.about["shards"] if self.exists else None
 
-    @property
-    def num_done(self) -> int:
-        return num_shards(self.folder)
-
     def begin(self, fingerprint: Fingerprint, count: int, *, configuration: dict[str, Any], force: bool) -> None:
         """Begin a run, or continue the one that is there; with ``force``, another one is deleted."""
-        if self.exists and (changes := [*self.changes(fingerprint, count)]):
-            if not force:
-                raise self.refusal(changes)
+        if force and self.exists and self._changes(fingerprint, count):
             shutil.rmtree(self.folder)
+        self.refuse_changes(fingerprint, count)
         if not self.exists:
             about = {"schema": 1, "shards": count, "fingerprint": asdict(fingerprint)}
             write_text(self.folder / PLAN, as_json(about | {"configuration": dump_yaml(configuration)}))
@@ -69,18 +63,20 @@ class ShardStore:
         """What names the run in the files of its shards."""
         return f"{self.about['fingerprint'].digest}/{self.count}"
 
-    def changes(self, fingerprint: Fingerprint, count: int | None) -> Iterator[str]:
-        """Say in what a run differs from the one that is there; its number of shards may be left open."""
-        yield from fingerprint.changes(self.about["fingerprint"])
-        if count not in (None, self.count):
-            yield f"{DIVISION} was {self.count}, is {count}"
+    def _changes(self, fingerprint: Fingerprint, count: int | None) -> list[str]:
+        divided = [] if count in (None, self.count) else [f"{DIVISION} was {self.count}, is {count}"]
+        return [*fingerprint.changes(self.about["fingerprint"]), *divided]
 
-    def refusal(self, changes: list[str]) -> InputError:
-        there = f"{self.num_done} of the {self.count} shards of a run that is not finished"
+    def refuse_changes(self, fingerprint: Fingerprint, count: int | None) -> None:
+        """Refuse a run that differs from the one that is there, if any; its number of shards may be left open."""
+        changes = self._changes(fingerprint, count) if self.exists else []
+        if not changes:
+            return
+        there = f"{num_shards(self.folder)} of the {self.count} shards of a run that is not finished"
         what = f"{str(self.folder.parents[1])!r} holds {there}, and this would be another: {first_few(changes)}"
         divided = any(change.startswith(DIVISION) for change in changes)
         go_on = f"Divide it into {self.count} again (--shard K/{self.count}), choose" if divided else "Choose"
-        return InputError(f"{what}. {go_on} another folder, or add --force, which begins anew without them.")
+        raise InputError(f"{what}. {go_on} another folder, or add --force, which begins anew without them.")
 
     def find(self, number: int) -> Path | None:
         for path in self.folder.glob(f"{number:05}-*.parquet"):
@@ -114,7 +110,7 @@ def counting_shards(stages: Iterable[Path | None]) -> Iterator[None]:
     except KeyboardInterrupt as stop:
         for store in (ShardStore(stage) for stage in stages if stage is not None):
             if store.exists:
-                progress = f"{store.num_done} of {store.count} shards"
+                progress = f"{num_shards(store.folder)} of {store.count} shards"
                 raise Interrupted(f"interrupted after {progress}; the same command continues it") from stop
         raise
 
@@ -126,12 +122,10 @@ class ShardedRanking:
     executor: Executor
     count: int | None
     store: ShardStore | None
-    """where shards are kept, if anywhere"""
     fingerprint: Callable[[], Fingerprint]
     configuration: dict[str, Any]
     """how the whole run can be begun again"""
     force: bool
-    """whether shards of another run are deleted"""
     warn: Callable[[str], None]
     facts: dict[str, Any] = field(default_factory=dict)
     """what the manifest says of the shards, if there were any"""

@@ -10,13 +10,11 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from kgeval.discovery import subclasses
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.runs.shards.division import Shard
-from kgeval.runs.shards.ranked_shard import RankedShard
+from kgeval.runs.shards.division import RankedShard, Shard
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.settings import Settings
 
 RankedShards = Generator[tuple[Shard, RankedShard], None, None]
-"""each shard when it is done"""
 
 
 class Executor(Settings):
@@ -39,7 +37,6 @@ def executors() -> Mapping[str, type[Executor]]:
 
 
 ExecutorConfig = Annotated[Executor, ByKind(Executor, executors)]
-"""Any executor: the type of the configuration's ``executor`` block."""
 
 
 class LocalExecutor(Executor):

@@ -19,9 +19,8 @@ from kgeval.errors import ConfigError, KgevalError, RunError, reason
 from kgeval.progress import unreported
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.runs.shards.division import Shard
+from kgeval.runs.shards.division import RankedShard, Shard
 from kgeval.runs.shards.executors.executor import Executor, RankedShards
-from kgeval.runs.shards.ranked_shard import RankedShard
 from kgeval.threads import bound_threads
 
 RETRIES = 10

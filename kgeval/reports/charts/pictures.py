@@ -1,0 +1,263 @@
+"""The pictures: leaderboard, distribution of ranks, slices and relations, each a function of a data frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kgeval.reports.charts.theme import LIGHT, Palette, records, themed
+from kgeval.reports.document import library
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+ROW = 30
+
+BELOW = 8
+"""pixels from a model's mean down to the dots of its seeds"""
+
+
+def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
+    """Draw one metric.
+
+    The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
+    without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
+    single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``.
+    """
+    altair = library("altair")
+    models = list(dict.fromkeys(scores["model"]))
+    values = scores.dropna(subset=["value"])
+    title = scores["title"].iloc[0] if len(scores) else ""
+    domain = _domain(values)
+    color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
+    y = altair.Y("model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=altair.Axis(ticks=False))
+    base = altair.Chart(records(values.drop(columns="seeds"))).encode(
+        y=y,
+        color=color,
+        tooltip=[
+            altair.Tooltip("model:N"),
+            *(altair.Tooltip(f"{key}:Q", format=".6f") for key in ("value", "low", "high")),
+        ],
+    )
+    x = altair.Scale(domain=domain, nice=False, zero=False)
+    layers = _with_whiskers(base, values, {"title": title, "scale": x}, size=70, stroke=2)
+    seeds = values.explode("seeds").dropna(subset=["seeds"])
+    if len(seeds):
+        own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
+        dots = own.mark_circle(size=26, opacity=0.6, yOffset=BELOW)
+        tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
+        layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
+    chance = values["chance"].dropna()
+    if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
+        dashes = altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted)
+        layers.insert(0, dashes.encode(x=altair.datum(chance.iloc[0])))
+    panel: alt.LayerChart = altair.layer(*layers).properties(
+        width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
+    )
+    return panel
+
+
+def _with_whiskers(
+    base: Any, values: pd.DataFrame, x: dict[str, Any], *, size: int, stroke: float, **look: Any
+) -> list[Any]:
+    """The dots of values and, below them, the whiskers of their intervals, if there are any."""
+    altair = library("altair")
+    axis = altair.Axis(tickCount=4, domain=False, ticks=False)
+    dots = base.mark_point(filled=True, size=size, opacity=1).encode(x=altair.X("value:Q", axis=axis, **x), **look)
+    if not values["low"].notna().any():
+        return [dots]
+    whiskers = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=stroke)
+    return [whiskers.encode(x=altair.X("low:Q", **x), x2="high:Q"), dots]
+
+
+def _domain(values: pd.DataFrame) -> list[float]:
+    """Leave some room around all values, those of seeds, and the ends of their intervals."""
+    ends = [number for name in ("value", "low", "high") for number in values[name].dropna()]
+    ends += [seed for seeds in values["seeds"] for seed in seeds]
+    if not ends:
+        return [0.0, 1.0]
+    room = (max(ends) - min(ends)) * 0.08 or abs(max(ends)) * 0.05 or 1.0
+    return [min(ends) - room, max(ends) + room]
+
+
+def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
+    altair = library("altair")
+    panels = [metric_panel(of_metric, palette) for _, of_metric in scores.groupby("metric", sort=False)]
+    return themed(altair.concat(*panels, columns=3, spacing=30).properties(title=title), palette)
+
+
+def distribution(
+    points: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: Any = "",
+    width: Any = 640,
+    legend: bool = True,
+) -> alt.Chart:
+    """Draw cumulative shares as steps; hovering reads Hits@k of all models off.
+
+    The frame has the columns model, k and share (of ranks ≤ k); every k for every model.
+    """
+    altair = library("altair")
+    models = list(dict.fromkeys(points["model"]))
+    named = altair.Legend(symbolType="stroke", symbolSize=220) if legend and len(models) > 1 else None
+    color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=named)
+    dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=named)
+    k = altair.X(
+        "k:Q",
+        title="k (logarithmic)",
+        scale=altair.Scale(type="log", domain=[1, max(points["k"].max(), 2)], nice=False),
+        axis=altair.Axis(grid=False, tickCount=6, format="~s"),
+    )
+    share = altair.Y(
+        "share:Q",
+        title="Hits@k, higher is better ↑",
+        scale=altair.Scale(domain=[0, 1]),
+        axis=altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False),
+    )
+    shares = altair.Chart(records(points))
+    lines = shares.mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
+    nearest = altair.selection_point(
+        name="at", fields=["k"], nearest=True, on="pointermove", empty=False, clear="pointerout"
+    )
+    rule = _rule(points, nearest, palette).encode(k)
+    dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
+    about = "The share of ranks up to k, for every k."
+    chart = altair.layer(lines, rule, dots).properties(width=width, height=300, title=title, description=about)
+    return themed(chart, palette)
+
+
+def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
+    """The line under the pointer, which tells Hits@k of all models."""
+    altair = library("altair")
+    names = {f"m{index}": model for index, model in enumerate(dict.fromkeys(points["model"]))}
+    wide = points.pivot(index="k", columns="model", values="share")[list(names.values())]
+    wide = wide.set_axis(list(names), axis=1).reset_index()
+    shares = (altair.Tooltip(f"{name}:Q", title=model[:60], format=".4f") for name, model in names.items())
+    opacity = altair.condition(nearest, altair.value(0.9), altair.value(0))
+    tooltip = [altair.Tooltip("k:Q", format=","), *shares]
+    rule = altair.Chart(records(wide)).mark_rule(color=palette.muted).encode(opacity=opacity, tooltip=tooltip)
+    return rule.add_params(nearest)
+
+
+def relations_chart(
+    relations: pd.DataFrame, palette: Palette = LIGHT, *, axes: tuple[str, str], title: Any = "", width: Any = 480
+) -> alt.Chart:
+    """Draw a dot for each relation; a click on one selects it as the parameter ``picked``.
+
+    The frame has the columns relation, x, y, triples and cardinality (empty where unknown); ``axes`` has the titles of
+    x and y; the width is in pixels, or ``"container"``.
+    """
+    altair = library("altair")
+    against_model = axes[0] != "test triples"
+    kinds = sorted(set(relations["cardinality"]))
+    picked = altair.selection_point(name="picked", fields=["relation"], on="click", empty=True)
+    scale = altair.Scale() if against_model else altair.Scale(type="log")
+    number = altair.Axis(domain=False, ticks=False, tickCount=5)
+    across = number if against_model else altair.Axis(grid=False, tickCount=4, format="~s")
+    dots = (
+        altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
+        .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
+        .encode(
+            x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
+            y=altair.Y("y:Q", title=axes[1], axis=number),
+            size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
+            color=altair.Color(
+                "cardinality:N",
+                scale=palette.scale("color", kinds),
+                legend=altair.Legend(columns=4) if any(kinds) else None,
+            ),
+            opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
+            tooltip=[
+                altair.Tooltip("relation:N"),
+                altair.Tooltip("x:Q", title="across", format=".4~f"),
+                altair.Tooltip("y:Q", title="up", format=".4~f"),
+                altair.Tooltip("triples:Q", format=",", title="test triples"),
+                altair.Tooltip("cardinality:N"),
+            ],
+        )
+        .add_params(picked)
+    )
+    layers = [dots]
+    if against_model:
+        ends = altair.Chart(altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+        diagonal = ends.mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")
+        layers.insert(0, diagonal)  # where two models are equal
+    about = f"A dot for each relation: {axes[1]} against {axes[0]}."
+    chart = altair.layer(*layers).properties(width=width, height=400, title=title, description=about)
+    return themed(chart, palette)
+
+
+LANE = 13
+"""pixels for each model of a category"""
+
+
+def slice_panel(
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    title: str = "",
+    width: Any = 260,
+    legend: bool = True,
+) -> alt.LayerChart:
+    """Draw one slice, whose name is the title.
+
+    The frame has the columns category (of several lines, in the order of the rows), group (its name), model, value,
+    low, high (NaN without an interval), count and axis (the metric's title). The width is in pixels, or
+    ``"container"``.
+    """
+    altair = library("altair")
+    models, categories = (list(dict.fromkeys(groups[name])) for name in ("model", "category"))
+    values = groups.dropna(subset=["value"])
+    scale = altair.Scale(zero=False, nice=True)
+    name = groups["axis"].iloc[0] if len(groups) else ""
+    named = {} if legend and len(models) > 1 else {"legend": None}
+    base = altair.Chart(records(values)).encode(
+        y=altair.Y(
+            "category:N",
+            sort=categories,
+            title=None,
+            axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
+        ),
+        yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
+        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), **named),
+        tooltip=[
+            *(altair.Tooltip(f"{key}:N") for key in ("group", "model")),
+            *(altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")),
+            altair.Tooltip("count:Q", format=",", title="ranks"),
+        ],
+    )
+    shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), **named)
+    layers = _with_whiskers(base, values, {"title": name, "scale": scale}, size=45, stroke=1.5, shape=shape)
+    height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
+    panel: alt.LayerChart = altair.layer(*layers).properties(
+        width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
+    )
+    return panel
+
+
+def slices_chart(
+    groups: pd.DataFrame, palette: Palette = LIGHT, *, baselines: Collection[str] = (), title: str = ""
+) -> alt.Chart:
+    altair = library("altair")
+    names = groups["slice"].unique()
+    panels = [slice_panel(groups[groups["slice"] == name], palette, baselines=baselines, title=name) for name in names]
+    shared = altair.concat(*panels, columns=2, spacing=30).resolve_legend(color="shared", shape="shared")
+    return themed(shared.properties(title=title), palette)
