@@ -202,32 +202,26 @@ def reads(monkeypatch):
     return called
 
 
-def test_a_file_of_negatives_is_read_once_in_an_evaluation(tmp_path, nations, reads):
-    path = tmp_path / "negatives.tsv"
-    path.write_text("".join(f"{nations.entities[0]}\t{label}\t{nations.entities[1]}\n" for label in nations.relations))
-    evaluate(score, nations, corruption=FileNegatives(path=str(path)))
-    assert reads == [path]
-    list(generate_negatives(nations, FileNegatives(path=str(path))))
-    assert reads == [path, path]
-
-
-def test_a_file_is_read_once_in_a_run_of_several_models(tmp_path, nations, reads):
+def test_a_file_is_read_once_in_an_evaluation_and_in_a_run_of_several_models(tmp_path, nations, reads):
     from kgeval.runs.runner import run
     from kgeval.scorers.families.bilinear import DistMult
 
     path, rng = tmp_path / "negatives.tsv", np.random.default_rng(0)
     path.write_text("".join(f"{nations.entities[0]}\t{label}\t{nations.entities[1]}\n" for label in nations.relations))
+    evaluate(score, nations, corruption=FileNegatives(path=str(path)))
+    list(generate_negatives(nations, FileNegatives(path=str(path))))
+    assert reads == [path, path]
     for name in "ab":
         model = DistMult(rng.normal(size=(14, 4)), rng.normal(size=(55, 4)))
-        path_of_model = tmp_path / f"{name}.safetensors"
-        kgeval.save_checkpoint(model, path_of_model, entities=nations.entities, relations=nations.relations)
+        place = tmp_path / f"{name}.safetensors"
+        kgeval.save_checkpoint(model, place, entities=nations.entities, relations=nations.relations)
     (tmp_path / "config.yaml").write_text(
         f"dataset: nations\nmodels: {{a: {tmp_path}/a.safetensors, b: {tmp_path}/b.safetensors}}\n"
         f"evaluation: {{corruption: {{kind: file, path: {path}}}}}\n"
     )
     outcomes = run(load_config(tmp_path / "config.yaml"), None)
     assert [len(outcome.result.ranks) for outcome in outcomes] == [402, 402]
-    assert reads == [path]
+    assert reads == [path] * 3
 
 
 def test_a_prepared_generator_touches_no_file(tmp_path, nations, listed):

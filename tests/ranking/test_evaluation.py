@@ -7,7 +7,7 @@ import pytest
 
 from kgeval import evaluate
 from kgeval.corruption import AllEntities, FileNegatives, Uniform
-from kgeval.errors import InputError
+from kgeval.errors import ConfigError, InputError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.threads import threads as own_threads
 from tests.conftest import random_dataset
@@ -26,7 +26,6 @@ def graph():
     ("arguments", "message"),
     [
         ({"split": "tst"}, "split: unknown value 'tst'. Did you mean 'test'?"),
-        ({"sides": ["tial"]}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         ({"sides": "tial"}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         ({"sides": ["tail", "tail"]}, "sides: a side is repeated in ['tail', 'tail']. Name each side once."),
         ({"sides": []}, "sides: expected at least 1 of them, found []."),
@@ -92,14 +91,16 @@ def test_what_is_no_dataset_is_refused(data):
         evaluate(scores, data)
 
 
-@pytest.mark.parametrize(("bare", "listed"), [("tail", ("tail",)), ("head", ["head"])])
-def test_one_side_may_be_said_bare(graph, bare, listed):
-    assert evaluate(scores, graph, sides=bare).data.equals(evaluate(scores, graph, sides=listed).data)
+@pytest.mark.parametrize("protocol", [3, ["standard"], None, np.str_])
+def test_a_protocol_has_a_name(graph, protocol):
+    with pytest.raises(ConfigError, match="protocol: expected the name of one, found"):
+        evaluate(scores, graph, protocol=protocol)
 
 
-def test_one_filter_may_be_said_bare(graph):
-    bare, listed = (evaluate(scores, graph, filter=given) for given in ("train", ["train"]))
-    assert bare.data.equals(listed.data)
+@pytest.mark.parametrize("bare", [{"sides": "tail"}, {"sides": "head"}, {"filter": "train"}], ids=str)
+def test_one_side_or_filter_may_be_said_bare(graph, bare):
+    listed = {name: [value] for name, value in bare.items()}
+    assert evaluate(scores, graph, **bare).data.equals(evaluate(scores, graph, **listed).data)
 
 
 # Threads

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import kgeval
-from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, evaluate, predict
+from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, predict
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import SIMILARITIES, Vectors
-from tests.ranking.test_views import CASES, built, random_family
+from tests.ranking.test_views import CASES, of_whole_numbers
 
 KERNELS = ["reference", "compiled", "float32", "bfloat16", "int8"]
 SPLITS = ("train", "valid", "test")
@@ -113,10 +113,7 @@ def test_whole_chunks_of_columns_are_discarded_only_where_no_score_of_them_can_b
 def test_relational_families_predict_their_own_sort(name, options, data):
     """Whole numbers, so that most scores tie."""
     dataset = random_dataset(data.draw(st.integers(0, 99)), entities=7, relations=3, triples=40)
-    numbers = st.sampled_from([-1.0, 0.0, 1.0, 2.0])
-    model = built(
-        name, options, lambda shape: data.draw(arrays(np.float64, shape, elements=numbers)), entities=7, relations=3
-    )
+    model = of_whole_numbers(name, options, data)
     k, facts = data.draw(st.integers(1, 9)), data.draw(st.sampled_from([SPLITS, ("train",), ()]))
     known, kernel = data.draw(st.sampled_from(["keep", "drop"])), data.draw(st.sampled_from(KERNELS))
     limit = data.draw(st.sampled_from([4096, 10**4, 10**9]))
@@ -137,33 +134,6 @@ def test_any_scores_of_a_function_are_sorted(data):
     expected = expected_of(scorer, dataset, k, drops_known=known == "drop")
     table = predict(scorer, dataset, k=k, known=known, kernel=kernel, batch_size=data.draw(st.integers(1, 9)))
     assert found_in(table) == {key: rows for key, rows in expected.items() if rows}
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        Vectors("dot"),
-        Vectors("l1", values=1),
-        random_family("TransR", {"norm": 2, "normalization": "max_norm"}, entities=30),
-    ],
-)
-def test_an_answer_stands_at_its_rank_with_the_very_counts_of_the_rank_table(model):
-    dataset = random_dataset(9)
-    ranks = evaluate(model, dataset).to_pandas()
-    table = predict(model, dataset, k=30).to_pandas()
-    answers = table[table["is_answer"]]
-    heads = ranks["side"] == "head"
-    ranks["entity"], ranks["anchor"] = (
-        ranks["head"].where(heads, ranks["tail"]),
-        ranks["tail"].where(heads, ranks["head"]),
-    )
-    joined = ranks.merge(answers, on=["side", "anchor", "relation", "entity"], suffixes=("", "_predicted"))
-    assert len(joined) == len(ranks) == len(answers)
-    for name in ("score", *COUNTS):
-        assert (joined[name] == joined[f"{name}_predicted"]).all(), name
-    assert (joined["place"] > joined["raw_greater"]).all()
-    assert (joined["place"] <= 1 + joined["raw_greater"] + joined["raw_tied"]).all()
-    assert (joined["raw_tied"] > 0).any()
 
 
 def test_entities_that_the_model_does_not_know_are_never_predicted():

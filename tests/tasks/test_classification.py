@@ -113,16 +113,6 @@ def test_negatives_that_are_facts_are_counted_and_named(files):
     assert DATA.triple(*DATA.train.ids[0]) in note
 
 
-def test_negatives_that_are_made_are_seeded_and_false():
-    made = GeneratedNegatives(corruption=Uniform(count=2, seed=4), sides=("head", "tail"))
-    first, again = (classify(model, DATA, negatives=made) for _ in range(2))
-    assert first.data.equals(again.data)
-    false = ~first.column("is_positive")
-    assert false.sum() == 4 * (len(DATA.valid) + len(DATA.test))
-    assert not first.column("known")[false].any()
-    assert (first.column("label") == first.column("is_positive")).all()
-
-
 def test_the_summary_groups_by_relation_as_a_plain_mask_does(files):
     table = classify(model, DATA, negatives=files)
     names = ["accuracy", "roc_auc", "relation.accuracy"]
@@ -276,7 +266,7 @@ def test_a_bad_argument_is_named(make, message):
 
 @pytest.mark.parametrize(
     "corruption",
-    [DegreeWeighted(count=3, seed=1), PopularityWeighted(count=3), TypeConstrained(splits=("train", "valid"))],
+    [Uniform(count=2, seed=4), DegreeWeighted(count=3, seed=1), PopularityWeighted(count=3), TypeConstrained()],
     ids=lambda corruption: corruption.kind,
 )
 def test_any_corruption_generates_the_negatives(corruption):
@@ -291,6 +281,7 @@ def test_any_corruption_generates_the_negatives(corruption):
         assert sorted(zip(*labels, strict=True)) == sorted(written)
         assert written
     assert not table.column("known")[false].any()
+    assert (table.column("label") == ~false).all()
 
 
 def test_negatives_of_a_file_are_a_corruption_too(tmp_path):
