@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,26 +61,6 @@ def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
     return Reciprocal(family) if model.use_inverse_triples else family
 
 
-class UnitVectorLayout(NamedTuple):
-    """The layout of the representations of an entity or a relation in one row."""
-
-    indices: tuple[int, ...]
-    """the indices of the representations"""
-    shapes: tuple[tuple[int, ...], ...]
-
-    @property
-    def width(self) -> int:
-        return sum(int(np.prod(shape)) for shape in self.shapes)
-
-    def unpack(self, rows: Any) -> Any:
-        """Split rows (tensor[..., width]) into the representations that an interaction takes."""
-        pieces = rows.split([int(np.prod(shape)) for shape in self.shapes], dim=-1)
-        parts = tuple(
-            piece.reshape(*piece.shape[:-1], *shape) for piece, shape in zip(pieces, self.shapes, strict=True)
-        )
-        return parts[0] if len(parts) == 1 else parts
-
-
 @dataclass(frozen=True, eq=False)
 class LiveProducts(RelationalFamily):
     """score(h, r, t) = w(h, r) · t + c(h, r) = [c | w] · [1 | t], or the same with heads free instead of tails.
@@ -101,8 +82,8 @@ class LiveProducts(RelationalFamily):
     free: Side
     interaction: Any
     """the interaction, in float64 and evaluation mode"""
-    layouts: dict[str, UnitVectorLayout]
-    """of ``head``, ``relation`` and ``tail``"""
+    shapes: dict[str, list[tuple[int, ...]]]
+    """the shapes of the representations that lie in a row of ``head``, ``relation`` and ``tail``"""
 
     @classmethod
     def of(cls, model: Any, free: Side) -> LiveProducts:
@@ -110,19 +91,18 @@ class LiveProducts(RelationalFamily):
 
         parts, interaction = live_parts(model), copy.deepcopy(model.interaction).double().eval()
         entities, relations = model.entity_representations, model.relation_representations
-        layouts = {
-            "head": _layout(entities, interaction.head_indices),
-            "relation": _layout(relations, range(len(relations))),
-            "tail": _layout(entities, interaction.tail_indices),
+        sources = {
+            "head": (entities, parts.entity, interaction.head_indices),
+            "relation": (relations, parts.relation, range(len(relations))),
+            "tail": (entities, parts.entity, interaction.tail_indices),
         }
-        return cls(
-            entity=_rows(parts.entity, layouts[free]),
-            relation=_rows(parts.relation, layouts["relation"]),
-            other=_rows(parts.entity, layouts["head" if free == "tail" else "tail"]),
-            free=free,
-            interaction=interaction,
-            layouts=layouts,
-        )
+        rows, shapes = {}, {}
+        for name, (representations, table, indices) in sources.items():
+            shapes[name] = [tuple(representations[index].shape) for index in indices]
+            rows[name] = np.concatenate([table(index) for index in indices], axis=1)
+            if rows[name].shape[1] != sum(map(prod, shapes[name])):
+                raise ValueError("complex vectors cannot be used in a dot product of real ones")
+        return cls(rows[free], rows["relation"], rows["head" if free == "tail" else "tail"], free, interaction, shapes)
 
     @cached_property
     def row_ids(self) -> IntArray:
@@ -150,13 +130,10 @@ class LiveProducts(RelationalFamily):
             rng.normal(size=(count, array.shape[1]))
             for count, array in ((8, self.other), (8, self.relation), (2, self.entity))
         )
-
-        def combines(ends: Float64Array) -> bool:
-            scores = self._score(bound, relations, MIXTURES @ ends)
-            error = np.abs(scores - scores[:, :2] @ MIXTURES.T).max()
-            return bool(error <= TOLERANCE * np.abs(scores).max())
-
-        return all(combines(scale * ends) for scale in SCALES)
+        scored = (self._score(bound, relations, MIXTURES @ (scale * ends)) for scale in SCALES)
+        return all(
+            np.abs(scores - scores[:, :2] @ MIXTURES.T).max() <= TOLERANCE * np.abs(scores).max() for scores in scored
+        )
 
     def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
         """Compute [c | w] of pairs, each at its position in a batch; empty positions are padded with another pair."""
@@ -179,9 +156,9 @@ class LiveProducts(RelationalFamily):
         device = next((tensor.device for tensor in self.interaction.parameters()), torch.device("cpu"))
         other = "head" if self.free == "tail" else "tail"
         rows = {other: bound[:, None], "relation": relations[:, None], self.free: free[None]}
-        tensors = {name: self.layouts[name].unpack(torch.from_numpy(array).to(device)) for name, array in rows.items()}
+        parts = {name[0]: _split(torch.from_numpy(row).to(device), self.shapes[name]) for name, row in rows.items()}
         with torch.inference_mode():
-            scores = self.interaction(h=tensors["head"], r=tensors["relation"], t=tensors["tail"])
+            scores = self.interaction(**parts)  # h, r, t
         return np.asarray(scores.cpu().numpy().reshape(len(bound), len(free)), np.float64)
 
 
@@ -210,13 +187,8 @@ def _number_rows(rows: FloatArray) -> IntArray:
     return np.argsort(np.argsort(first))[groups.ravel()]
 
 
-def _layout(representations: Any, indices: Any) -> UnitVectorLayout:
-    indices = tuple(int(index) for index in indices)
-    return UnitVectorLayout(indices, tuple(tuple(int(size) for size in representations[i].shape) for i in indices))
-
-
-def _rows(table: Any, layout: UnitVectorLayout) -> FloatArray:
-    rows = np.concatenate([table(index) for index in layout.indices], axis=1)
-    if rows.shape[1] != layout.width:
-        raise ValueError("complex vectors cannot be used in a dot product of real ones")
-    return rows
+def _split(rows: Any, shapes: list[tuple[int, ...]]) -> Any:
+    """Split rows (tensor[..., width]) into the representations that an interaction takes."""
+    pieces = rows.split([*map(prod, shapes)], dim=-1)
+    parts = [piece.reshape(*piece.shape[:-1], *shape) for piece, shape in zip(pieces, shapes, strict=True)]
+    return parts[0] if len(parts) == 1 else tuple(parts)

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pykeen.constants import PYKEEN_DATASETS
 from pykeen.datasets import dataset_resolver
 from pykeen.datasets.base import PathDataset
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.arrays import IntArray, detached
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.leaks import notes_on_leaks
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, did_you_mean
 from kgeval.provenance import UNKNOWN
+from kgeval.pykeen.batches import with_labels
 from kgeval.ranking.rank_table import RankTable
 
 OF_TRAINING_GRAPH = (
@@ -61,11 +60,15 @@ class Request:
         ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples. Triples with other
         ids than ``entities`` and ``relations`` are left out with ``cut``, and else refused.
         """
-        test = Triples.of(_to_cpu(triples))
-        competing = None if entities is None else np.unique(_ids(entities))
-        if competing is not None and not len(competing):
-            raise InputError("restrict_entities_to is empty: no entity is left to compete.")
-        within = _within(test, competing, relations)
+        test = Triples.of(detached(triples))
+        within, competing = np.ones(len(test), np.bool_), None
+        if entities is not None:
+            competing = np.unique(_ids(entities))
+            if not len(competing):
+                raise InputError("restrict_entities_to is empty: no entity is left to compete.")
+            within &= np.isin(test.ids[:, [0, 2]], competing).all(axis=1)
+        if relations is not None:
+            within &= np.isin(test.relations, _ids(relations))
         if cut:
             test = Triples(test.ids[within])
         elif not within.all():
@@ -75,7 +78,7 @@ class Request:
                 "is not restricted. Leave such triples out, or set pre_filtered_triples=False."
             )
         parts = [known] if hasattr(known, "shape") else list(known or ())
-        return cls(test, tuple(Triples.of(_to_cpu(part)) for part in parts), _sides(targets), competing)
+        return cls(test, tuple(Triples.of(detached(part)) for part in parts), _sides(targets), competing)
 
     def dataset(self, num_entities: int, num_relations: int, *, mode: str | None = None) -> Dataset:
         """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
@@ -95,45 +98,15 @@ class Request:
                 f"restrict_entities_to has ids from {self.entities[0]} to {self.entities[-1]}, and the model's are "
                 f"0 to {num_entities - 1}."
             )
-        train, rest = self.known[:1], self.known[1:]
-        return Dataset(
-            "the evaluated triples",
-            entities,
-            relations,
-            train=train[0] if train else Triples.of([]),
-            valid=Triples(np.concatenate([part.ids for part in rest])) if rest else Triples.of([]),
-            test=self.triples,
-        )
-
-
-def progress_bar(total: int | None, options: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    from tqdm.auto import tqdm
-
-    return cast(
-        "AbstractContextManager[Any]",
-        tqdm(**{"desc": "Ranking", "total": total, "unit": "rank", "unit_scale": True, **options}),
-    )
-
-
-def _within(triples: Triples, entities: IntArray | None, relations: Collection[int] | None) -> BoolArray:
-    within = np.ones(len(triples), np.bool_)
-    if entities is not None:
-        within &= np.isin(triples.heads, entities) & np.isin(triples.tails, entities)
-    if relations is not None:
-        within &= np.isin(triples.relations, _ids(relations))
-    return within
+        train, valid = (Triples.concatenated(parts) for parts in (self.known[:1], self.known[1:]))
+        return Dataset("the evaluated triples", entities, relations, train=train, valid=valid, test=self.triples)
 
 
 def _ids(collection: Any) -> IntArray:
-    ids = np.asarray(_to_cpu(collection) if hasattr(collection, "shape") else list(collection))
+    ids = np.asarray(detached(collection) if hasattr(collection, "shape") else list(collection))
     if ids.dtype.kind not in "iu" and len(ids):
         raise InputError(f"entities and relations are restricted to ids, not to {str(ids[0])!r}.")
     return ids.astype(np.int64)
-
-
-def _to_cpu(array: Any) -> Any:
-    """Convert a tensor to a numpy array; anything else is returned unchanged."""
-    return array.cpu().numpy() if hasattr(array, "cpu") else array
 
 
 def _sides(targets: str | Collection[str]) -> tuple[Side, ...]:
@@ -184,21 +157,10 @@ class KnownGraph:
         unnamed, named = notes_on_leaks(ranked, "test"), notes_on_leaks(ranked, "test", name=self.split)
         spelled = dict(zip(unnamed, named, strict=True))
         notes = tuple(spelled.get(note, note) for note in table.notes)
-        table = replace(table, dataset=UNKNOWN, split=self.split, filter=self.filter, notes=notes)
-        if self.dataset is None:
-            return table
-        vocabularies = {
-            "head": self.dataset.entities,
-            "relation": self.dataset.relations,
-            "tail": self.dataset.entities,
-        }
-        data = table.data
-        for name, vocabulary in vocabularies.items():
-            ids, codes = np.unique(table.column(name), return_inverse=True)
-            labels = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), vocabulary.labels.take(ids))
-            field = data.schema.field(column := f"{name}_label")
-            data = data.set_column(data.schema.get_field_index(column), field, labels.cast(field.type))
-        return replace(table, dataset=self.dataset.name, data=data)
+        name, data = UNKNOWN, table.data
+        if self.dataset is not None:
+            name, data = self.dataset.name, with_labels(data, self.dataset.entities, self.dataset.relations)
+        return replace(table, data=data, dataset=name, split=self.split, filter=self.filter, notes=notes)
 
 
 def _candidates(entities: int, relations: int, first: int, *, trains: bool) -> Iterator[Dataset]:
@@ -235,17 +197,13 @@ def _split_of(triples: Triples, dataset: Dataset, sizes: tuple[int, int]) -> str
     """Return the split of a dataset that has exactly these triples, in any order and number; None without one."""
     if (len(dataset.entities), len(dataset.relations)) != sizes:
         return None
-    return next((split for split, known in dataset.splits.items() if _same(triples, known, sizes)), None)
+    return next((split for split, known in dataset.splits.items() if _same(triples, known)), None)
 
 
-def _same(one: Triples, other: Triples, sizes: tuple[int, int]) -> bool:
+def _same(one: Triples, other: Triples) -> bool:
     if np.array_equal(one.ids, other.ids):
         return True
     if len(one) < len(other):  # the splits of a dataset have each triple once
         return False
-    return np.array_equal(_distinct(one, sizes), _distinct(other, sizes))
-
-
-def _distinct(triples: Triples, sizes: tuple[int, int]) -> Any:
-    entities, relations = sizes
-    return np.unique((triples.heads * relations + triples.relations) * entities + triples.tails)
+    index = TripleIndex.of(one)
+    return len(index) == len(other) and bool(index.contains(other).all())
