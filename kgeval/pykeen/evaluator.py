@@ -178,11 +178,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         """
         request = Request.of(
             mapped_triples,
-            self._known(additional_filter_triples) if self.filtered else (),
+            additional_filter_triples if self.filtered else (),
             targets=targets,
             entities=restrict_entities_to,
             relations=restrict_relations_to,
             cut=not pre_filtered_triples,
+            inference=self.inference if self.filtered else None,
         )
         if not request.known:
             self._require_train_triples()
@@ -250,12 +251,6 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         table = replace(self._batches.table(), protocol="standard", split=EVALUATED, filter=known)
         return self._results(table, self.evaluation)
 
-    def _known(self, triples: Any) -> Any:
-        """Put the triples of the inference graph in the place of the filter's first ones."""
-        if self.inference is None:
-            return triples
-        return [self.inference.mapped_triples, *([] if hasattr(triples, "shape") else list(triples or ())[1:])]
-
     def _results(
         self, table: RankTable, evaluation: Evaluation, model: Any = None, dataset: Dataset | None = None
     ) -> KGEvalMetricResults:
@@ -268,15 +263,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:
-            record(
-                self.result_directory,
-                table=table,
-                results=results,
-                evaluation=evaluation,
-                model=model,
-                dataset=dataset,
-                given=self._given,
-            )
+            about = {"model": model, "dataset": dataset, "given": self._given}
+            record(self.result_directory, table, results, evaluation, **about)
         self.clear()
         if not self.clear_on_finalize:
             for pack in packs(table):

@@ -62,22 +62,17 @@ def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | 
     The representations are those that the model computes in evaluation mode, after normalisers, message passing and
     the like; ``mode`` is the graph of an inductive model. The caller compares the scores with the model's.
     """
-    interaction = getattr(model, "interaction", None)
-    if interaction is None:
-        return None
-    name = type(interaction).__name__.removesuffix("Interaction")
     try:
-        family = family_of(live_parts(model, mode), name)
+        family = family_of(live_parts(model, mode), type(model.interaction).__name__.removesuffix("Interaction"))
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
     if isinstance(family, NTN):
         return None  # its tanh saturates, and the ties are those of the model's own precision
-    if isinstance(family, TailNetwork | ClampedDistMult) or (
-        isinstance(family, ScoredFamily) and model.device.type != "cpu"
-    ):
-        return None  # torch is faster in networks before a product, clamped products, and finished scores on a GPU
+    faster_in_torch = TailNetwork | ClampedDistMult  # networks before a product, and clamped products
+    if isinstance(family, faster_in_torch) or (isinstance(family, ScoredFamily) and model.device.type != "cpu"):
+        return None
     scorer = Reciprocal(family) if model.use_inverse_triples else family
-    is_squared = getattr(family, "similarity", None) == "l2" and getattr(interaction, "power_norm", False) is True
+    is_squared = getattr(family, "similarity", None) == "l2" and getattr(model.interaction, "power_norm", False) is True
     return Squared(scorer) if is_squared else scorer
 
 
@@ -123,11 +118,8 @@ def _module_tree(module: Any) -> Module:
         part: {name: None if tensor is None else _array(tensor) for name, tensor in stored.items()}
         for part, stored in (("_parameters", module._parameters), ("_buffers", module._buffers))
     }
-    state = {
-        name: SimpleNamespace(state=vars(value)) if is_dataclass(value) else value
-        for name, value in vars(module).items()
-    }
-    return Module(type(module).__name__, {**state, **arrays, "_modules": children})
+    settings = {name: SimpleNamespace(state=vars(value)) for name, value in vars(module).items() if is_dataclass(value)}
+    return Module(type(module).__name__, {**vars(module), **settings, **arrays, "_modules": children})
 
 
 def _array(tensor: Any) -> FloatArray:

@@ -17,10 +17,10 @@ from kgeval.storage.atomic import write_text
 
 def record(
     folder: Path,
-    *,
     table: RankTable,
     results: KGEvalMetricResults,
     evaluation: Evaluation,
+    *,
     model: Any,
     dataset: Dataset | None,
     given: Any,

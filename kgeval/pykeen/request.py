@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -54,11 +55,13 @@ class Request:
         entities: Collection[int] | None = None,
         relations: Collection[int] | None = None,
         cut: bool = False,
+        inference: Any = None,
     ) -> Request:
         """Make a request of the arguments of PyKEEN's ``Evaluator.evaluate``.
 
-        ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples. Triples with other
-        ids than ``entities`` and ``relations`` are left out with ``cut``, and else refused.
+        ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples, which those of the
+        triples factory ``inference`` replace. With ``cut``, triples with other ids than ``entities`` and ``relations``
+        are left out; otherwise they are refused.
         """
         test = Triples.of(detached(triples))
         within, competing = np.ones(len(test), np.bool_), None
@@ -78,6 +81,8 @@ class Request:
                 "is not restricted. Leave such triples out, or set pre_filtered_triples=False."
             )
         parts = [known] if hasattr(known, "shape") else list(known or ())
+        if inference is not None:
+            parts[:1] = [inference.mapped_triples]
         return cls(test, tuple(Triples.of(detached(part)) for part in parts), _sides(targets), competing)
 
     def dataset(self, num_entities: int, num_relations: int, *, mode: str | None = None) -> Dataset:
@@ -137,16 +142,17 @@ class KnownGraph:
     @classmethod
     def of(cls, request: Request, given: Dataset | None, ranked: Dataset, *, filtered: bool) -> KnownGraph:
         """Name the triples as those of the ``given`` dataset, or else of one of PyKEEN's own."""
-        parts, sizes = (*request.known, request.triples), (len(ranked.entities), len(ranked.relations))
-        fitting = [given] if given is not None else _candidates(*sizes, len(parts[0]), trains=bool(request.known))
-        dataset = next((graph for graph in fitting if _split_of(parts[0], graph, sizes)), None)
+        parts, sizes = (*request.known, request.triples), _sizes(ranked)
+        first_of = ("training",) if request.known else ("validation", "testing")
+        fitting = [given] if given is not None else _candidates(sizes, len(parts[0]), first_of)
+        dataset = next((graph for graph in fitting if _sizes(graph) == sizes and _split_of(parts[0], graph)), None)
         if given is not None and dataset is None:
             first = "the first triples of the filter are" if request.known else "the evaluated triples are"
             raise InputError(
                 f"dataset {given.name}: {first} no split of it, under PyKEEN's ids. Give the dataset object that the "
                 "pipeline is given, or its factories: {'train': training, 'valid': validation, 'test': testing}."
             )
-        named = [dataset and _split_of(part, dataset, sizes) for part in parts]
+        named = [dataset and _split_of(part, dataset) for part in parts]
         others = sum(len(part) for part, name in zip(request.known, named, strict=False) if not name)
         further = (f"{others} additional triples",) if others else ()
         evaluated = () if named[-1] else ("the evaluated triples",)
@@ -163,19 +169,17 @@ class KnownGraph:
         return replace(table, data=data, dataset=name, split=self.split, filter=self.filter, notes=notes)
 
 
-def _candidates(entities: int, relations: int, first: int, *, trains: bool) -> Iterator[Dataset]:
-    """Yield PyKEEN's own datasets of some sizes whose files are on this machine; nothing is downloaded.
+def _candidates(sizes: tuple[int, int], first: int, splits: Collection[str]) -> Iterator[Dataset]:
+    """Yield PyKEEN's own datasets whose files are on this machine, and whose sizes fit; nothing is downloaded.
 
-    Of datasets with the same triples, such as ``nations`` and ``nationsliteral``, the one of the shorter name is first.
+    ``first`` is the size of one of the ``splits``. Of datasets with the same triples, such as ``nations`` and
+    ``nationsliteral``, the one of the shorter name is first.
     """
-    splits = ("training",) if trains else ("validation", "testing")
     for kind in sorted(dataset_resolver, key=lambda kind: (len(kind.__name__), kind.__name__)):
-        sizes = (getattr(kind, "__docdata__", None) or {}).get("statistics", {})
-        alike = sizes.get("entities") == entities and sizes.get("relations") == relations
-        if alike and first in {sizes.get(split) for split in splits} and _is_here(kind):
-            dataset = _read(dataset_resolver.normalize_cls(kind))
-            if dataset is not None:
-                yield dataset
+        known = (getattr(kind, "__docdata__", None) or {}).get("statistics", {})
+        alike = sizes == (known.get("entities"), known.get("relations")) and first in map(known.get, splits)
+        if alike and _is_here(kind) and (dataset := _read(dataset_resolver.normalize_cls(kind))):
+            yield dataset
 
 
 def _is_here(kind: Any) -> bool:
@@ -187,23 +191,22 @@ def _is_here(kind: Any) -> bool:
 
 @lru_cache(maxsize=1)  # early stopping evaluates the same dataset at every epoch
 def _read(name: str) -> Dataset | None:
-    try:
+    with suppress(DatasetError):  # its files are damaged, or its class wants arguments
         return read_named(name)
-    except DatasetError:  # its files are damaged, or its class wants arguments
-        return None
+    return None
 
 
-def _split_of(triples: Triples, dataset: Dataset, sizes: tuple[int, int]) -> str | None:
+def _sizes(dataset: Dataset) -> tuple[int, int]:
+    return len(dataset.entities), len(dataset.relations)
+
+
+def _split_of(triples: Triples, dataset: Dataset) -> str | None:
     """Return the split of a dataset that has exactly these triples, in any order and number; None without one."""
-    if (len(dataset.entities), len(dataset.relations)) != sizes:
-        return None
-    return next((split for split, known in dataset.splits.items() if _same(triples, known)), None)
-
-
-def _same(one: Triples, other: Triples) -> bool:
-    if np.array_equal(one.ids, other.ids):
-        return True
-    if len(one) < len(other):  # the splits of a dataset have each triple once
-        return False
-    index = TripleIndex.of(one)
-    return len(index) == len(other) and bool(index.contains(other).all())
+    for split, known in dataset.splits.items():
+        if np.array_equal(triples.ids, known.ids):
+            return split
+        if len(triples) >= len(known):  # the splits of a dataset have each triple once
+            index = TripleIndex.of(triples)
+            if len(index) == len(known) and index.contains(known).all():
+                return split
+    return None

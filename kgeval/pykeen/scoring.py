@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain
 from typing import Any, Generic
 
 from kgeval.data.queries import Queries
@@ -92,14 +91,13 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     live = PyKEENScorer(model, mode, as_written and mode is None)
     if model.predict_with_sigmoid or not as_written:
         return live
+    makers = [cache(partial(live_family, model, mode))]
+    if mode is None:  # the tables of an inductive model hold the vectors of the training graph
+        makers.append(cache(partial(live_products, model)))
     with evaluating(model):
-        family = live_family(model, mode)
-        # The vectors in the tables of an inductive model are those of the training graph: no products.
-        products = cache(partial(live_products, model)) if mode is None else lambda _side: None
         # Relations are scored by their tails.
-        scored: set[Side] = {"tail" if side == "relation" else side for side in sides}
-        scorers = {side: _for_side(side, family, products, live) for side in scored}
-    tail, head = scorers.get("tail", live), scorers.get("head", live)
+        tail = _fastest(makers, live, "tail") if {"tail", "relation"} & {*sides} else live
+        head = _fastest(makers, live, "head") if "head" in sides else live
     return tail if tail is head else PerSideScorer(tail, head)
 
 
@@ -116,16 +114,12 @@ def device_for(model: Any, *, device: str, kernel: str) -> str:
     return places.pop() if len(places) == 1 else device
 
 
-def _for_side(
-    side: Side,
-    family: Scorer | VectorScorer | None,
-    products: Callable[[Side], Scorer | None],
-    live: PyKEENScorer,
+def _fastest(
+    makers: Iterable[Callable[[], Scorer | VectorScorer | None]], live: PyKEENScorer, side: Side
 ) -> Scorer | VectorScorer:
-    """Return the first scorer with the model's own scores: its formula, products free in either side, or itself."""
-    # Models of inverse triples predict tails only.
-    free: tuple[Side, ...] = ("tail", "head") if side == "tail" or live.model.use_inverse_triples else ("head", "tail")
-    for scorer in chain([family], map(products, free)):
+    """Return the first scorer with the model's own scores of a side, or its score functions."""
+    for make in makers:
+        scorer = make()
         if scorer is not None and reproduces_scores(scorer, live, side, live.model):
             return scorer
     return live
