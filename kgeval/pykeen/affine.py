@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,14 +20,8 @@ from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.threads import single_threaded_openmp
 
-AFFINE: dict[str, tuple[Side, ...]] = {
-    "ConvE": ("tail",),
-    "CrossE": ("tail",),
-    "ERMLPE": ("tail",),
-    "ProjE": ("tail",),
-    "Transformer": ("tail",),
-}
-"""PyKEEN's interactions that are affine in the entities of a side; options may change this"""
+AFFINE = {"ConvE", "CrossE", "ERMLPE", "ProjE", "Transformer"}
+"""PyKEEN's interactions that are affine in the tails; options may change this"""
 
 BATCH_CELLS = 2**22
 """scores of pairs and unit vectors in a batch"""
@@ -43,120 +39,89 @@ TOLERANCE = 1e-9
 """the largest relative difference of the score of a combination and the combination of scores, in float64"""
 
 
-def live_products(model: Any, free: Side) -> LiveProducts | Reciprocal | None:
-    """Make the scorer of a live model by dot products, where its interaction is affine in the entities of a side.
+def live_products(model: Any) -> LiveProducts | Reciprocal | None:
+    """Make the scorer of a live model by dot products, where its interaction is affine in the tails.
 
     The model is a ``pykeen.models.ERModel`` in evaluation mode. The caller compares the scores with the model's.
     """
-    if free not in AFFINE.get(type(model.interaction).__name__.removesuffix("Interaction"), ()):
+    if type(model.interaction).__name__.removesuffix("Interaction") not in AFFINE:
         return None
-    try:
-        family = LiveProducts.of(model, free)
-        affine = family.is_affine()
-    except Exception:  # the interaction can be anything, and the model has its own functions
-        return None
-    if not affine:
-        return None
-    return Reciprocal(family) if model.use_inverse_triples else family
-
-
-class UnitVectorLayout(NamedTuple):
-    """The layout of the representations of an entity or a relation in one row."""
-
-    indices: tuple[int, ...]
-    """the indices of the representations"""
-    shapes: tuple[tuple[int, ...], ...]
-
-    @property
-    def width(self) -> int:
-        return sum(int(np.prod(shape)) for shape in self.shapes)
-
-    def unpack(self, rows: Any) -> Any:
-        """Split rows (tensor[..., width]) into the representations that an interaction takes."""
-        pieces = rows.split([int(np.prod(shape)) for shape in self.shapes], dim=-1)
-        parts = tuple(
-            piece.reshape(*piece.shape[:-1], *shape) for piece, shape in zip(pieces, self.shapes, strict=True)
-        )
-        return parts[0] if len(parts) == 1 else parts
+    with suppress(Exception):  # the interaction can be anything, and the model has its own functions
+        family = LiveProducts.of(model)
+        if family.is_affine():
+            return Reciprocal(family) if model.use_inverse_triples else family
+    return None
 
 
 @dataclass(frozen=True, eq=False)
 class LiveProducts(RelationalFamily):
-    """score(h, r, t) = w(h, r) · t + c(h, r) = [c | w] · [1 | t], or the same with heads free instead of tails.
+    """score(h, r, t) = w(h, r) · t + c(h, r) = [c | w] · [1 | t]; w and c are a function of the head and the relation.
 
-    c is the interaction's score with the zero vector as free entity, w + c its scores with the unit vectors. The vector
-    of an entity on the free side is its representation; on the other side, it depends on the relation.
+    c is the interaction's score with the zero vector as tail, w + c its scores with the unit vectors.
 
     The interaction computes in float64. The last bits of a network's output depend on the size of the batch, on the
     position of a pair in it and on the number of threads: so all batches have one size, each pair has a fixed position
-    (equal entities the same one), and there is one thread.
+    (equal heads the same one), and there is one thread.
     """
 
     name: ClassVar[str] = "a live interaction"
     formula: ClassVar[str] = "w(h, r) · t + c(h, r)"
     similarity: ClassVar[Similarity] = "dot"
 
-    other: FloatArray
-    """float[entity, width], the entities of the side that is not free; ``entity`` are those of the free side"""
-    free: Side
+    heads: FloatArray
+    """float[entity, width], the entities as heads; ``entity`` are those as tails"""
     interaction: Any
     """the interaction, in float64 and evaluation mode"""
-    layouts: dict[str, UnitVectorLayout]
-    """of ``head``, ``relation`` and ``tail``"""
+    shapes: dict[str, list[tuple[int, ...]]]
+    """the shapes of the representations that lie in a row of ``head``, ``relation`` and ``tail``"""
 
     @classmethod
-    def of(cls, model: Any, free: Side) -> LiveProducts:
+    def of(cls, model: Any) -> LiveProducts:
         import copy
 
         parts, interaction = live_parts(model), copy.deepcopy(model.interaction).double().eval()
         entities, relations = model.entity_representations, model.relation_representations
-        layouts = {
-            "head": _layout(entities, interaction.head_indices),
-            "relation": _layout(relations, range(len(relations))),
-            "tail": _layout(entities, interaction.tail_indices),
+        sources = {
+            "head": (entities, parts.entity, interaction.head_indices),
+            "relation": (relations, parts.relation, range(len(relations))),
+            "tail": (entities, parts.entity, interaction.tail_indices),
         }
-        return cls(
-            entity=_rows(parts.entity, layouts[free]),
-            relation=_rows(parts.relation, layouts["relation"]),
-            other=_rows(parts.entity, layouts["head" if free == "tail" else "tail"]),
-            free=free,
-            interaction=interaction,
-            layouts=layouts,
-        )
+        rows, shapes = {}, {}
+        for name, (representations, table, indices) in sources.items():
+            shapes[name] = [tuple(representations[index].shape) for index in indices]
+            rows[name] = np.concatenate([table(index) for index in indices], axis=1)
+            if rows[name].shape[1] != sum(map(prod, shapes[name])):
+                raise ValueError("complex vectors cannot be used in a dot product of real ones")
+        return cls(rows["tail"], rows["relation"], rows["head"], interaction, shapes)
 
     @cached_property
     def row_ids(self) -> IntArray:
-        """int64[entity], the same for equal rows of ``other``."""
-        return _number_rows(self.other)
+        """int64[entity], the same for equal rows of ``heads``."""
+        return _number_rows(self.heads)
 
     def is_shared(self, side: Side) -> bool:
-        return side == self.free
+        return side == "tail"
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        if queries.side != self.free:
-            return self._with_ones(queries.anchors)
-        return self._products(queries.anchors, queries.relations)
+        if queries.side == "tail":
+            return self._products(queries.anchors, queries.relations)
+        return self._with_ones(queries.anchors)
 
     def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> FloatArray:
-        return self._with_ones(ids) if side == self.free else self._products(ids, np.full(len(ids), relation))
+        return self._with_ones(ids) if side == "tail" else self._products(ids, np.full(len(ids), relation))
 
     def _with_ones(self, ids: IntArray) -> Float64Array:
         return np.concatenate([np.ones((len(ids), 1)), rows64(self.entity, ids)], axis=1)
 
     def is_affine(self) -> bool:
-        """Whether affine combinations of free entities score as the combinations of their scores, on random vectors."""
+        """Whether affine combinations of tails score as the combinations of their scores, on random vectors."""
         rng = np.random.default_rng(0)
-        bound, relations, ends = (
-            rng.normal(size=(count, array.shape[1]))
-            for count, array in ((8, self.other), (8, self.relation), (2, self.entity))
+        sizes = ((8, self.heads.shape[1]), (8, self.relation.shape[1]), (2, self.entity.shape[1]))
+        heads, relations, tails = (rng.normal(size=size) for size in sizes)
+        scored = (self._score(heads, relations, MIXTURES @ (scale * tails)) for scale in SCALES)
+        return all(
+            np.abs(scores - scores[:, :2] @ MIXTURES.T).max() <= TOLERANCE * np.abs(scores).max() for scores in scored
         )
-
-        def combines(ends: Float64Array) -> bool:
-            scores = self._score(bound, relations, MIXTURES @ ends)
-            error = np.abs(scores - scores[:, :2] @ MIXTURES.T).max()
-            return bool(error <= TOLERANCE * np.abs(scores).max())
-
-        return all(combines(scale * ends) for scale in SCALES)
 
     def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
         """Compute [c | w] of pairs, each at its position in a batch; empty positions are padded with another pair."""
@@ -167,22 +132,21 @@ class LiveProducts(RelationalFamily):
         with single_threaded_openmp():
             for batch in _batches((self.row_ids[ids] + relations) % size, size):
                 pairs = np.where(batch < 0, batch.max(), batch)
-                scores = self._score(rows64(self.other, ids[pairs]), rows64(self.relation, relations[pairs]), units)
+                scores = self._score(rows64(self.heads, ids[pairs]), rows64(self.relation, relations[pairs]), units)
                 weights[batch[batch >= 0]] = scores[batch >= 0]
         weights[:, 1:] -= weights[:, :1]
         return weights
 
-    def _score(self, bound: Float64Array, relations: Float64Array, free: Float64Array) -> Float64Array:
-        """Score every pair of a bound entity and its relation with every free entity; float64[pair, free]."""
+    def _score(self, heads: Float64Array, relations: Float64Array, tails: Float64Array) -> Float64Array:
+        """Score every pair of a head and its relation with every tail; float64[pair, tail]."""
         import torch
 
         device = next((tensor.device for tensor in self.interaction.parameters()), torch.device("cpu"))
-        other = "head" if self.free == "tail" else "tail"
-        rows = {other: bound[:, None], "relation": relations[:, None], self.free: free[None]}
-        tensors = {name: self.layouts[name].unpack(torch.from_numpy(array).to(device)) for name, array in rows.items()}
+        rows = {"head": heads[:, None], "relation": relations[:, None], "tail": tails[None]}
+        parts = {name[0]: _split(torch.from_numpy(row).to(device), self.shapes[name]) for name, row in rows.items()}
         with torch.inference_mode():
-            scores = self.interaction(h=tensors["head"], r=tensors["relation"], t=tensors["tail"])
-        return np.asarray(scores.cpu().numpy().reshape(len(bound), len(free)), np.float64)
+            scores = self.interaction(**parts)  # h, r, t
+        return np.asarray(scores.cpu().numpy().reshape(len(heads), len(tails)), np.float64)
 
 
 def _batches(places: IntArray, size: int) -> IntArray:
@@ -210,13 +174,8 @@ def _number_rows(rows: FloatArray) -> IntArray:
     return np.argsort(np.argsort(first))[groups.ravel()]
 
 
-def _layout(representations: Any, indices: Any) -> UnitVectorLayout:
-    indices = tuple(int(index) for index in indices)
-    return UnitVectorLayout(indices, tuple(tuple(int(size) for size in representations[i].shape) for i in indices))
-
-
-def _rows(table: Any, layout: UnitVectorLayout) -> FloatArray:
-    rows = np.concatenate([table(index) for index in layout.indices], axis=1)
-    if rows.shape[1] != layout.width:
-        raise ValueError("complex vectors cannot be used in a dot product of real ones")
-    return rows
+def _split(rows: Any, shapes: list[tuple[int, ...]]) -> Any:
+    """Split rows (tensor[..., width]) into the representations that an interaction takes."""
+    pieces = rows.split([*map(prod, shapes)], dim=-1)
+    parts = [piece.reshape(*piece.shape[:-1], *shape) for piece, shape in zip(pieces, shapes, strict=True)]
+    return parts[0] if len(parts) == 1 else tuple(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, ScoreError
 from kgeval.ranking.rank_table import SCHEMA, RankTable
-
-COLUMN = {"head": 0, "tail": 2}
+from kgeval.ranking.table_rows import stack
 
 NOTE = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
 
@@ -22,7 +23,8 @@ class Batches:
     """The counts of the batches so far."""
 
     parts: list[pa.Table] = field(default_factory=list)
-    num_triples: dict[str, int] = field(default_factory=dict)
+    """rank tables without labels"""
+    num_triples: Counter[str] = field(default_factory=Counter)
     """the number of triples so far, by side"""
 
     def add(  # PyKEEN's batch
@@ -35,49 +37,44 @@ class Batches:
         """
         import torch
 
-        rows, column = torch.arange(len(triples), device=scores.device), COLUMN[target]
+        ids, first = Triples.of(triples.cpu().numpy()).ids, self.num_triples[target]
         if true_scores is None:
-            true_scores = scores[rows, triples[:, column].to(scores.device), None]
+            answers = triples[:, {"head": 0, "tail": 2}[target]].to(scores.device)
+            true_scores = scores[torch.arange(len(ids), device=scores.device), answers, None]
         nan = torch.isnan(scores)
-        self._refuse_nan(triples, target, torch.isnan(true_scores[:, 0]), "the answer")
-        unfiltered = nan & ~mask.bool().to(nan.device) if mask is not None else nan
+        _refuse_nan(ids, target, torch.isnan(true_scores[:, 0]), "the answer")
         if mask is not None or not filtered:
-            self._refuse_nan(triples, target, unfiltered.any(dim=1), "a candidate")
-        greater, tied = (scores > true_scores).sum(dim=1), (scores == true_scores).sum(dim=1)
-        counts = [greater, tied - 1, (~nan).sum(dim=1)]
-        self.parts.append(self._table(triples, target, true_scores[:, 0], [count.cpu().numpy() for count in counts]))
+            unfiltered = nan if mask is None else nan & ~mask.bool().to(nan.device)
+            _refuse_nan(ids, target, unfiltered.any(dim=1), "a candidate")
+        greater, tied = (scores > true_scores).sum(dim=1), (scores == true_scores).sum(dim=1) - 1
+        counts = [count.cpu().numpy() for count in (greater, tied, (~nan).sum(dim=1))]
+        self.num_triples[target] += len(ids)
+        columns = [
+            np.arange(first, self.num_triples[target]),
+            *np.ascontiguousarray(ids.T),
+            pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(ids), np.int32)), [target]),
+            true_scores[:, 0].cpu().double().numpy(),
+            *counts,
+            *counts,  # raw
+        ]
+        self.parts.append(pa.table(columns, pa.schema(list(SCHEMA)[: len(columns)])))
 
     def table(self) -> RankTable:
         if not self.parts:
             raise InputError("there is nothing to finalize: no batch was processed since the last evaluation.")
-        data = pa.concat_tables(self.parts).unify_dictionaries().combine_chunks()
-        return RankTable(data, notes=(NOTE,))
-
-    def _table(self, triples: Any, target: str, scores: Any, counts: list[Any]) -> pa.Table:
-        ids = Triples.of(triples.cpu().numpy()).ids
-        first = self.num_triples.get(target, 0)
-        self.num_triples[target] = first + len(ids)
-        names = ("greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates")
-        columns = {
-            "triple": np.arange(first, first + len(ids)),
-            "head": ids[:, 0],
-            "relation": ids[:, 1],
-            "tail": ids[:, 2],
-            "side": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(ids), np.int32)), [target]),
-            "score": scores.cpu().double().numpy(),
-            **dict(zip(names, 2 * counts, strict=True)),
-            **{f"{name}_label": _labels(ids[:, place]) for place, name in enumerate(("head", "relation", "tail"))},
-        }
-        return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
-
-    def _refuse_nan(self, triples: Any, target: str, undefined: Any, what: str) -> None:
-        if undefined.any():
-            row = triples[int(undefined.nonzero()[0, 0])].tolist()
-            raise ScoreError(
-                f"the model's score of {what} is NaN for triple {tuple(row)}, {target} side: a rank is undefined."
-            )
+        data = stack(self.parts)
+        sizes = [1 + max(np.max(data[name]) for name in names) for names in (("head", "tail"), ("relation",))]
+        return RankTable(with_labels(data, *map(Vocabulary.numbered, sizes)), notes=(NOTE,))
 
 
-def _labels(ids: Any) -> pa.DictionaryArray:
-    distinct, codes = np.unique(ids, return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), [str(index) for index in distinct])
+def with_labels(data: pa.Table, entities: Vocabulary, relations: Vocabulary) -> pa.Table:
+    """Label the ids of a rank table, in place of any labels that it has."""
+    vocabularies = {"head": entities, "relation": relations, "tail": entities}
+    labels = {f"{name}_label": vocabulary.column(data[name]) for name, vocabulary in vocabularies.items()}
+    return pa.table({**{name: data[name] for name in data.column_names}, **labels})
+
+
+def _refuse_nan(ids: Any, target: str, undefined: Any, what: str) -> None:
+    if undefined.any():
+        row = tuple(ids[int(undefined.nonzero()[0, 0])].tolist())
+        raise ScoreError(f"the model's score of {what} is NaN for triple {row}, {target} side: a rank is undefined.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pykeen.evaluation import RankBasedEvaluator
+from tqdm.auto import tqdm
 
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
@@ -20,8 +21,8 @@ from kgeval.metrics.names import parse
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.metric_results import KGEvalMetricResults, is_pykeen_metric, packs
-from kgeval.pykeen.record import Recording
-from kgeval.pykeen.request import EVALUATED, KnownGraph, Request, progress_bar
+from kgeval.pykeen.record import record
+from kgeval.pykeen.request import EVALUATED, KnownGraph, Request
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
@@ -114,11 +115,10 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         inference: Any = None,
         **options: Any,
     ) -> None:
+        known = [*PYKEEN_OPTIONS, *KGEVAL_OPTIONS]
         for name in options:
-            if name not in {*PYKEEN_OPTIONS, *KGEVAL_OPTIONS}:
-                raise InputError(
-                    f"the evaluator has no option {name!r}. {did_you_mean(name, [*PYKEEN_OPTIONS, *KGEVAL_OPTIONS])}"
-                )
+            if name not in known:
+                raise InputError(f"the evaluator has no option {name!r}. {did_you_mean(name, known)}")
         if not isinstance(filtered, bool):
             raise InputError(f"filtered is True or False, found {filtered!r}.")
         names = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)
@@ -135,7 +135,11 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self.own = (*kgeval_metrics, *(REPORTED if options.get("add_defaults", True) else ()))
         settings = {name: options[name] for name in (*KGEVAL_OPTIONS, "batch_size") if name in options}
         self.evaluation = Evaluation(**settings, filter=("train", "valid", "test") if filtered else ())
-        self._check_corruption()
+        if not filtered:
+            self._require_train_triples()
+        for file in self.evaluation.corruption.files:
+            if not file.is_file():
+                raise InputError(f"{file}: there is no such file, from which the corruption is read.")
         self.dataset = None if dataset is None else as_dataset(dataset)
         self.result_directory = None if result_directory is None else Path(result_directory)
         self._given = dataset
@@ -174,11 +178,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         """
         request = Request.of(
             mapped_triples,
-            self._known(additional_filter_triples) if self.filtered else [],
+            additional_filter_triples if self.filtered else (),
             targets=targets,
             entities=restrict_entities_to,
             relations=restrict_relations_to,
             cut=not pre_filtered_triples,
+            inference=self.inference if self.filtered else None,
         )
         if not request.known:
             self._require_train_triples()
@@ -194,7 +199,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         if not isinstance(scorer, PyKEENScorer | PerSideScorer):
             evaluation = evaluation.model_copy(update={"batch_size": None})
         total = len(dataset.test) * len(request.sides) if evaluation.estimate is None else None
-        with progress_bar(total, {"disable": not use_tqdm, **(tqdm_kwargs or {})}) as bar:
+        shown = {"desc": "Ranking", "total": total, "unit": "rank", "unit_scale": True, "disable": not use_tqdm}
+        with tqdm(**{**shown, **(tqdm_kwargs or {})}) as bar:
             ranking = ranking_of(
                 scorer,
                 dataset,
@@ -245,12 +251,6 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         table = replace(self._batches.table(), protocol="standard", split=EVALUATED, filter=known)
         return self._results(table, self.evaluation)
 
-    def _known(self, triples: Any) -> Any:
-        """Put the triples of the inference graph in the place of the filter's first ones."""
-        if self.inference is None:
-            return triples
-        return [self.inference.mapped_triples, *([] if hasattr(triples, "shape") else list(triples or ())[1:])]
-
     def _results(
         self, table: RankTable, evaluation: Evaluation, model: Any = None, dataset: Dataset | None = None
     ) -> KGEvalMetricResults:
@@ -263,7 +263,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         self._logged.update(table.notes)
         results = KGEvalMetricResults.of(table, self.metrics, self.own)
         if self.result_directory is not None:
-            Recording(self.result_directory, self._given).write(table, results, evaluation, model, dataset)
+            about = {"model": model, "dataset": dataset, "given": self._given}
+            record(self.result_directory, table, results, evaluation, **about)
         self.clear()
         if not self.clear_on_finalize:
             for pack in packs(table):
@@ -272,14 +273,6 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
                     self.num_candidates[pack.target] = [pack.num_candidates]
             self.num_entities = int(table.column("raw_candidates").max())
         return results
-
-    def _check_corruption(self) -> None:
-        """Refuse a corruption whose files are missing, or that needs train triples in the raw setting."""
-        if not self.filtered:
-            self._require_train_triples()
-        for file in self.evaluation.corruption.files:
-            if not file.is_file():
-                raise InputError(f"{file}: there is no such file, from which the corruption is read.")
 
     def _require_train_triples(self) -> None:
         if self.evaluation.corruption.learns_from:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.arrays import Float64Array, FloatArray, IntArray, detached
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.families.bilinear import ClampedDistMult
 from kgeval.scorers.families.networks import NTN
-from kgeval.scorers.family import Family
 from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
 from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.reciprocal import Reciprocal
@@ -21,11 +21,10 @@ from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, Vec
 
 
 @dataclass(frozen=True, eq=False)
-class Squared(PartitionedScorer):
-    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance."""
+class _OfDistances:
+    """What knows the ids of a scorer by Euclidean distances (``l2``) alone, without biases and offsets."""
 
     distance: Scorer | VectorScorer
-    """a scorer by Euclidean distances (``l2``) alone, without biases and offsets"""
 
     @property
     def num_entities(self) -> int:
@@ -34,6 +33,10 @@ class Squared(PartitionedScorer):
     @property
     def num_relations(self) -> int:
         return self.distance.num_relations
+
+
+class Squared(_OfDistances, PartitionedScorer):
+    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance."""
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         for part, view in views_of(self.distance, queries):
@@ -42,19 +45,9 @@ class Squared(PartitionedScorer):
             yield QueryPartition(part, SquaredVectors(view))
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredVectors(VectorScorer):
+class SquaredVectors(_OfDistances, VectorScorer):
     similarity: ClassVar[Similarity] = "squared_l2"
-
     distance: VectorScorer
-
-    @property
-    def num_entities(self) -> int:
-        return self.distance.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.distance.num_relations
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         return self.distance.query_vectors(queries)
@@ -69,25 +62,18 @@ def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | 
     The representations are those that the model computes in evaluation mode, after normalisers, message passing and
     the like; ``mode`` is the graph of an inductive model. The caller compares the scores with the model's.
     """
-    interaction = getattr(model, "interaction", None)
-    if interaction is None:
-        return None
-    name = type(interaction).__name__.removesuffix("Interaction")
     try:
-        family = family_of(live_parts(model, mode), name)
+        family = family_of(live_parts(model, mode), type(model.interaction).__name__.removesuffix("Interaction"))
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
-    if isinstance(family, NTN) or _is_faster_live(family, model):
-        return None  # the tanh of an NTN saturates, and the ties are those of the model's own precision
+    if isinstance(family, NTN):
+        return None  # its tanh saturates, and the ties are those of the model's own precision
+    faster_in_torch = TailNetwork | ClampedDistMult  # networks before a product, and clamped products
+    if isinstance(family, faster_in_torch) or (isinstance(family, ScoredFamily) and model.device.type != "cpu"):
+        return None
     scorer = Reciprocal(family) if model.use_inverse_triples else family
-    is_squared = getattr(family, "similarity", None) == "l2" and getattr(interaction, "power_norm", False) is True
+    is_squared = getattr(family, "similarity", None) == "l2" and getattr(model.interaction, "power_norm", False) is True
     return Squared(scorer) if is_squared else scorer
-
-
-def _is_faster_live(family: Family, model: Any) -> bool:
-    """Whether torch is faster: in networks before a product, in clamped products, and in what is scored on a GPU."""
-    on_processor = model.device.type == "cpu"
-    return isinstance(family, TailNetwork | ClampedDistMult) or (isinstance(family, ScoredFamily) and not on_processor)
 
 
 def live_parts(model: Any, mode: str | None = None) -> LiveParts:
@@ -129,21 +115,13 @@ def _module_tree(module: Any) -> Module:
     """Return the tree of a live module that its pickle would have."""
     children = {name: _module_tree(child) for name, child in module._modules.items() if child is not None}
     arrays = {
-        part: {name: None if tensor is None else _array(tensor) for name, tensor in vars(module)[part].items()}
-        for part in ("_parameters", "_buffers")
+        part: {name: None if tensor is None else _array(tensor) for name, tensor in stored.items()}
+        for part, stored in (("_parameters", module._parameters), ("_buffers", module._buffers))
     }
-    state = {name: _State(vars(value)) if is_dataclass(value) else value for name, value in vars(module).items()}
-    return Module(type(module).__name__, {**state, **arrays, "_modules": children})
-
-
-class _State(NamedTuple):
-    state: dict[str, Any]
+    settings = {name: SimpleNamespace(state=vars(value)) for name, value in vars(module).items() if is_dataclass(value)}
+    return Module(type(module).__name__, {**vars(module), **settings, **arrays, "_modules": children})
 
 
 def _array(tensor: Any) -> FloatArray:
-    """Copy a tensor to an array; bfloat16, which numpy lacks, becomes float32 without loss."""
-    import torch
-
-    plain = tensor.detach().cpu()
-    array: FloatArray = (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
-    return array.copy()
+    """Copy a tensor, which training may change, to an array."""
+    return cast("FloatArray", detached(tensor).numpy().copy())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from pykeen.evaluation import RankBasedMetricResults
 from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
 from pykeen.metrics.ranking import rank_based_metric_resolver
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
 from kgeval.errors import MetricError
-from kgeval.metrics.names import Part, parse, pooled_side
+from kgeval.metrics.names import parse, pooled_side
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.rank_table import RankTable
 
@@ -34,7 +35,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
         results.table = table
         if own:
             values = summarize(table, [*map(_of_ranked, own)]).groups[0].values
-            pooled = _pooled(table)
+            pooled = pooled_side(table.column("side"))
             sides = {name: {name.side, "both"} if name.side == pooled else {name.side} for name in values}
             keys = {_key(replace(name, side=side)): name for name, named in sides.items() for side in named}
             results.data = {**data, **{key: value for key, name in keys.items() if (value := values[name]) is not None}}
@@ -90,42 +91,35 @@ def _computed(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricK
 
 def _estimated(table: RankTable, metrics: Sequence[Any]) -> dict[RankBasedMetricKey, float]:
     """Estimate metrics from a sample by kgeval's estimators, leaving out those that have none."""
-    parts = {"both": _pooled(table)} | {side: side for side in dict.fromkeys(table.column("side"))}
+    sides = table.column("side")
+    # PyKEEN calls one side both, too, where that alone was ranked.
+    parts = {"both": pooled_side(sides)} | {side: side for side in dict.fromkeys(sides)}
     keys = {
         RankBasedMetricKey(side, ties, metric.key): parse(f"{part}.{ties}.{metric.key}")
         for side, part in parts.items()
         for ties in (RANK_OPTIMISTIC, RANK_REALISTIC, RANK_PESSIMISTIC)
         for metric in metrics
     }
-    values = summarize(table, list(map(str, keys.values()))).groups[0].values
+    values = summarize(table, [*map(str, keys.values())]).groups[0].values
     return {key: value for key, name in keys.items() if (value := values[name]) is not None}
 
 
-def _pooled(table: RankTable) -> Part:
-    """What PyKEEN calls both: it says so of one side too, where that alone was ranked."""
-    return pooled_side(table.column("side"))
-
-
 def _of_ranked(metric: str) -> str:
-    """Leave both out of a metric's name, which then is of what was ranked."""
+    """Remove ``both.`` from a metric's name, which then is of all sides that were ranked."""
     return metric.strip().removeprefix("both.")
 
 
 def packs(table: RankTable) -> list[RankPack]:
     """Return the ranks in PyKEEN's format: by side, and of both sides, under each of its three tie policies."""
-    sides = {side: table.column("side") == side for side in ("head", "tail")}
-    rows = {side: mask for side, mask in sides.items() if mask.any()}
-    rows["both"] = sides["head"] | sides["tail"]
+    side = table.column("side")
+    rows = {target: mask for target in ("head", "tail") if (mask := side == target).any()}
+    rows["both"] = np.isin(side, ("head", "tail"))
     greater, tied, candidates = (table.column(name) for name in ("greater", "tied", "candidates"))
-    ranks: Mapping[str, Any] = {
-        RANK_OPTIMISTIC: 1 + greater,
-        RANK_REALISTIC: 1 + greater + tied / 2,
-        RANK_PESSIMISTIC: 1 + greater + tied,
-    }
+    ranks = {RANK_OPTIMISTIC: 1 + greater, RANK_REALISTIC: table.ranks, RANK_PESSIMISTIC: 1 + greater + tied}
     return [
-        RankPack(side, policy, values[mask], candidates[mask], None)
+        RankPack(target, policy, values[mask], candidates[mask], None)
         for policy, values in ranks.items()
-        for side, mask in rows.items()
+        for target, mask in rows.items()
     ]
 
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from pykeen.constants import PYKEEN_DATASETS
 from pykeen.datasets import dataset_resolver
 from pykeen.datasets.base import PathDataset
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.arrays import IntArray, detached
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.leaks import notes_on_leaks
-from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, did_you_mean
 from kgeval.provenance import UNKNOWN
+from kgeval.pykeen.batches import with_labels
 from kgeval.ranking.rank_table import RankTable
 
 OF_TRAINING_GRAPH = (
@@ -55,17 +55,23 @@ class Request:
         entities: Collection[int] | None = None,
         relations: Collection[int] | None = None,
         cut: bool = False,
+        inference: Any = None,
     ) -> Request:
         """Make a request of the arguments of PyKEEN's ``Evaluator.evaluate``.
 
-        ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples. Triples with other
-        ids than ``entities`` and ``relations`` are left out with ``cut``, and else refused.
+        ``triples`` are long[triple, 3]; the first of several ``known`` ones are the train triples, which those of the
+        triples factory ``inference`` replace. With ``cut``, triples with other ids than ``entities`` and ``relations``
+        are left out; otherwise they are refused.
         """
-        test = Triples.of(_to_cpu(triples))
-        competing = None if entities is None else np.unique(_ids(entities))
-        if competing is not None and not len(competing):
-            raise InputError("restrict_entities_to is empty: no entity is left to compete.")
-        within = _within(test, competing, relations)
+        test = Triples.of(detached(triples))
+        within, competing = np.ones(len(test), np.bool_), None
+        if entities is not None:
+            competing = np.unique(_ids(entities))
+            if not len(competing):
+                raise InputError("restrict_entities_to is empty: no entity is left to compete.")
+            within &= np.isin(test.ids[:, [0, 2]], competing).all(axis=1)
+        if relations is not None:
+            within &= np.isin(test.relations, _ids(relations))
         if cut:
             test = Triples(test.ids[within])
         elif not within.all():
@@ -75,7 +81,9 @@ class Request:
                 "is not restricted. Leave such triples out, or set pre_filtered_triples=False."
             )
         parts = [known] if hasattr(known, "shape") else list(known or ())
-        return cls(test, tuple(Triples.of(_to_cpu(part)) for part in parts), _sides(targets), competing)
+        if inference is not None:
+            parts[:1] = [inference.mapped_triples]
+        return cls(test, tuple(Triples.of(detached(part)) for part in parts), _sides(targets), competing)
 
     def dataset(self, num_entities: int, num_relations: int, *, mode: str | None = None) -> Dataset:
         """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
@@ -95,45 +103,15 @@ class Request:
                 f"restrict_entities_to has ids from {self.entities[0]} to {self.entities[-1]}, and the model's are "
                 f"0 to {num_entities - 1}."
             )
-        train, rest = self.known[:1], self.known[1:]
-        return Dataset(
-            "the evaluated triples",
-            entities,
-            relations,
-            train=train[0] if train else Triples.of([]),
-            valid=Triples(np.concatenate([part.ids for part in rest])) if rest else Triples.of([]),
-            test=self.triples,
-        )
-
-
-def progress_bar(total: int | None, options: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    from tqdm.auto import tqdm
-
-    return cast(
-        "AbstractContextManager[Any]",
-        tqdm(**{"desc": "Ranking", "total": total, "unit": "rank", "unit_scale": True, **options}),
-    )
-
-
-def _within(triples: Triples, entities: IntArray | None, relations: Collection[int] | None) -> BoolArray:
-    within = np.ones(len(triples), np.bool_)
-    if entities is not None:
-        within &= np.isin(triples.heads, entities) & np.isin(triples.tails, entities)
-    if relations is not None:
-        within &= np.isin(triples.relations, _ids(relations))
-    return within
+        train, valid = (Triples.concatenated(parts) for parts in (self.known[:1], self.known[1:]))
+        return Dataset("the evaluated triples", entities, relations, train=train, valid=valid, test=self.triples)
 
 
 def _ids(collection: Any) -> IntArray:
-    ids = np.asarray(_to_cpu(collection) if hasattr(collection, "shape") else list(collection))
+    ids = np.asarray(detached(collection) if hasattr(collection, "shape") else list(collection))
     if ids.dtype.kind not in "iu" and len(ids):
         raise InputError(f"entities and relations are restricted to ids, not to {str(ids[0])!r}.")
     return ids.astype(np.int64)
-
-
-def _to_cpu(array: Any) -> Any:
-    """Convert a tensor to a numpy array; anything else is returned unchanged."""
-    return array.cpu().numpy() if hasattr(array, "cpu") else array
 
 
 def _sides(targets: str | Collection[str]) -> tuple[Side, ...]:
@@ -164,16 +142,17 @@ class KnownGraph:
     @classmethod
     def of(cls, request: Request, given: Dataset | None, ranked: Dataset, *, filtered: bool) -> KnownGraph:
         """Name the triples as those of the ``given`` dataset, or else of one of PyKEEN's own."""
-        parts, sizes = (*request.known, request.triples), (len(ranked.entities), len(ranked.relations))
-        fitting = [given] if given is not None else _candidates(*sizes, len(parts[0]), trains=bool(request.known))
-        dataset = next((graph for graph in fitting if _split_of(parts[0], graph, sizes)), None)
+        parts, sizes = (*request.known, request.triples), _sizes(ranked)
+        first_of = ("training",) if request.known else ("validation", "testing")
+        fitting = [given] if given is not None else _candidates(sizes, len(parts[0]), first_of)
+        dataset = next((graph for graph in fitting if _sizes(graph) == sizes and _split_of(parts[0], graph)), None)
         if given is not None and dataset is None:
             first = "the first triples of the filter are" if request.known else "the evaluated triples are"
             raise InputError(
                 f"dataset {given.name}: {first} no split of it, under PyKEEN's ids. Give the dataset object that the "
                 "pipeline is given, or its factories: {'train': training, 'valid': validation, 'test': testing}."
             )
-        named = [dataset and _split_of(part, dataset, sizes) for part in parts]
+        named = [dataset and _split_of(part, dataset) for part in parts]
         others = sum(len(part) for part, name in zip(request.known, named, strict=False) if not name)
         further = (f"{others} additional triples",) if others else ()
         evaluated = () if named[-1] else ("the evaluated triples",)
@@ -184,36 +163,23 @@ class KnownGraph:
         unnamed, named = notes_on_leaks(ranked, "test"), notes_on_leaks(ranked, "test", name=self.split)
         spelled = dict(zip(unnamed, named, strict=True))
         notes = tuple(spelled.get(note, note) for note in table.notes)
-        table = replace(table, dataset=UNKNOWN, split=self.split, filter=self.filter, notes=notes)
-        if self.dataset is None:
-            return table
-        vocabularies = {
-            "head": self.dataset.entities,
-            "relation": self.dataset.relations,
-            "tail": self.dataset.entities,
-        }
-        data = table.data
-        for name, vocabulary in vocabularies.items():
-            ids, codes = np.unique(table.column(name), return_inverse=True)
-            labels = pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), vocabulary.labels.take(ids))
-            field = data.schema.field(column := f"{name}_label")
-            data = data.set_column(data.schema.get_field_index(column), field, labels.cast(field.type))
-        return replace(table, dataset=self.dataset.name, data=data)
+        name, data = UNKNOWN, table.data
+        if self.dataset is not None:
+            name, data = self.dataset.name, with_labels(data, self.dataset.entities, self.dataset.relations)
+        return replace(table, data=data, dataset=name, split=self.split, filter=self.filter, notes=notes)
 
 
-def _candidates(entities: int, relations: int, first: int, *, trains: bool) -> Iterator[Dataset]:
-    """Yield PyKEEN's own datasets of some sizes whose files are on this machine; nothing is downloaded.
+def _candidates(sizes: tuple[int, int], first: int, splits: Collection[str]) -> Iterator[Dataset]:
+    """Yield PyKEEN's own datasets whose files are on this machine, and whose sizes fit; nothing is downloaded.
 
-    Of datasets with the same triples, such as ``nations`` and ``nationsliteral``, the one of the shorter name is first.
+    ``first`` is the size of one of the ``splits``. Of datasets with the same triples, such as ``nations`` and
+    ``nationsliteral``, the one of the shorter name is first.
     """
-    splits = ("training",) if trains else ("validation", "testing")
     for kind in sorted(dataset_resolver, key=lambda kind: (len(kind.__name__), kind.__name__)):
-        sizes = (getattr(kind, "__docdata__", None) or {}).get("statistics", {})
-        alike = sizes.get("entities") == entities and sizes.get("relations") == relations
-        if alike and first in {sizes.get(split) for split in splits} and _is_here(kind):
-            dataset = _read(dataset_resolver.normalize_cls(kind))
-            if dataset is not None:
-                yield dataset
+        known = (getattr(kind, "__docdata__", None) or {}).get("statistics", {})
+        alike = sizes == (known.get("entities"), known.get("relations")) and first in map(known.get, splits)
+        if alike and _is_here(kind) and (dataset := _read(dataset_resolver.normalize_cls(kind))):
+            yield dataset
 
 
 def _is_here(kind: Any) -> bool:
@@ -225,27 +191,22 @@ def _is_here(kind: Any) -> bool:
 
 @lru_cache(maxsize=1)  # early stopping evaluates the same dataset at every epoch
 def _read(name: str) -> Dataset | None:
-    try:
+    with suppress(DatasetError):  # its files are damaged, or its class wants arguments
         return read_named(name)
-    except DatasetError:  # its files are damaged, or its class wants arguments
-        return None
+    return None
 
 
-def _split_of(triples: Triples, dataset: Dataset, sizes: tuple[int, int]) -> str | None:
+def _sizes(dataset: Dataset) -> tuple[int, int]:
+    return len(dataset.entities), len(dataset.relations)
+
+
+def _split_of(triples: Triples, dataset: Dataset) -> str | None:
     """Return the split of a dataset that has exactly these triples, in any order and number; None without one."""
-    if (len(dataset.entities), len(dataset.relations)) != sizes:
-        return None
-    return next((split for split, known in dataset.splits.items() if _same(triples, known, sizes)), None)
-
-
-def _same(one: Triples, other: Triples, sizes: tuple[int, int]) -> bool:
-    if np.array_equal(one.ids, other.ids):
-        return True
-    if len(one) < len(other):  # the splits of a dataset have each triple once
-        return False
-    return np.array_equal(_distinct(one, sizes), _distinct(other, sizes))
-
-
-def _distinct(triples: Triples, sizes: tuple[int, int]) -> Any:
-    entities, relations = sizes
-    return np.unique((triples.heads * relations + triples.relations) * entities + triples.tails)
+    for split, known in dataset.splits.items():
+        if np.array_equal(triples.ids, known.ids):
+            return split
+        if len(triples) >= len(known):  # the splits of a dataset have each triple once
+            index = TripleIndex.of(triples)
+            if len(index) == len(known) and index.contains(known).all():
+                return split
+    return None

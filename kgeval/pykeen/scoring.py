@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Generic
@@ -36,8 +36,10 @@ def has_unmodified_scoring(model: Any) -> bool:
     interaction = getattr(model, "interaction", None)
     if interaction is None or not _is_pykeens(type(interaction)):
         return False
+    if any(module._forward_hooks or module._forward_pre_hooks for module in (model, interaction)):
+        return False
     classes = [base for base in type(model).__mro__ if not _is_pykeens(base)]
-    return not any(map(_is_hooked, (model, interaction))) and not any(_overrides(vars(base)) for base in classes)
+    return not any(map(_replaces, (model, interaction, *classes)))
 
 
 def _is_pykeens(base: type) -> bool:
@@ -45,13 +47,9 @@ def _is_pykeens(base: type) -> bool:
     return base.__module__.partition(".")[0] in {"pykeen", "torch", "builtins"} or base in {ABC, Generic}
 
 
-def _is_hooked(module: Any) -> bool:
-    """Whether a module has hooks, or instance attributes that replace its methods of scoring."""
-    return _overrides(vars(module)) or bool(module._forward_hooks or module._forward_pre_hooks)
-
-
-def _overrides(names: Any) -> bool:
-    return any(callable(value) and any(word in name for word in SCORING) for name, value in names.items())
+def _replaces(owner: Any) -> bool:
+    """Whether a class or an object has methods of scoring of its own."""
+    return any(callable(value) and any(word in name for word in SCORING) for name, value in vars(owner).items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,18 +91,14 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     live = PyKEENScorer(model, mode, as_written and mode is None)
     if model.predict_with_sigmoid or not as_written:
         return live
+    makers = [cache(partial(live_family, model, mode))]
+    if mode is None:  # the tables of an inductive model hold the vectors of the training graph
+        makers.append(cache(partial(live_products, model)))
     with evaluating(model):
-        family = live_family(model, mode)
-        products = cache(partial(live_products, model)) if mode is None else _no_products
         # Relations are scored by their tails.
-        scored: set[Side] = {"tail" if side == "relation" else side for side in sides}
-        scorers = {side: _for_side(side, family, products, live) for side in scored}
-    tail, head = scorers.get("tail", live), scorers.get("head", live)
+        tail = _fastest(makers, live, "tail") if {"tail", "relation"} & {*sides} else live
+        head = _fastest(makers, live, "head") if "head" in sides else live
     return tail if tail is head else PerSideScorer(tail, head)
-
-
-def _no_products(_side: Side) -> None:
-    """Make no products of an inductive model's vectors: those of its own tables are the training graph's."""
 
 
 def device_for(model: Any, *, device: str, kernel: str) -> str:
@@ -120,18 +114,12 @@ def device_for(model: Any, *, device: str, kernel: str) -> str:
     return places.pop() if len(places) == 1 else device
 
 
-def _for_side(
-    side: Side,
-    family: Scorer | VectorScorer | None,
-    products: Callable[[Side], Scorer | None],
-    live: PyKEENScorer,
+def _fastest(
+    makers: Iterable[Callable[[], Scorer | VectorScorer | None]], live: PyKEENScorer, side: Side
 ) -> Scorer | VectorScorer:
-    """Return the first scorer with the model's own scores: its formula, products free in either side, or itself."""
-    if family is not None and reproduces_scores(family, live, side, live.model):
-        return family
-    # Models of inverse triples predict tails only.
-    free: tuple[Side, ...] = ("tail", "head") if side == "tail" or live.model.use_inverse_triples else ("head", "tail")
-    for scorer in map(products, free):
+    """Return the first scorer with the model's own scores of a side, or its score functions."""
+    for make in makers:
+        scorer = make()
         if scorer is not None and reproduces_scores(scorer, live, side, live.model):
             return scorer
     return live

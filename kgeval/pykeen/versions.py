@@ -15,7 +15,10 @@ def warn_of_untested(version: str | None = None) -> None:
 
     >>> warn_of_untested("1.11.1")
     """
-    found = version or _installed()
+    try:
+        found = version or importlib.metadata.version("pykeen")
+    except importlib.metadata.PackageNotFoundError:  # a source folder on the path
+        found = "unknown"
     numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:3])
     if not TESTED[0] <= numbers < TESTED[1]:
         first, last = (".".join(map(str, bound)) for bound in TESTED)
@@ -24,10 +27,3 @@ def warn_of_untested(version: str | None = None) -> None:
             "Check one evaluation against evaluator='rankbased'.",
             stacklevel=3,
         )
-
-
-def _installed() -> str:
-    try:
-        return importlib.metadata.version("pykeen")
-    except importlib.metadata.PackageNotFoundError:  # a source folder on the path
-        return "unknown"
