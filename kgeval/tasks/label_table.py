@@ -32,8 +32,6 @@ SCHEMA = pa.schema(
 ``known``: whether any split contains it; ``score``: the model's. Each baseline adds a column of its scores, under its
 name."""
 
-NAMES = ("model", "dataset", "negatives")
-
 
 @dataclass(frozen=True, eq=False)
 class LabelTable(Columns):
