@@ -1,4 +1,4 @@
-"""Dot products for live interactions that are affine in one entity, with weights from the scores of unit vectors."""
+"""Dot products for live interactions that are affine in the tail, with weights from the scores of unit vectors."""
 
 from __future__ import annotations
 
@@ -22,21 +22,6 @@ from kgeval.threads import single_threaded_openmp
 
 AFFINE = {"ConvE", "CrossE", "ERMLPE", "ProjE", "Transformer"}
 """PyKEEN's interactions that are affine in the tails; options may change this"""
-
-BATCH_CELLS = 2**22
-"""scores of pairs and unit vectors in a batch"""
-
-MOST_PAIRS = 64
-"""pairs in a batch at most"""
-
-MIXTURES = np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [3.0, -2.0]])
-"""weights of affine combinations of two entities"""
-
-SCALES = (1e-6, 1.0, 1e6)
-"""of those entities, so that a function with a cut-off or saturation is not taken for an affine one"""
-
-TOLERANCE = 1e-9
-"""the largest relative difference of the score of a combination and the combination of scores, in float64"""
 
 
 def live_products(model: Any) -> LiveProducts | Reciprocal | None:
@@ -114,20 +99,24 @@ class LiveProducts(RelationalFamily):
         return np.concatenate([np.ones((len(ids), 1)), rows64(self.entity, ids)], axis=1)
 
     def is_affine(self) -> bool:
-        """Whether affine combinations of tails score as the combinations of their scores, on random vectors."""
+        """Whether affine combinations of two tails score as the combinations of their scores, on random vectors.
+
+        Tails of several scales, so that a function with a cut-off or saturation is not taken for an affine one.
+        """
+        mixtures = np.array([[1.0, 0.0], [0.0, 1.0], [0.25, 0.75], [3.0, -2.0]])
         rng = np.random.default_rng(0)
         sizes = ((8, self.heads.shape[1]), (8, self.relation.shape[1]), (2, self.entity.shape[1]))
         heads, relations, tails = (rng.normal(size=size) for size in sizes)
-        scored = (self._score(heads, relations, MIXTURES @ (scale * tails)) for scale in SCALES)
+        scored = (self._score(heads, relations, mixtures @ (scale * tails)) for scale in (1e-6, 1.0, 1e6))
         return all(
-            np.abs(scores - scores[:, :2] @ MIXTURES.T).max() <= TOLERANCE * np.abs(scores).max() for scores in scored
+            np.abs(scores - scores[:, :2] @ mixtures.T).max() <= 1e-9 * np.abs(scores).max() for scores in scored
         )
 
     def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
         """Compute [c | w] of pairs, each at its position in a batch; empty positions are padded with another pair."""
         width = self.entity.shape[1]
         units = np.concatenate([np.zeros((1, width)), np.eye(width)])
-        size = max(1, min(MOST_PAIRS, BATCH_CELLS // (width * width)))
+        size = max(1, min(64, 2**22 // (width * width)))  # pairs; each has a score for every unit vector
         weights = np.empty((len(ids), width + 1))
         with single_threaded_openmp():
             for batch in _batches((self.row_ids[ids] + relations) % size, size):

@@ -15,8 +15,6 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 from kgeval.ranking.table_rows import stack
 
-NOTE = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
-
 
 @dataclass
 class Batches:
@@ -64,7 +62,8 @@ class Batches:
             raise InputError("there is nothing to finalize: no batch was processed since the last evaluation.")
         data = stack(self.parts)
         sizes = [1 + max(np.max(data[name]) for name in names) for names in (("head", "tail"), ("relation",))]
-        return RankTable(with_labels(data, *map(Vocabulary.numbered, sizes)), notes=(NOTE,))
+        note = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."
+        return RankTable(with_labels(data, *map(Vocabulary.numbered, sizes)), notes=(note,))
 
 
 def with_labels(data: pa.Table, entities: Vocabulary, relations: Vocabulary) -> pa.Table:

@@ -45,26 +45,25 @@ REPORTED = ("expected.mrr", "macro.mrr", "map", "auc")
 
 
 class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is untyped here
-    """PyKEEN's rank-based evaluator, whose ranks are kgeval's.
+    """PyKEEN's rank-based evaluator, with kgeval's ranks.
 
-    It reports what ``RankBasedEvaluator`` does, under the same keys, by PyKEEN's own metric classes, and a few metrics
-    of kgeval; the results compute any other by name. The values are the same, except where PyKEEN
+    It reports what ``RankBasedEvaluator`` reports, under the same keys and by PyKEEN's own metric classes, and a few
+    metrics of kgeval; the results compute any other by name. The values are the same, except where PyKEEN
 
     * compares float32 scores whose rounding depends on the batch (kgeval: float64, independent of the batch);
     * gives NaN scores rank 0.5, so an MRR of up to 2.0 (kgeval refuses them, naming triple and candidate);
     * does not count candidates of infinite score in the expectations of adjusted metrics (kgeval does);
     * always raises where ``filtered=False`` (kgeval gives raw ranks).
 
-    As in PyKEEN, the results have one ``z_hits_at_k`` and one ``adjusted_hits_at_k``, for k = 10: their keys have no k.
-    kgeval's ``z-hits@3`` and ``ahits@3`` do.
+    PyKEEN's keys ``z_hits_at_k`` and ``adjusted_hits_at_k`` hold k = 10 alone; kgeval has ``z-hits@3`` and ``ahits@3``.
 
     A corruption that learns from train (``typed``, ``popular``, ``degree``) uses the first of the filter triples as
     train and the others as valid, the order of PyKEEN's pipeline and early stopper; test is what is evaluated.
     PyKEEN passes ids without labels, so the entities in a file of negatives or types are its ids.
 
-    Nor does PyKEEN pass the names of dataset and splits. kgeval finds them by the triples, if they are those of
-    ``dataset`` or of one of PyKEEN's own; the ranks then have its labels, and compare with any other evaluation.
-    Otherwise the dataset is unknown, the split "evaluated", and the filter says how many triples PyKEEN passed.
+    Nor does PyKEEN name dataset and splits. kgeval finds them by the triples of ``dataset`` or of PyKEEN's own; the
+    ranks then have their labels, and compare with any other evaluation. Otherwise the dataset is unknown, the split
+    "evaluated", and the filter says how many triples PyKEEN passed.
 
     Notes on the ranks are logged as warnings, once each, and kept in ``table.notes``.
 
@@ -79,9 +78,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     dataset
         the dataset of the pipeline, as :func:`kgeval.load_dataset` takes it; by default found among PyKEEN's own
     inference
-        of an inductive model, the triples factory of the inference graph. Its triples take the place of the first ones
-        of the filter: PyKEEN's pipeline and early stopper give those of the training graph, whose ids are those of
-        other entities
+        of an inductive model, the triples factory of the inference graph. Its triples replace the first ones of the
+        filter: PyKEEN's pipeline and early stopper pass those of the training graph, which has other entities
     options
         PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
         and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``, ``device``, ``estimate``), as

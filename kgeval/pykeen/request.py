@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,6 @@ from kgeval.errors import DatasetError, InputError, did_you_mean
 from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import with_labels
 from kgeval.ranking.rank_table import RankTable
-
-OF_TRAINING_GRAPH = (
-    " (in PyKEEN's pipeline the training graph's triples, which are no known answers here: give the evaluator "
-    "inference=dataset.inductive_inference)"
-)
-"""what the first triples of an inductive model's filter are, if they have ids of other entities"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +88,14 @@ class Request:
             raise InputError("there are no triples to evaluate.")
         entities = Vocabulary.numbered(num_entities, "entity")
         relations = Vocabulary.numbered(num_relations, "relation")
-        check_ids(self.triples, entities, relations, partial("triple {}".format))
+        check_ids(self.triples, entities, relations, "triple {}".format)
+        hint = (
+            " (in PyKEEN's pipeline the training graph's triples, which are no known answers here: give the evaluator "
+            "inference=dataset.inductive_inference)"
+        )
         for number, part in enumerate(self.known):
-            whose = OF_TRAINING_GRAPH if mode and not number else ""
-            check_ids(part, entities, relations, partial(f"filter {number}{whose}, triple {{}}".format))
+            whose = hint if mode and not number else ""
+            check_ids(part, entities, relations, f"filter {number}{whose}, triple {{}}".format)
         if self.entities is not None and not 0 <= self.entities[0] <= self.entities[-1] < num_entities:
             raise InputError(
                 f"restrict_entities_to has ids from {self.entities[0]} to {self.entities[-1]}, and the model's are "
@@ -130,12 +128,11 @@ EVALUATED = "evaluated"
 
 @dataclass(frozen=True)
 class KnownGraph:
-    """What is known of the triples of an evaluation."""
+    """The names of the triples of an evaluation."""
 
     dataset: Dataset | None
     """None where no dataset with these triples was given or found"""
     split: str
-    """the split that was ranked"""
     filter: tuple[str, ...]
     """the splits of the filter, each only where its very triples were passed; other triples by their number"""
 

@@ -17,9 +17,6 @@ from kgeval.scorers.adapters.live_models import PyKEENScorer
 from kgeval.scorers.checks import reproduces_scores
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 
-SCORING = ("score", "predict", "forward", "representations", "prepare")
-"""parts of the names of the methods by which a model scores"""
-
 
 def has_unmodified_scoring(model: Any) -> bool:
     """Whether the interaction is one of PyKEEN's, and neither a class nor an object overrides a method of scoring.
@@ -49,7 +46,8 @@ def _is_pykeens(base: type) -> bool:
 
 def _replaces(owner: Any) -> bool:
     """Whether a class or an object has methods of scoring of its own."""
-    return any(callable(value) and any(word in name for word in SCORING) for name, value in vars(owner).items())
+    words = ("score", "predict", "forward", "representations", "prepare")
+    return any(callable(value) and any(word in name for word in words) for name, value in vars(owner).items())
 
 
 @dataclass(frozen=True, eq=False)

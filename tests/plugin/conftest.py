@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from pykeen.datasets import get_dataset
+from pykeen.evaluation import RankBasedEvaluator
+from pykeen.models import model_resolver
 from pykeen.training import SLCWATrainingLoop
 
+from kgeval.pykeen import KGEvalEvaluator
 from kgeval.runs.training import frozen_gc
 
 
@@ -19,8 +23,6 @@ def quick_epochs():
 @pytest.fixture(scope="session")
 def graphs():
     """Nations as PyKEEN has it, without and with inverse triples."""
-    from pykeen.datasets import get_dataset
-
     return {
         inverse: get_dataset(dataset="nations", dataset_kwargs={"create_inverse_triples": inverse})
         for inverse in (False, True)
@@ -33,9 +35,19 @@ def graph(graphs):
 
 
 @pytest.fixture
+def test(graph):
+    return graph.testing.mapped_triples
+
+
+@pytest.fixture
+def known(graph):
+    """What the pipeline filters a test evaluation by."""
+    return [graph.training.mapped_triples, graph.validation.mapped_triples]
+
+
+@pytest.fixture
 def make(graph):
     """Make an untrained model in float64."""
-    from pykeen.models import model_resolver
 
     def make(name, triples=None, **kwargs):
         model = model_resolver.make(name, triples_factory=triples or graph.training, random_seed=0, **kwargs)
@@ -46,54 +58,52 @@ def make(graph):
     return make
 
 
-def trained(model, triples, epochs=2):
+@pytest.fixture
+def model(make):
+    return make("DistMult", embedding_dim=8)
+
+
+def trained(model, triples, epochs=2, **loop):
     """Train a model for some epochs in float32, which PyKEEN's training insists on, and take it to float64 then."""
     model.float()
-    loop = SLCWATrainingLoop(
-        model=model, triples_factory=triples, optimizer=torch.optim.Adam(params=model.get_grad_params(), lr=0.01)
-    )
+    optimizer = torch.optim.Adam(params=model.get_grad_params(), lr=0.01)
+    loop = SLCWATrainingLoop(model=model, triples_factory=triples, optimizer=optimizer, **loop)
     loop.train(triples, num_epochs=epochs, batch_size=512, use_tqdm=False)
     return model.double().eval()
 
 
-@pytest.fixture
-def theirs():
+def theirs(model, triples, mode=None, **request):
     """Evaluate with PyKEEN's own evaluator: the results, and optimistic and pessimistic ranks by side."""
-    from pykeen.evaluation import RankBasedEvaluator
-
-    def evaluate(model, triples, **kwargs):
-        evaluator = RankBasedEvaluator(clear_on_finalize=False)
-        results = evaluator.evaluate(model, triples, batch_size=64, use_tqdm=False, **kwargs)
-        kinds = ("optimistic", "pessimistic")
-        ranks = {
-            side: [np.concatenate(evaluator.ranks[side, kind]) for kind in kinds] for side in evaluator.num_candidates
-        }
-        return results, ranks
-
-    return evaluate
+    evaluator = RankBasedEvaluator(clear_on_finalize=False, mode=mode)
+    results = evaluator.evaluate(model, triples, batch_size=64, use_tqdm=False, **request)
+    kinds = ("optimistic", "pessimistic")
+    ranks = {side: [np.concatenate(evaluator.ranks[side, kind]) for kind in kinds] for side in evaluator.num_candidates}
+    return results, ranks
 
 
-@pytest.fixture
-def known(graph):
-    """What the pipeline filters a test evaluation by."""
-    return [graph.training.mapped_triples, graph.validation.mapped_triples]
+def run(model, triples, evaluator=None, **request):
+    """Evaluate with kgeval's evaluator: the results, and the table of ranks."""
+    evaluator = evaluator or KGEvalEvaluator()
+    results = evaluator.evaluate(model, triples, use_tqdm=False, **request)
+    return results, evaluator.table
 
 
-def ranks_of(table):
-    """Optimistic and pessimistic ranks by side, in the order of the triples."""
-    frame = table.to_pandas().sort_values("triple")
-    found = {}
-    for side in frame["side"].unique():
-        rows = frame[frame["side"] == side]
-        found[side] = [1 + rows["greater"].to_numpy(), 1 + (rows["greater"] + rows["tied"]).to_numpy()]
-    return found
+def assert_same_as_pykeen(model, triples, mode=None, **request):
+    expected, ranks = theirs(model, triples, mode=mode, **request)
+    ours, table = run(model, triples, KGEvalEvaluator(mode=mode), **request)
+    assert_same_ranks(table, ranks)
+    assert_same_values(ours, expected)
+    return ours, table
 
 
 def assert_same_ranks(table, expected):
-    found = ranks_of(table)
-    assert sorted(found) == sorted(expected)
-    for side, ranks in expected.items():
-        np.testing.assert_array_equal(found[side], ranks)
+    """Compare optimistic and pessimistic ranks by side, in the order of the triples."""
+    frame = table.to_pandas().sort_values("triple")
+    assert sorted(frame["side"].unique()) == sorted(expected)
+    for side, (optimistic, pessimistic) in expected.items():
+        rows = frame[frame["side"] == side]
+        np.testing.assert_array_equal(1 + rows["greater"], optimistic)
+        np.testing.assert_array_equal(1 + rows["greater"] + rows["tied"], pessimistic)
 
 
 def assert_same_values(ours, expected, tolerance=1e-5):

@@ -9,11 +9,11 @@ from pykeen.evaluation import Evaluator, LCWAEvaluationLoop, RankBasedEvaluator
 from kgeval.errors import InputError, ScoreError
 from kgeval.provenance import Provenance
 from kgeval.pykeen import KGEvalEvaluator
-from tests.plugin.conftest import assert_same_ranks, assert_same_values
+from tests.plugin.conftest import assert_same_ranks, assert_same_values, run, theirs
 
 
 @pytest.mark.parametrize("name", ["DistMult", "TransH"])
-def test_the_evaluation_loop(graph, make, theirs, known, name):
+def test_the_evaluation_loop(graph, make, known, name):
     model, ours = make(name, embedding_dim=8), KGEvalEvaluator()
     found = {}
     for evaluator in (RankBasedEvaluator(), ours):
@@ -35,8 +35,7 @@ def test_the_evaluation_loop(graph, make, theirs, known, name):
 def test_both_ways_in_give_the_same_ranks(graph, make, known, masked):
     model, triples = make("ComplEx", embedding_dim=4), graph.testing.mapped_triples
     evaluator = KGEvalEvaluator()
-    evaluator.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
-    whole = evaluator.table
+    _, whole = run(model, triples, evaluator, additional_filter_triples=known)
     evaluator.requires_positive_mask = masked
     Evaluator.evaluate(evaluator, model, triples, batch_size=50, additional_filter_triples=known, use_tqdm=False)
     columns = ["triple", "head", "relation", "tail", "side", "greater", "tied", "candidates"]

@@ -6,37 +6,17 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from kgeval.cli import main
-from kgeval.pykeen import KGEvalEvaluator
 from kgeval.pykeen.versions import warn_of_untested
-
-
-def test_importing_registers_the_evaluator():
-    from pykeen.evaluation import evaluator_resolver
-
-    assert evaluator_resolver.lookup("kgeval") is KGEvalEvaluator
-    assert evaluator_resolver.make("KGEval", filtered=False).filtered is False
 
 
 def test_pykeens_command_line_has_the_evaluator_and_trains_with_it(tmp_path):
     arguments = ["--dataset", "nations", "--evaluator", "kgeval", "--number-epochs", "1", "--device", "cpu", "--silent"]
-    arguments += ["--output-directory", str(tmp_path)]
+    command = [sys.executable, "-m", "kgeval", "pykeen", "train", "distmult", *arguments]
     # PyKEEN fixes its choices when it is imported, so this needs a process in which it was not.
-    done = subprocess.run(
-        [sys.executable, "-m", "kgeval", "pykeen", "train", "distmult", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run([*command, "--output-directory", str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert '"map"' in (tmp_path / "results.json").read_text()
-
-
-def test_the_command_is_listed():
-    shown = CliRunner().invoke(main, ["--help"])
-    assert "PyKEEN's own command line" in shown.output
 
 
 @pytest.mark.parametrize("version", ["1.10.0", "1.12.0", "2.0.0", "unknown"])

@@ -13,17 +13,17 @@ from pykeen.pipeline import pipeline
 import kgeval.pykeen
 from kgeval.errors import InputError
 from kgeval.pykeen import KGEvalEvaluator
-from tests.plugin.conftest import assert_same_ranks, trained
+from tests.plugin.conftest import assert_same_ranks, run, trained
 
 TYPED = {"kind": "typed"}
 
 
 @pytest.fixture
-def model(make, graph, request):
+def fitted(make, graph, request):
     return trained(make(request.param, embedding_dim=8), graph.training)
 
 
-by_vectors_and_in_blocks = pytest.mark.parametrize("model", ["ComplEx", "TransD"], indirect=True)
+by_vectors_and_in_blocks = pytest.mark.parametrize("fitted", ["ComplEx", "TransD"], indirect=True)
 
 
 def brute_force(model, triples, known, *, sides=("head", "tail"), allowed=range(14)):
@@ -51,32 +51,23 @@ def mean_reciprocal(ranks):
 
 @by_vectors_and_in_blocks
 @pytest.mark.parametrize("targets", [("head", "tail"), ("head",), ("tail",)])
-def test_typed_candidates_are_those_of_brute_force(model, graph, known, targets):
-    triples, evaluator = graph.testing.mapped_triples, KGEvalEvaluator(corruption=TYPED)
-    results = evaluator.evaluate(model, triples, additional_filter_triples=known, targets=targets, use_tqdm=False)
-    expected = brute_force(model, triples, known, sides=targets)
-    assert_same_ranks(evaluator.table, expected)
+def test_typed_candidates_are_those_of_brute_force(fitted, test, known, targets):
+    request = {"additional_filter_triples": known, "targets": targets}
+    results, table = run(fitted, test, KGEvalEvaluator(corruption=TYPED), **request)
+    expected = brute_force(fitted, test, known, sides=targets)
+    assert_same_ranks(table, expected)
     assert results.get_metric("mrr") == pytest.approx(mean_reciprocal(expected), rel=1e-12)
-    everyone = KGEvalEvaluator()
-    everyone.evaluate(model, triples, additional_filter_triples=known, targets=targets, use_tqdm=False)
-    assert (evaluator.table.column("candidates") < everyone.table.column("candidates")).any()
+    assert (table.column("candidates") < run(fitted, test, **request)[1].column("candidates")).any()
 
 
 @by_vectors_and_in_blocks
-def test_typed_candidates_among_those_to_which_the_evaluation_is_restricted(model, graph, known):
+def test_typed_candidates_among_those_to_which_the_evaluation_is_restricted(fitted, test, known):
     allowed = [0, 1, 2, 3, 5, 6, 7, 9]
-    triples, evaluator = graph.testing.mapped_triples, KGEvalEvaluator(corruption=TYPED)
-    evaluator.evaluate(
-        model,
-        triples,
-        additional_filter_triples=known,
-        restrict_entities_to=allowed,
-        pre_filtered_triples=False,
-        use_tqdm=False,
-    )
-    kept = triples[torch.isin(triples[:, [0, 2]], torch.tensor(allowed)).all(dim=1)]
-    assert 0 < len(kept) < len(triples)
-    assert_same_ranks(evaluator.table, brute_force(model, kept, [*known, triples], allowed=allowed))
+    among = {"restrict_entities_to": allowed, "pre_filtered_triples": False}
+    _, table = run(fitted, test, KGEvalEvaluator(corruption=TYPED), additional_filter_triples=known, **among)
+    kept = test[torch.isin(test[:, [0, 2]], torch.tensor(allowed)).all(dim=1)]
+    assert 0 < len(kept) < len(test)
+    assert_same_ranks(table, brute_force(fitted, kept, [*known, test], allowed=allowed))
 
 
 def test_typed_candidates_in_a_pipeline_that_stops_early(graph, known):
@@ -102,15 +93,14 @@ def test_typed_candidates_in_a_pipeline_that_stops_early(graph, known):
 
 
 @pytest.mark.parametrize("corruption", [TYPED, {"kind": "popular", "count": 3}, {"kind": "degree", "count": 3}])
-def test_what_learns_from_train_is_refused_where_there_is_none(make, graph, corruption):
-    model = make("DistMult", embedding_dim=8)
+def test_what_learns_from_train_is_refused_where_there_is_none(model, test, corruption):
     with pytest.raises(InputError, match="additional_filter_triples"):
-        KGEvalEvaluator(corruption=corruption).evaluate(model, graph.testing.mapped_triples, use_tqdm=False)
+        run(model, test, KGEvalEvaluator(corruption=corruption))
     with pytest.raises(InputError, match="additional_filter_triples"):  # of which PyKEEN would pass none
         KGEvalEvaluator(filtered=False, corruption=corruption)
     bare = kgeval.Dataset.build(
         "bare",
-        {"test": kgeval.Triples.of(graph.testing.mapped_triples.numpy())},
+        {"test": kgeval.Triples.of(test.numpy())},
         entities=kgeval.Vocabulary.numbered(14, "entity"),
         relations=kgeval.Vocabulary.numbered(55, "relation"),
     )
@@ -118,18 +108,16 @@ def test_what_learns_from_train_is_refused_where_there_is_none(make, graph, corr
         kgeval.pykeen.evaluate(model, bare, corruption=corruption)
 
 
-def test_raw_ranks_among_typed_candidates_are_one_call(make, graph, known):
-    model, triples = make("DistMult", embedding_dim=8), graph.testing.mapped_triples
-    table = kgeval.pykeen.evaluate(model, graph, filter=[], corruption=TYPED)
-    raw = KGEvalEvaluator(corruption=TYPED)
-    raw.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
-    np.testing.assert_array_equal(table.column("greater"), raw.table.column("raw_greater"))
+def test_raw_ranks_among_typed_candidates_are_one_call(model, graph, test, known):
+    raw = kgeval.pykeen.evaluate(model, graph, filter=[], corruption=TYPED)
+    _, table = run(model, test, KGEvalEvaluator(corruption=TYPED), additional_filter_triples=known)
+    np.testing.assert_array_equal(raw.column("greater"), table.column("raw_greater"))
 
 
-def test_an_evaluation_loop_which_scores_everything_cannot_be_restricted(make, graph, known):
+def test_an_evaluation_loop_which_scores_everything_cannot_be_restricted(model, graph, known):
     loop = LCWAEvaluationLoop(
         triples_factory=graph.testing,
-        model=make("DistMult", embedding_dim=8),
+        model=model,
         evaluator=KGEvalEvaluator(corruption=TYPED),
         additional_filter_triples=known,
     )
@@ -142,27 +130,23 @@ def test_a_missing_file_of_negatives_is_refused_before_anything_is_trained(tmp_p
         KGEvalEvaluator(corruption={"kind": "file", "path": str(tmp_path / "none.tsv")})
 
 
-def test_what_readers_should_know_is_logged_once(make, graph, known, caplog):
-    model, evaluator = make("DistMult", embedding_dim=8), KGEvalEvaluator(corruption=TYPED)
+def test_what_readers_should_know_is_logged_once(model, test, known, caplog):
+    evaluator = KGEvalEvaluator(corruption=TYPED)
     with caplog.at_level(logging.WARNING, "kgeval.pykeen.evaluator"):
         for _ in range(2):
-            evaluator.evaluate(model, graph.testing.mapped_triples, additional_filter_triples=known, use_tqdm=False)
+            run(model, test, evaluator, additional_filter_triples=known)
     logged = [record.getMessage() for record in caplog.records if record.name.startswith("kgeval")]
     # What is to know of the data is logged once for all evaluators, as trials of a search have one each.
     of_data = [note for note in evaluator.table.notes if "are in train" in note]
     assert [note for note in logged if note not in of_data] == [n for n in evaluator.table.notes if n not in of_data]
     caplog.clear()
-    again = KGEvalEvaluator(corruption=TYPED)
-    again.evaluate(model, graph.testing.mapped_triples, additional_filter_triples=known, use_tqdm=False)
+    run(model, test, KGEvalEvaluator(corruption=TYPED), additional_filter_triples=known)
     assert of_data
     assert not [record for record in caplog.records if record.getMessage() in of_data]
     assert "head answers are not of their relation's type" in caplog.text
 
 
-def test_a_sample_that_a_restriction_cuts_is_noted(make, graph, known):
-    evaluator = KGEvalEvaluator(corruption={"kind": "uniform", "count": 5})
-    request = {"additional_filter_triples": known, "pre_filtered_triples": False, "use_tqdm": False}
-    evaluator.evaluate(
-        make("DistMult", embedding_dim=8), graph.testing.mapped_triples, restrict_entities_to=range(7), **request
-    )
-    assert any("drawn from all entities, and then restricted" in note for note in evaluator.table.notes)
+def test_a_sample_that_a_restriction_cuts_is_noted(model, test, known):
+    request = {"additional_filter_triples": known, "pre_filtered_triples": False, "restrict_entities_to": range(7)}
+    _, table = run(model, test, KGEvalEvaluator(corruption={"kind": "uniform", "count": 5}), **request)
+    assert any("drawn from all entities, and then restricted" in note for note in table.notes)

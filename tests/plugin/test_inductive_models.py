@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 from pykeen.datasets.inductive import EagerInductiveDataset
-from pykeen.evaluation import RankBasedEvaluator, SampledRankBasedEvaluator
+from pykeen.evaluation import SampledRankBasedEvaluator
 from pykeen.models import DistMult, InductiveNodePiece, InductiveNodePieceGNN
 from pykeen.pipeline import pipeline
-from pykeen.training import SLCWATrainingLoop
 from pykeen.triples import TriplesFactory
 
 import kgeval
@@ -23,7 +22,8 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
 from tests.data.test_inductive_graphs import grail
-from tests.plugin.conftest import assert_same_ranks, assert_same_values
+from tests.plugin.conftest import assert_same_as_pykeen, trained
+from tests.plugin.conftest import run as evaluate_triples
 
 MODES = {"valid": "validation", "test": "testing"}
 
@@ -35,15 +35,12 @@ def inductive():
     ids = np.concatenate([triples.ids for triples in data.splits.values()])
     ids = ids[np.random.default_rng(0).permutation(len(ids))]
     rows = np.array([[data.entities[h], data.relations[r], data.entities[t]] for h, r, t in ids.tolist()])
-    first, second = ((ids[:, [0, 2]] < 60).all(axis=1), (ids[:, [0, 2]] >= 60).all(axis=1))
+    first, second = (rows[mask.all(axis=1)] for mask in (ids[:, [0, 2]] < 60, ids[:, [0, 2]] >= 60))
     relations = {label: index for index, label in enumerate(sorted(data.relations))}
-    train = TriplesFactory.from_labeled_triples(rows[first], relation_to_id=relations, create_inverse_triples=True)
-    evaluated = rows[second]
-    inference = TriplesFactory.from_labeled_triples(
-        evaluated[:1200], relation_to_id=relations, create_inverse_triples=True
-    )
+    options = {"relation_to_id": relations, "create_inverse_triples": True}
+    train, inference = (TriplesFactory.from_labeled_triples(part, **options) for part in (first, second[:1200]))
     labels = {"entity_to_id": inference.entity_to_id, "relation_to_id": relations}
-    valid, test = (TriplesFactory.from_labeled_triples(part, **labels) for part in np.split(evaluated[1200:1400], 2))
+    valid, test = (TriplesFactory.from_labeled_triples(part, **labels) for part in np.split(second[1200:1400], 2))
     return EagerInductiveDataset(train, inference, test, valid)
 
 
@@ -56,9 +53,7 @@ def learn(cls, graph, **options):
         random_seed=0,
         **options,
     )
-    loop = SLCWATrainingLoop(triples_factory=graph.transductive_training, model=model, mode="training")
-    loop.train(graph.transductive_training, num_epochs=1, batch_size=512, use_tqdm=False)
-    return model.double().eval()
+    return trained(model, graph.transductive_training, epochs=1, mode="training")
 
 
 @pytest.fixture(scope="module")
@@ -82,17 +77,11 @@ def parts_of(graph, split):
 @pytest.mark.parametrize("split", MODES)
 def test_ranks_and_metrics_are_those_of_pykeens_evaluator(inductive, model, split):
     triples, known = parts_of(inductive, split)
-    request = {"additional_filter_triples": known, "use_tqdm": False, "batch_size": 64}
-    theirs = RankBasedEvaluator(clear_on_finalize=False, mode=MODES[split])
-    values = theirs.evaluate(model, triples, **request)
-    kinds = ("optimistic", "pessimistic")
-    ranks = {side: [np.concatenate(theirs.ranks[side, kind]) for kind in kinds] for side in ("head", "tail")}
+    _, expected = assert_same_as_pykeen(model, triples, mode=MODES[split], additional_filter_triples=known)
     table = kgeval.pykeen.evaluate(model, inductive, split=split)
-    assert_same_ranks(table, ranks)
+    for name in ("head", "relation", "tail", "side", "greater", "tied", "candidates"):
+        np.testing.assert_array_equal(table.column(name), expected.column(name))
     assert table.column("raw_candidates").max() == inductive.inductive_inference.num_entities
-    ours = kgeval.pykeen.KGEvalEvaluator(mode=MODES[split])
-    assert_same_values(ours.evaluate(model, triples, **request), values)
-    assert_same_ranks(ours.table, ranks)
 
 
 def test_the_vectors_are_those_of_the_mode(inductive, model):
@@ -125,12 +114,8 @@ def test_drawn_negatives_are_worth_what_pykeens_sampled_evaluator_gives_them(ind
         rows = corruption.choose(queries, known, data).rows
         place = dict(zip(np.concatenate([queries.triples]).tolist(), queries.owners.tolist(), strict=True))
         drawn[side] = torch.tensor(np.stack([rows.row(place[triple]) for triple in range(len(data.test))]))
-    theirs = SampledRankBasedEvaluator(
-        inductive.inductive_testing,
-        head_negatives=drawn["head"],
-        tail_negatives=drawn["tail"],
-        mode="testing",
-    )
+    negatives = {"head_negatives": drawn["head"], "tail_negatives": drawn["tail"]}
+    theirs = SampledRankBasedEvaluator(inductive.inductive_testing, **negatives, mode="testing")
     values = theirs.evaluate(node_piece, inductive.inductive_testing.mapped_triples, batch_size=32, use_tqdm=False)
     summary = kgeval.summarize(table, ["mrr", "hits@10"])
     for name in ("mrr", "hits@10"):
@@ -165,11 +150,9 @@ def test_factories_that_number_relations_differently_are_refused(inductive):
 
 
 def test_ids_without_labels_say_nothing_of_common_entities(inductive):
-    def bare(factory):
-        return factory.to_core_triples_factory()
-
     names = ("transductive_training", "inductive_inference", "inductive_testing", "inductive_validation")
-    data = kgeval.load_dataset(EagerInductiveDataset(*(bare(getattr(inductive, name)) for name in names)))
+    bare = [getattr(inductive, name).to_core_triples_factory() for name in names]
+    data = kgeval.load_dataset(EagerInductiveDataset(*bare))
     assert not [note for note in data.notes if "are in the training graph too" in note]
     assert (len(data.entities), len(data.training_graph.entities)) == (75, 60)
 
@@ -177,25 +160,21 @@ def test_ids_without_labels_say_nothing_of_common_entities(inductive):
 @pytest.mark.parametrize("stopper", [None, "early"])
 def test_pykeens_pipeline_filters_by_the_inference_graph(inductive, stopper):
     """The pipeline filters by the triples of the training graph, whose ids are those of other entities."""
-
-    def in_pipeline(**options):
-        return pipeline(
-            training=inductive.transductive_training,
-            validation=inductive.inductive_validation,
-            testing=inductive.inductive_testing,
-            model=InductiveNodePiece,
-            model_kwargs={"inference_factory": inductive.inductive_inference, "embedding_dim": 8},
-            training_loop_kwargs={"mode": "training"},
-            training_kwargs={"num_epochs": 1, "use_tqdm": False},
-            stopper=stopper,
-            stopper_kwargs={"frequency": 1, "patience": 1} if stopper else None,
-            evaluator="kgeval",
-            evaluator_kwargs={"mode": "testing", **options},
-            evaluation_kwargs={"use_tqdm": False},
-            random_seed=0,
-        )
-
-    result = in_pipeline(inference=inductive.inductive_inference)
+    result = pipeline(
+        training=inductive.transductive_training,
+        validation=inductive.inductive_validation,
+        testing=inductive.inductive_testing,
+        model=InductiveNodePiece,
+        model_kwargs={"inference_factory": inductive.inductive_inference, "embedding_dim": 8},
+        training_loop_kwargs={"mode": "training"},
+        training_kwargs={"num_epochs": 1, "use_tqdm": False},
+        stopper=stopper,
+        stopper_kwargs={"frequency": 1, "patience": 1} if stopper else None,
+        evaluator="kgeval",
+        evaluator_kwargs={"mode": "testing", "inference": inductive.inductive_inference},
+        evaluation_kwargs={"use_tqdm": False},
+        random_seed=0,
+    )
     expected = kgeval.summarize(kgeval.pykeen.evaluate(result.model, inductive), ["mrr", "hits@10"])
     assert result.metric_results.get_metric("mrr") == pytest.approx(expected["mrr"], rel=1e-6)
     assert result.metric_results.get_metric("hits_at_10") == pytest.approx(expected["hits@10"], rel=1e-6)
@@ -207,7 +186,7 @@ def test_foreign_ids_in_the_filter_are_refused(inductive, node_piece):
     foreign[3, 0] = 80
     evaluator = kgeval.pykeen.KGEvalEvaluator(mode="testing")
     with pytest.raises(DatasetError, match=r"filter 0 \(in PyKEEN's pipeline the training graph's .* entity id 80"):
-        evaluator.evaluate(node_piece, triples, additional_filter_triples=[foreign, valid], use_tqdm=False)
+        evaluate_triples(node_piece, triples, evaluator, additional_filter_triples=[foreign, valid])
 
 
 def test_a_configuration_trains_on_one_graph_and_evaluates_on_the_other(tmp_path, inductive):

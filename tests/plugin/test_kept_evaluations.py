@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
 import yaml
 from click.testing import CliRunner
+from pykeen.datasets import dataset_resolver
+from pykeen.datasets.base import UnpackedRemoteDataset
 from pykeen.pipeline import pipeline
 from pykeen.triples import TriplesFactory
 
@@ -22,20 +21,21 @@ from kgeval.errors import ConfigError, InputError
 from kgeval.pykeen import KGEvalEvaluator
 from kgeval.runs.config.load import load_config
 from kgeval.runs.stored_model import read_stored_document
-from tests.plugin.conftest import assert_same_ranks, assert_same_values
-
-COMMON = {
-    "model_kwargs": {"embedding_dim": 4},
-    "training_kwargs": {"num_epochs": 1, "use_tqdm": False},
-    "evaluation_kwargs": {"use_tqdm": False},
-    "device": "cpu",
-    "evaluator": "kgeval",
-}
+from tests.plugin.conftest import assert_same_ranks, assert_same_values, run, theirs
 
 
 def trained(folder, model="TransE", seed=0, **data):
-    own = {"result_directory": str(folder)}
-    return pipeline(**COMMON, **data, model=model, random_seed=seed, evaluator_kwargs=own)
+    return pipeline(
+        **data,
+        model=model,
+        model_kwargs={"embedding_dim": 4},
+        training_kwargs={"num_epochs": 1, "use_tqdm": False},
+        evaluator="kgeval",
+        evaluator_kwargs={"result_directory": str(folder)},
+        evaluation_kwargs={"use_tqdm": False},
+        random_seed=seed,
+        device="cpu",
+    )
 
 
 def kgeval_command(*arguments):
@@ -59,12 +59,11 @@ def place(tmp_path_factory, results):
     return place
 
 
-def test_the_splits_of_a_pipeline_have_their_names(place, results, graph, known, theirs):
+def test_the_splits_of_a_pipeline_have_their_names(place, results, graph, known):
     ours = results["DistMult"]
     table, expected = ours.metric_results.table, kgeval.evaluate(ours.model, graph)
-    assert (
-        table.provenance == expected.provenance == kgeval.RankTable.from_parquet(place / "nations/DistMult").provenance
-    )
+    kept = kgeval.RankTable.from_parquet(place / "nations/DistMult")
+    assert table.provenance == expected.provenance == kept.provenance
     for name in ("head_label", "relation_label", "tail_label", "greater", "candidates"):
         np.testing.assert_array_equal(table.column(name), expected.column(name))
     metrics, ranks = theirs(ours.model, graph.testing.mapped_triples, additional_filter_triples=known)
@@ -88,81 +87,52 @@ OTHERS = torch.tensor([[0, 0, 1], [0, 0, 2]])
         ("twice", ["training"], "test", ("train", "test")),
     ],
 )
-def test_only_the_very_triples_of_a_split_have_its_name(make, graph, ranked, parts, split, names):
+def test_only_the_very_triples_of_a_split_have_its_name(model, graph, ranked, parts, split, names):
     triples = {name: factory.mapped_triples for name, factory in graph.factory_dict.items()}
     triples |= {"some": triples["testing"][:50], "twice": torch.cat([triples["testing"], triples["testing"][:3]])}
     filtered_by = [triples[part] if isinstance(part, str) else part for part in parts]
-    evaluator = KGEvalEvaluator()
-    evaluator.evaluate(
-        make("DistMult", embedding_dim=4), triples[ranked], additional_filter_triples=filtered_by, use_tqdm=False
-    )
-    assert (evaluator.table.split, evaluator.table.filter) == (split or "evaluated", names)
-    assert evaluator.table.dataset == ("nations" if split else "unknown")
-
-
-def own_factories(graph):
-    """The splits of a dataset of the user's own."""
-    training = TriplesFactory.from_labeled_triples(graph.training.label_triples(graph.training.mapped_triples[::2]))
-    rows = graph.testing.label_triples(graph.testing.mapped_triples)
-    ids = {"entity_to_id": training.entity_to_id, "relation_to_id": training.relation_to_id}
-    return {"training": training, "testing": TriplesFactory.from_labeled_triples(rows, **ids)}
+    _, table = run(model, triples[ranked], additional_filter_triples=filtered_by)
+    assert (table.split, table.filter) == (split or "evaluated", names)
+    assert table.dataset == ("nations" if split else "unknown")
 
 
 def test_of_triples_without_a_name_only_what_is_known_is_told(tmp_path, graph):
-    factories = own_factories(graph)
+    training = TriplesFactory.from_labeled_triples(graph.training.label_triples(graph.training.mapped_triples[::2]))
+    rows = graph.testing.label_triples(graph.testing.mapped_triples)
+    ids = {"entity_to_id": training.entity_to_id, "relation_to_id": training.relation_to_id}
+    factories = {"training": training, "testing": TriplesFactory.from_labeled_triples(rows, **ids)}
     result = trained(tmp_path / "run", **factories)
     table = result.metric_results.table
     assert (table.dataset, table.split) == ("unknown", "evaluated")
     assert table.filter == ("796 additional triples", "the evaluated triples")
     assert "competed" not in kgeval.report(tmp_path / "run").html
     assert "dataset" not in yaml.safe_load((tmp_path / "run/config.yaml").read_text())
-    told = KGEvalEvaluator(dataset=factories)
-    (train, test) = (factories[name].mapped_triples for name in ("training", "testing"))
-    told.evaluate(result.model, test, additional_filter_triples=train, use_tqdm=False)
-    assert (told.table.split, told.table.filter) == ("test", ("train", "test"))
-    assert set(told.table.column("head_label")) <= set(factories["training"].entity_to_id)
-    np.testing.assert_array_equal(told.table.column("greater"), table.column("greater"))
+    train, test = (factory.mapped_triples for factory in factories.values())
+    _, named = run(result.model, test, KGEvalEvaluator(dataset=factories), additional_filter_triples=train)
+    assert (named.split, named.filter) == ("test", ("train", "test"))
+    assert set(named.column("head_label")) <= set(training.entity_to_id)
+    np.testing.assert_array_equal(named.column("greater"), table.column("greater"))
 
 
-PARTLY = """
-from pykeen.constants import PYKEEN_DATASETS
-from pykeen.datasets import dataset_resolver, get_dataset
-from pykeen.datasets.base import UnpackedRemoteDataset
-from pykeen.models import TransE
+def test_a_dataset_of_which_a_part_was_downloaded_is_not_downloaded_further(tmp_path, monkeypatch, model, test, known):
+    class Part(UnpackedRemoteDataset):
+        made = False
 
-from kgeval.pykeen import KGEvalEvaluator
+        def __init__(self, **_):
+            Part.made = True
 
-
-class Part(UnpackedRemoteDataset):
-    def __init__(self, **_):
-        raise AssertionError("the rest would be downloaded")
-
-
-Part.__docdata__ = {"statistics": {"entities": 14, "relations": 55, "training": 1592}}  # as Nations
-dataset_resolver.register(Part)
-(PYKEEN_DATASETS / "part").mkdir(parents=True)
-(PYKEEN_DATASETS / "part/train.txt").touch()
-graph = get_dataset(dataset="nations")
-found = KGEvalEvaluator().evaluate(
-    TransE(triples_factory=graph.training, embedding_dim=2),
-    graph.testing.mapped_triples,
-    additional_filter_triples=[graph.training.mapped_triples],
-    use_tqdm=False,
-)
-assert found.table.dataset == "nations", found.table.dataset
-"""
+    Part.__docdata__ = {"statistics": {"entities": 14, "relations": 55, "training": 1592}}  # as Nations
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/train.txt").touch()
+    monkeypatch.setattr("kgeval.pykeen.request.PYKEEN_DATASETS", tmp_path)
+    monkeypatch.setitem(dataset_resolver.lookup_dict, "part", Part)
+    _, table = run(model, test, additional_filter_triples=known)
+    assert (table.dataset, Part.made) == ("nations", False)
 
 
-def test_a_dataset_of_which_a_part_was_downloaded_is_not_downloaded_further(tmp_path):
-    (tmp_path / "program.py").write_text(PARTLY)
-    environment = {**os.environ, "PYKEEN_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, check=True)
-
-
-def test_a_dataset_that_is_not_the_one_is_refused(make, graph, known):
-    model, triples = make("DistMult", embedding_dim=4), graph.testing.mapped_triples
+def test_a_dataset_that_is_not_the_one_is_refused(model, test, known):
     with pytest.raises(InputError, match="dataset umls: the first triples of the filter are no split of it"):
-        KGEvalEvaluator(dataset="umls").evaluate(model, triples, additional_filter_triples=known)
+        run(model, test, KGEvalEvaluator(dataset="umls"), additional_filter_triples=known)
     with pytest.raises(InputError, match="Did you mean 'nations'"):
         KGEvalEvaluator(dataset="natoins")
 

@@ -8,14 +8,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from pykeen.datasets import get_dataset
-from pykeen.hpo import hpo_pipeline
 from pykeen.pipeline import pipeline
 from pykeen.trackers import PythonResultTracker
 
 from kgeval.cli import main
-from tests.plugin.test_pipelines import COMMON, EVALUATORS
-
-TRAINING = {"num_epochs": 2, "batch_size": 512, "use_tqdm": False}
+from tests.plugin.test_pipelines import COMMON, EVALUATORS, search
 
 
 def flat(nested, before=()):
@@ -41,20 +38,11 @@ def test_the_best_pipeline_of_a_saved_search_is_replicated(tmp_path, monkeypatch
     monkeypatch.setattr("pykeen.pipeline.api.random_non_negative_int", lambda: 7)  # replicates are seeded by chance
     found = {}
     for evaluator in EVALUATORS:
-        search = hpo_pipeline(
-            **{**COMMON, "model_kwargs": None},
-            training_kwargs=TRAINING,
-            model_kwargs_ranges={"embedding_dim": {"type": int, "low": 4, "high": 16, "step": 4}},
-            evaluator=evaluator,
-            n_trials=1,
-            sampler="random",
-            sampler_kwargs={"seed": 3},
-            metric="mrr",
-        )
-        search.save_to_directory(tmp_path / evaluator)
+        result = search(evaluator, "mrr")
+        result.save_to_directory(tmp_path / evaluator)
         saved = json.loads((tmp_path / evaluator / "best_pipeline" / "pipeline_config.json").read_text())
         assert saved["pipeline"]["evaluator"] == evaluator
-        search.replicate_best_pipeline(directory=tmp_path / evaluator / "again", replicates=1)
+        result.replicate_best_pipeline(directory=tmp_path / evaluator / "again", replicates=1)
         found[evaluator] = results_of(tmp_path / evaluator / "again")
     assert_holds(found["kgeval"], found["rankbased"])
     assert ("both", "expected", "map") in found["kgeval"]
@@ -66,7 +54,7 @@ def test_an_experiment_from_a_file_with_published_results(tmp_path):
     for evaluator in EVALUATORS:
         content = {
             "metadata": {},
-            "pipeline": {**COMMON, "training_kwargs": TRAINING, "evaluator": evaluator, "random_seed": 1},
+            "pipeline": {**COMMON, "evaluator": evaluator, "random_seed": 1},
             "results": {"best": {"mean_reciprocal_rank": 0.5, "hits_at_k": {"10": 0.6}}},
         }
         file, folder = tmp_path / f"{evaluator}.json", tmp_path / evaluator
@@ -78,11 +66,8 @@ def test_an_experiment_from_a_file_with_published_results(tmp_path):
         found[evaluator] = results_of(folder), pd.read_csv(compared, sep="\t")
     (expected, table), (ours, our_table) = (found[evaluator] for evaluator in EVALUATORS)
     assert_holds(ours, expected)
-    assert list(table.columns) == [
-        "original",
-        "both.optimistic.hits_at_10",
-        "both.optimistic.inverse_harmonic_mean_rank",
-    ]
+    names = ("hits_at_10", "inverse_harmonic_mean_rank")
+    assert list(table.columns) == ["original", *(f"both.optimistic.{name}" for name in names)]
     pd.testing.assert_frame_equal(our_table, table, rtol=1e-6)
 
 
@@ -91,23 +76,15 @@ def test_callbacks_report_the_same_after_every_epoch(callback):
     graph, reported = get_dataset(dataset="umls"), {}
     known = [graph.training.mapped_triples]  # the loop takes no single tensor
     watched = {
-        "evaluation": {"evaluation_triples": graph.validation.mapped_triples, "use_tqdm": False},
-        "evaluation-loop": {"factory": graph.validation, "use_tqdm": False, "batch_size": 64, "num_workers": 0},
+        "evaluation": {"evaluation_triples": graph.validation.mapped_triples},
+        "evaluation-loop": {"factory": graph.validation, "batch_size": 64, "num_workers": 0},
     }[callback]
+    watched |= {"use_tqdm": False, "prefix": "watched", "additional_filter_triples": known}
     for evaluator in EVALUATORS:
         tracker = PythonResultTracker()
+        callbacks = {"callbacks": callback, "callbacks_kwargs": {**watched, "evaluator": evaluator}}
         pipeline(
-            **{**COMMON, "dataset": graph},
-            training_kwargs={
-                **TRAINING,
-                "callbacks": callback,
-                "callbacks_kwargs": {
-                    **watched,
-                    "evaluator": evaluator,
-                    "prefix": "watched",
-                    "additional_filter_triples": known,
-                },
-            },
+            **{**COMMON, "dataset": graph, "training_kwargs": {**COMMON["training_kwargs"], **callbacks}},
             result_tracker=tracker,
             evaluator=evaluator,
             random_seed=1,

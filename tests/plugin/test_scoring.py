@@ -16,14 +16,14 @@ import kgeval.pykeen
 from kgeval import ScoreTable
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
-from kgeval.pykeen import scorer_of
+from kgeval.pykeen import KGEvalEvaluator, scorer_of
 from kgeval.pykeen.live_family import Squared
 from kgeval.pykeen.scoring import PerSideScorer
 from kgeval.scorers.adapters.live_models import PyKEENScorer
 from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.scorer import PartitionedScorer, VectorScorer
 from tests.plugin import test_interactions
-from tests.plugin.conftest import assert_same_ranks
+from tests.plugin.conftest import assert_same_ranks, run, theirs
 
 
 def build(graph, interaction, **entity):
@@ -38,6 +38,13 @@ def build(graph, interaction, **entity):
     return model.double().eval()
 
 
+def assert_ranked_as_by_pykeen(model, graph, known):
+    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    table = kgeval.pykeen.evaluate(model, graph)
+    assert_same_ranks(table, ranks)
+    return table, ranks
+
+
 @pytest.mark.parametrize(
     "entity",
     [
@@ -48,12 +55,10 @@ def build(graph, interaction, **entity):
     ],
     ids=["normalised", "squashed", "dropout", "constrained"],
 )
-def test_vectors_are_those_that_the_model_computes_with(graph, theirs, known, entity):
+def test_vectors_are_those_that_the_model_computes_with(graph, known, entity):
     model = build(graph, "distmult", **entity).train()
     assert isinstance(scorer_of(model), VectorScorer)
-    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    dataset = from_factories(graph.factory_dict)
-    assert_same_ranks(kgeval.pykeen.evaluate(model, dataset), ranks)
+    assert_ranked_as_by_pykeen(model, graph, known)
 
 
 class Skewed(DistMultInteraction):
@@ -71,21 +76,23 @@ class Gate(DistMultInteraction):
 
 
 @pytest.mark.parametrize("interaction", [Skewed, Gate])
-def test_an_interaction_that_is_not_pykeens_scores_itself(graph, theirs, known, interaction):
+def test_an_interaction_that_is_not_pykeens_scores_itself(graph, known, interaction):
     interaction = type("DistMultInteraction", (interaction,), {})
     model = build(graph, interaction())
     assert isinstance(scorer_of(model), PyKEENScorer)
-    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+    assert_ranked_as_by_pykeen(model, graph, known)
 
 
-class Typed(pykeen.models.DistMult):
+def typed(model):
     """One relation has no tails among the later entities."""
 
-    def score_t(self, hr_batch, **kwargs):
-        scores = super().score_t(hr_batch, **kwargs)
-        late = torch.arange(scores.shape[-1]) > 8
-        return scores.masked_fill((hr_batch[:, 1:2] == 7) & late, -1e3)
+    class Typed(pykeen.models.DistMult):
+        def score_t(self, hr_batch, **kwargs):
+            scores = super().score_t(hr_batch, **kwargs)
+            late = torch.arange(scores.shape[-1]) > 8
+            return scores.masked_fill((hr_batch[:, 1:2] == 7) & late, -1e3)
+
+    model.__class__ = Typed
 
 
 def hooked(model):
@@ -97,21 +104,15 @@ def replaced(model):
     model.score_h = lambda *args, **kwargs: torch.tanh(own(*args, **kwargs))
 
 
-@pytest.mark.parametrize("change", [hooked, replaced, None], ids=["hooked", "replaced", "typed"])
-def test_functions_that_were_overridden_score_themselves(make, graph, theirs, known, change):
-    if change is None:
-        model = Typed(triples_factory=graph.training, embedding_dim=8, random_seed=0).double().eval()
-    else:
-        model = make("DistMult", embedding_dim=8)
-        change(model)
+@pytest.mark.parametrize("change", [hooked, replaced, typed])
+def test_functions_that_were_overridden_score_themselves(model, graph, known, change):
+    change(model)
     assert isinstance(scorer_of(model), PyKEENScorer)
-    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
+    assert_ranked_as_by_pykeen(model, graph, known)
 
 
 @pytest.mark.parametrize("side", ["head", "tail"])
-def test_only_predicted_sides_are_probed(make, monkeypatch, side):
-    model = make("DistMult", embedding_dim=8)
+def test_only_predicted_sides_are_probed(model, monkeypatch, side):
     other = {"head": "predict_t", "tail": "predict_h"}[side]
     monkeypatch.setattr(pykeen.models.DistMult, other, property(pytest.fail))
     scorer = scorer_of(model, sides=(side,))
@@ -132,24 +133,20 @@ def test_equal_entities_of_a_network_tie_wherever_the_work_is_cut(two_threads):
         for representation in model.entity_representations:
             weight = representation._embeddings.weight
             weight[half:] = weight[:half]
-    tables = []
-    for settings in ({}, {"memory_limit": "2MB"}, {"threads": 1}):
-        evaluator = kgeval.pykeen.KGEvalEvaluator(**settings)
-        evaluator.evaluate(model, triples, targets=["head"], use_tqdm=False)
-        tables.append(evaluator.table.data)
+    evaluators = [KGEvalEvaluator(**settings) for settings in ({}, {"memory_limit": "2MB"}, {"threads": 1})]
+    tables = [run(model, triples, evaluator, targets=["head"])[1].data for evaluator in evaluators]
     assert (tables[0]["tied"].to_numpy() >= 1).all()
     assert all(table.equals(tables[0]) for table in tables)
 
 
-def test_saturating_sigmoids_are_the_models_own(make, graph, theirs, known):
+def test_saturating_sigmoids_are_the_models_own(make, graph, known):
     model = make("DistMult", embedding_dim=8, predict_with_sigmoid=True)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(20)
     assert isinstance(scorer_of(model), PyKEENScorer)
-    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
+    _, ranks = assert_ranked_as_by_pykeen(model, graph, known)
     assert any((ranks[side][0] != ranks[side][1]).any() for side in ranks)
-    assert_same_ranks(kgeval.pykeen.evaluate(model, graph), ranks)
 
 
 def test_scores_that_hardly_differ_prove_nothing(make):
@@ -161,14 +158,12 @@ def test_scores_that_hardly_differ_prove_nothing(make):
 
 @pytest.mark.parametrize(("p", "power"), [(2, True), (2, False), (1, True), (3, True)])
 @pytest.mark.parametrize("name", ["TransE", "TransR"])
-def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make, graph, theirs, known, name, p, power):
+def test_squares_of_distances_are_quick_and_other_powers_are_the_models_own(make, graph, known, name, p, power):
     model = make(name, embedding_dim=8, scoring_fct_norm=p)
     model.interaction.power_norm = power
     kind = PyKEENScorer if p == 3 else Squared if p == 2 and power else VectorScorer | PartitionedScorer
     assert isinstance(scorer_of(model), kind)
-    _, ranks = theirs(model, graph.testing.mapped_triples, additional_filter_triples=known)
-    table = kgeval.pykeen.evaluate(model, graph)
-    assert_same_ranks(table, ranks)
+    table, _ = assert_ranked_as_by_pykeen(model, graph, known)
     triple = [int(table.column(column)[0]) for column in ("head", "relation", "tail")]
     assert table.column("score")[0] == pytest.approx(model.predict_hrt(torch.tensor([triple])).item(), rel=1e-12)
 
@@ -184,7 +179,7 @@ def test_networks_give_a_pair_the_same_score_however_the_work_is_cut(graphs, mak
 
 
 @pytest.mark.parametrize("name", ["MarginalDistributionBaseline", "SoftInverseTripleBaseline"])
-def test_models_without_parameters(graph, name):
+def test_models_without_parameters(graph, known, name):
     """They are on no device, so PyKEEN's own evaluator cannot evaluate them; their scores can be."""
     model = getattr(pykeen.models, name)(triples_factory=graph.training)
     triples = graph.testing.mapped_triples
@@ -195,10 +190,8 @@ def test_models_without_parameters(graph, name):
     expected = kgeval.evaluate(scores, dataset).data
     assert kgeval.evaluate(model, dataset).data.equals(expected)
     assert kgeval.pykeen.evaluate(model, graph).data.equals(expected)
-    evaluator = kgeval.pykeen.KGEvalEvaluator()
-    known = [graph.training.mapped_triples, graph.validation.mapped_triples]
-    evaluator.evaluate(model, triples, additional_filter_triples=known, use_tqdm=False)
-    np.testing.assert_array_equal(evaluator.table.column("greater"), expected.column("greater").to_numpy())
+    _, table = run(model, triples, additional_filter_triples=known)
+    np.testing.assert_array_equal(table.column("greater"), expected.column("greater").to_numpy())
 
 
 def test_a_device_that_runs_out_of_memory_gets_smaller_batches(make, graph):
