@@ -120,39 +120,22 @@ class Baseline(Settings):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def fit(self, dataset: Dataset | str | Path) -> FittedBaseline:
-        """Count the train triples of a dataset.
-
-        Raises
-        ------
-        InputError
-            if it ranks nothing, or the dataset has no train triples
-        """
+        """Count the train triples of a dataset; what :meth:`check` refuses raises."""
         dataset = as_dataset(dataset)
         self.check(dataset)
         settings = self.model_dump(mode="json", exclude={"kind"})
         return FittedBaseline(settings, self.learn(dataset), dataset.entities, dataset.relations)
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse what it cannot rank, before any work.
-
-        Raises
-        ------
-        InputError
-            if it ranks nothing
-        DatasetError
-            if the dataset has not the triples that it counts
-        """
+        """Refuse, before any work, to rank where it ranks nothing or the dataset lacks the triples that it counts."""
         if "ranking" not in self.tasks:
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
-            raise InputError(
-                f"the baseline {self.baseline!r} ranks nothing: it stands beside every model in {self.tasks[0]}. "
-                f"{did_you_mean('', ranked)}"
-            )
+            where = f"it stands beside every model in {self.tasks[0]}. {did_you_mean('', ranked)}"
+            raise InputError(f"the baseline {self.baseline!r} ranks nothing: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
-                raise DatasetError(
-                    f"dataset {dataset.name} has no {split} triples, which baseline {self.baseline} counts."
-                )
+                missing = f"no {split} triples, which baseline {self.baseline} counts"
+                raise DatasetError(f"dataset {dataset.name} has {missing}.")
 
     def learn(self, dataset: Dataset) -> Scorer:
         """Return the scorer of a dataset's entities, in its ids; what ties in it ties in the ranking."""

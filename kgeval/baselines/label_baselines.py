@@ -44,11 +44,11 @@ def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
 class RelationMajority(LabelBaseline):
     """All triples of a relation have one score: the share of true ones in validation, true from one half on."""
 
-    title: ClassVar[str] = "the relation's share of true triples"
-    rule: ClassVar[str] = "share of true triples of the relation in validation; true from 1/2 on"
-    source: ClassVar[str] = "Safavi and Koutra, 2020"
-    tasks: ClassVar[tuple[Task, ...]] = ("classification",)
-    threshold: ClassVar[float | None] = 0.5
+    title = "the relation's share of true triples"
+    rule = "share of true triples of the relation in validation; true from 1/2 on"
+    source = "Safavi and Koutra, 2020"
+    tasks = ("classification",)
+    threshold = 0.5
 
     baseline: Literal["relation majority"] = "relation majority"
     """the majority of the relation's validation triples"""
@@ -61,10 +61,10 @@ class RelationMajority(LabelBaseline):
 class TailFrequency(LabelBaseline):
     """The count of ``popularity`` for the tail, whichever side a triple is scored on."""
 
-    title: ClassVar[str] = "how often train has relation and tail"
-    rule: ClassVar[str] = "count of train triples with this relation and tail"
-    source: ClassVar[str] = "Safavi and Koutra, 2020"
-    tasks: ClassVar[tuple[Task, ...]] = ("classification",)
+    title = "how often train has relation and tail"
+    rule = "count of train triples with this relation and tail"
+    source = "Safavi and Koutra, 2020"
+    tasks = ("classification",)
 
     baseline: Literal["tail frequency"] = "tail frequency"
     """counts of tails by relation"""
@@ -86,10 +86,10 @@ class TailFrequency(LabelBaseline):
 class SameOrReversed(LabelBaseline):
     """The largest confidence of the same or the reversed train triple, else the mean of the relation in train."""
 
-    title: ClassVar[str] = "the same or the reversed fact of train"
-    rule: ClassVar[str] = "largest confidence of (h, r, t) and (t, r, h) in train, else the relation's mean"
-    source: ClassVar[str] = "kgeval"
-    tasks: ClassVar[tuple[Task, ...]] = ("confidences",)
+    title = "the same or the reversed fact of train"
+    rule = "largest confidence of (h, r, t) and (t, r, h) in train, else the relation's mean"
+    source = "kgeval"
+    tasks = ("confidences",)
 
     baseline: Literal["same or reversed"] = "same or reversed"
     """confidences of train, either way round"""

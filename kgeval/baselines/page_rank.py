@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -39,9 +39,9 @@ class PageRankBaseline(Baseline):
     array([[0.   , 0.25 , 0.125, 0.   ]], dtype=float32)
     """
 
-    title: ClassVar[str] = "what is near the anchor"
-    rule: ClassVar[str] = "personalised PageRank from the anchor, on the undirected train graph"
-    source: ClassVar[str] = "Page et al., 1999; Shomer et al., 2024"
+    title = "what is near the anchor"
+    rule = "personalised PageRank from the anchor, on the undirected train graph"
+    source = "Page et al., 1999; Shomer et al., 2024"
 
     baseline: Literal["ppr"] = "ppr"
     """random walks from the anchor, blind to relations"""

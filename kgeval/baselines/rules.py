@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from kgeval.arrays import IntArray
 from kgeval.baselines.baseline import Baseline
-from kgeval.data.dataset import Dataset, Split
+from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import reverse
 from kgeval.data.queries import Queries, starts_of_runs
@@ -37,11 +37,9 @@ class RecurrencyBaseline(Baseline):
     (array([1.]), array([1]))
     """
 
-    title: ClassVar[str] = "how recently train had it"
-    rule: ClassVar[str] = (
-        "the number of the latest time, before the query's, at which train has the triple, from 1; else 0"
-    )
-    source: ClassVar[str] = "the strict baseline of Gastinger et al., 2024"
+    title = "how recently train had it"
+    rule = "the number of the latest time, before the query's, at which train has the triple, from 1; else 0"
+    source = "the strict baseline of Gastinger et al., 2024"
 
     baseline: Literal["recurrency"] = "recurrency"
     """answers to the same query at earlier times"""
@@ -97,10 +95,10 @@ class RandomBaseline(Baseline):
     True
     """
 
-    title: ClassVar[str] = "nothing"
-    rule: ClassVar[str] = "0 for every entity"
-    source: ClassVar[str] = "Hoyt et al., 2022"
-    learns_from: ClassVar[tuple[Split, ...]] = ()
+    title = "nothing"
+    rule = "0 for every entity"
+    source = "Hoyt et al., 2022"
+    learns_from = ()
 
     baseline: Literal["random"] = "random"
     """a random order of the candidates"""
@@ -123,9 +121,9 @@ class PopularityBaseline(Baseline):
     array([[0., 2., 1.]])
     """
 
-    title: ClassVar[str] = "how often train has it"
-    rule: ClassVar[str] = "count of the answer in this relation and side of train"
-    source: ClassVar[str] = "Safavi and Koutra, 2020"
+    title = "how often train has it"
+    rule = "count of the answer in this relation and side of train"
+    source = "Safavi and Koutra, 2020"
 
     baseline: Literal["popularity"] = "popularity"
     """counts of answers, by relation and side"""
@@ -143,9 +141,9 @@ class PopularityBaseline(Baseline):
 class TypesBaseline(Baseline):
     """The entities that the relation ever takes on the predicted side come first, all alike."""
 
-    title: ClassVar[str] = "whether train has it"
-    rule: ClassVar[str] = "1 for entities in this relation and side of train, else 0"
-    source: ClassVar[str] = "Krompaß et al., 2015"
+    title = "whether train has it"
+    rule = "1 for entities in this relation and side of train, else 0"
+    source = "Krompaß et al., 2015"
 
     baseline: Literal["types"] = "types"
     """entities of the relation's type, as train shows it"""
@@ -173,9 +171,9 @@ def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
 class SymmetricBaseline(Baseline):
     """An answer comes first if train has the triple turned round, (t, r, h), whatever its relation is like."""
 
-    title: ClassVar[str] = "the triple turned round in train"
-    rule: ClassVar[str] = "1 if (t, r, h) is in train, else 0"
-    source: ClassVar[str] = "Akrami et al., 2020"
+    title = "the triple turned round in train"
+    rule = "1 if (t, r, h) is in train, else 0"
+    source = "Akrami et al., 2020"
 
     baseline: Literal["symmetric"] = "symmetric"
     """every relation is taken to be symmetric"""
@@ -201,9 +199,9 @@ class InverseBaseline(Baseline):
     (array([0]), array([0]), array([5]))
     """
 
-    title: ClassVar[str] = "the pair turned round in train, under a partner relation"
-    rule: ClassVar[str] = "1 if (t, r2, h) is in train for a partner r2, else 0"
-    source: ClassVar[str] = "Dettmers et al., 2018, section 5"
+    title = "the pair turned round in train, under a partner relation"
+    rule = "1 if (t, r2, h) is in train for a partner r2, else 0"
+    source = "Dettmers et al., 2018, section 5"
 
     baseline: Literal["inverse"] = "inverse"
     """rules r1(h, t) ⇒ r2(t, h), found in train"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,6 @@ from kgeval.storage.atomic import replacing
 ENDINGS = (".tsv", ".txt", ".parquet")
 
 SCHEMA = pa.schema([(name, pa.string()) for name in ("head", "relation", "tail", "side")])
-
-T = TypeVar("T", bound=str)
 
 BLOCK_SIZE = 1_000_000
 """about how many negatives are in memory at a time"""
@@ -79,17 +77,14 @@ def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     path, written = Path(path), 0
     if path.suffix not in ENDINGS:
         raise InputError(f"{str(path)!r}: negatives are written as {', '.join(ENDINGS)}.")
-    with replacing(path) as partial:
-        parquet = path.suffix == ".parquet"
-        with pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
-            if not parquet:
-                file.write(("\t".join(SCHEMA.names) + "\n").encode())
-            for table in tables:
-                if parquet:
-                    file.write_table(table)
-                else:
-                    file.writelines(_lines(table))
-                written += table.num_rows
+    parquet = path.suffix == ".parquet"
+    with replacing(path) as partial, pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
+        write = file.write_table if parquet else lambda table: file.writelines(_lines(table))
+        if not parquet:
+            file.write(("\t".join(SCHEMA.names) + "\n").encode())
+        for table in tables:
+            write(table)
+            written += table.num_rows
     return written
 
 
@@ -105,7 +100,7 @@ def _lines(table: pa.Table) -> Iterator[bytes]:
     return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
 
 
-def _listed(what: str, value: T | Sequence[T], known: Sequence[T]) -> tuple[T, ...]:
+def _listed(what: str, value: Any, known: Sequence[str]) -> tuple[Any, ...]:
     names = (value,) if isinstance(value, str) else tuple(value)
     for name in names:
         if name not in known:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import PrivateAttr
+from typing_extensions import Self
 
 from kgeval.arrays import IntArray
 from kgeval.corruption.candidates import Candidates
@@ -17,7 +18,30 @@ from kgeval.errors import InputError
 from kgeval.settings.settings import Settings
 
 
-class CorruptionGenerator(Settings):
+class ReadOnce(Settings):
+    """Settings that read files, or compute something, once for a dataset: to use them then touches no file again."""
+
+    _prepared: tuple[Dataset | None, Any] = PrivateAttr(default=(None, None))
+    """the dataset that they are prepared for, and what :meth:`read` returned for it"""
+
+    def prepare(self, dataset: Dataset) -> Self:
+        """Return the same settings with what they read; a file that is missing or malformed is refused here."""
+        if self._prepared[0] is dataset:
+            return self
+        prepared = self.model_copy()
+        prepared._prepared = dataset, self.read(dataset)
+        return prepared
+
+    def read(self, dataset: Dataset) -> Any:
+        """Read the files, or compute what all results depend on; :meth:`content` then gives it."""
+        return None
+
+    def content(self, dataset: Dataset) -> Any:
+        """Return what :meth:`read` gives for a dataset; it is read now if that has not been prepared."""
+        return self.prepare(dataset)._prepared[1]
+
+
+class CorruptionGenerator(ReadOnce):
     """Chooses which entities compete with the answer of a query.
 
     A generator is its own configuration: ``{kind: uniform, count: 500}`` *is* ``Uniform(count=500)``. Whatever it
@@ -48,9 +72,6 @@ class CorruptionGenerator(Settings):
     answers_relations: ClassVar[bool] = False
     """whether it chooses relations too, for the queries of the side relation"""
 
-    _prepared: tuple[Dataset, Any] | None = PrivateAttr(default=None)
-    """the dataset that the generator is prepared for, and what it has read for it"""
-
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that it reads."""
@@ -60,29 +81,6 @@ class CorruptionGenerator(Settings):
     def learns_from(self) -> tuple[Split, ...]:
         """The splits whose triples its choice depends on."""
         return ()
-
-    def prepare(self, dataset: Dataset) -> CorruptionGenerator:
-        """Return the generator with its files read, each once: to choose candidates then touches no file again.
-
-        Raises
-        ------
-        DatasetError
-            if a file is missing, malformed, or names what the dataset does not have
-        """
-        if self._prepared is not None and self._prepared[0] is dataset:
-            return self
-        prepared = self.model_copy()
-        prepared._prepared = dataset, self.read(dataset)
-        return prepared
-
-    def read(self, dataset: Dataset) -> Any:
-        """Read the files, or compute what the candidates of all queries depend on; :meth:`content` then gives it."""
-        return None
-
-    def content(self, dataset: Dataset) -> Any:
-        """Return what :meth:`read` gives for a dataset; it is read now if the generator is not prepared for it."""
-        prepared = self.prepare(dataset)._prepared
-        return None if prepared is None else prepared[1]
 
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""
@@ -100,27 +98,11 @@ class CorruptionGenerator(Settings):
         return ()
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose the candidates of each query.
-
-        Parameters
-        ----------
-        queries
-            queries of one side, from :meth:`queries`
-        known
-            the known answers of each query, ascending
-        dataset
-            the graph, whose ids all three share
-        """
+        """Choose the candidates of each query of one side, in the ids of the dataset; rows of known answers ascend."""
         raise NotImplementedError
 
     def choose(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose the candidates of each query, and check them: what :meth:`candidates` returns may be anybody's.
-
-        Raises
-        ------
-        InputError
-            if they are no ascending ids of entities, or relations, for each query
-        """
+        """Choose the candidates of each query, and refuse those that are no ascending ids, one row for each query."""
         candidates: Any = self.candidates(queries, known, dataset)
         where = f"the corruption {self.kind!r}"
         if not isinstance(candidates, Candidates):
@@ -132,15 +114,7 @@ class CorruptionGenerator(Settings):
         return candidates
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say in a few words which candidates it chose, as in ``20 uniform (seed 0)``.
-
-        Parameters
-        ----------
-        dataset
-            the graph
-        sizes
-            int64[query], how many candidates each query got
-        """
+        """Say in a few words which candidates it chose, as in ``20 uniform (seed 0)``; sizes are int64[query]."""
         return f"{size_range(sizes)} by {type(self).__name__}"
 
 

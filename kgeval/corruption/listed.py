@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
@@ -54,8 +52,14 @@ class FileNegatives(CorruptionGenerator):
                 raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
         triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
         false = false_rows(Path(self.path), table)
-        sides = self._sides(table["side"]) if "side" in table.column_names else None
-        parts = {side: false if sides is None else false & (sides == side) for side in SIDES}
+        parts = dict.fromkeys(SIDES, false)
+        if "side" in table.column_names:
+            given = np.array([str(side) for side in table["side"].to_pylist()])
+            wrong = np.flatnonzero(~np.isin(given, SIDES))
+            if len(wrong):
+                side = str(given[wrong[0]])
+                raise DatasetError(f"{self.path}, row {wrong[0] + 1}: side {side!r}. {did_you_mean(side, SIDES)}")
+            parts = {side: false & (given == side) for side in SIDES}
         # A negative completes its query just as a known triple does.
         return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
 
@@ -76,23 +80,6 @@ class FileNegatives(CorruptionGenerator):
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"{size_range(sizes)} of file {Path(self.path).name}"
-
-    def _sides(self, column: pa.ChunkedArray) -> npt.NDArray[np.str_]:
-        sides: npt.NDArray[np.str_] = np.array([str(side) for side in column.to_pylist()])
-        wrong = np.flatnonzero(~np.isin(sides, SIDES))
-        if len(wrong):
-            side = str(sides[wrong[0]])
-            raise DatasetError(f"{self.path}, row {wrong[0] + 1}: side {side!r}. {did_you_mean(side, SIDES)}")
-        return sides
-
-
-class StoredNegatives(NamedTuple):
-    negatives: dict[Side, IntArray]
-    """int64[triple, negative], of the sides that the file has"""
-    triples: TripleIndex
-    """the triples of the file"""
-    first: IntArray
-    """int64[number in the index], the row of a triple in the file, the first where it occurs twice"""
 
 
 class OGBNegatives(CorruptionGenerator):
@@ -121,7 +108,11 @@ class OGBNegatives(CorruptionGenerator):
         """Take every triple for a query of its own."""
         return Queries.per_triple(triples, side)
 
-    def read(self, dataset: Dataset) -> StoredNegatives:
+    def read(self, dataset: Dataset) -> tuple[dict[Side, IntArray], TripleIndex, IntArray]:
+        """Read the negatives of each side (int64[triple, negative]), an index of the triples, and the row of each.
+
+        The row is the first one where the file has a triple twice; int64[number in the index].
+        """
         path = Path(self.path)
         content = read_content(path)
         triples = triples_of(path, content, dataset.entities, dataset.relations)
@@ -130,7 +121,7 @@ class OGBNegatives(CorruptionGenerator):
         index = TripleIndex.of(triples)
         first = np.empty(len(index), np.int64)
         first[index.find(triples)[::-1]] = np.arange(len(triples))[::-1]
-        return StoredNegatives(negatives, index, first)
+        return negatives, index, first
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         return np.full(len(queries), self._stored(queries.side, dataset).shape[1])
@@ -153,24 +144,24 @@ class OGBNegatives(CorruptionGenerator):
 
     def _stored(self, side: Side, dataset: Dataset) -> IntArray:
         """Return the negatives of all triples of the file; int64[triple, negative]."""
-        stored: StoredNegatives = self.content(dataset)
-        if side not in stored.negatives:
+        negatives: dict[Side, IntArray] = self.content(dataset)[0]
+        if side not in negatives:
             raise DatasetError(
                 f"{self.path}: no {side}_neg in it. OGB has fixed negatives of its test and valid triples: evaluate "
                 "those, or set another corruption."
             )
-        return stored.negatives[side]
+        return negatives[side]
 
     def _negatives(self, queries: Queries, dataset: Dataset) -> IntArray:
         """Take the negatives of each query's triple, ascending; int64[query, negative]."""
-        stored: StoredNegatives = self.content(dataset)
+        _, index, first = self.content(dataset)
         columns = (queries.answers, queries.relations, queries.anchors)
         sought = Triples(np.stack(columns if queries.side == "head" else columns[::-1], axis=1))
-        found = stored.triples.find(sought)
+        found = index.find(sought)
         if (found < 0).any():
             triple = dataset.triple(*sought.ids[int(np.argmax(found < 0))])
             raise DatasetError(f"{self.path}: the triple {triple} is not in it. Is it the file of another split?")
-        return np.sort(self._stored(queries.side, dataset)[stored.first[found]], axis=1)
+        return np.sort(self._stored(queries.side, dataset)[first[found]], axis=1)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         listed = ", as listed" if self.as_listed else ""

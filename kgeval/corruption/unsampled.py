@@ -96,8 +96,8 @@ class TypeConstrained(CorruptionGenerator):
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
         types = self.content(dataset)[queries.side]
-        untyped = int((types.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
-        without = int((types.lengths[queries.relations] == 0).sum())
+        untyped = (types.positions(queries.relations[queries.owners], queries.answers) < 0).sum()
+        without = (types.lengths[queries.relations] == 0).sum()
         of_answers = (
             f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
         )

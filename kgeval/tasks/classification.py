@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import PrivateAttr
-from typing_extensions import Self
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.baselines.label_baselines import LabelBaseline, label_baselines
+from kgeval.baselines.label_baselines import label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.corruption.candidates import Candidates
+from kgeval.corruption.generator import ReadOnce
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
@@ -23,13 +21,13 @@ from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError, counted
 from kgeval.metrics.labels.fitted import Calibration
+from kgeval.provenance import UNKNOWN
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
-from kgeval.settings.settings import Settings
 from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import (
     GeneratedNegatives,
@@ -76,34 +74,7 @@ Unseen = Literal["error", "drop"]
 """what to do with triples whose entities or relation the model does not know"""
 
 
-class LabelledTask(Settings):
-    """A task on the labelled triples of validation and test."""
-
-    _prepared: tuple[Dataset, dict[str, LabelledSplit]] | None = PrivateAttr(default=None)
-
-    def prepare(self, dataset: Dataset) -> Self:
-        """Return the task with its labelled triples, so that no file of negatives is read twice."""
-        prepared = self.model_copy()
-        prepared._prepared = dataset, self.parts(dataset)
-        return prepared
-
-    def parts(self, dataset: Dataset) -> dict[str, LabelledSplit]:
-        """Return the labelled triples of validation and of test: the dataset's own, and negatives.
-
-        Raises
-        ------
-        InputError
-            if the dataset is not one for the task, or a split has no triples or no negatives that it needs
-        """
-        if self._prepared is not None and self._prepared[0] is dataset:
-            return self._prepared[1]
-        return self._parts_of(dataset)
-
-    def _parts_of(self, dataset: Dataset) -> dict[str, LabelledSplit]:
-        raise NotImplementedError
-
-
-class Classification(LabelledTask):
+class Classification(ReadOnce):
     """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
 
     kind: Literal["classification"] = "classification"
@@ -117,7 +88,7 @@ class Classification(LabelledTask):
     calibration: Calibration = "platt"
     """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
 
-    def _parts_of(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+    def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         if dataset.confidences:
             raise InputError(
                 f"dataset {dataset.name} has confidences, which are no truth values. Predict them instead, by kind: "
@@ -142,35 +113,36 @@ class Classification(LabelledTask):
 
         ``title`` is what the result calls the model; by default what the model calls itself.
         """
-        dataset = as_dataset(dataset)
-        model = as_model(model, dataset)
-        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        table = score_splits(scorer, dataset, parts, label_baselines(self.kind), side=self.side, unseen=self.unseen)
-        return replace(table, model=title or table.model, negatives=self.negatives.describe(dataset))
+        return score_labelled(self, model, as_dataset(dataset), title, entities=entities, relations=relations)[1]
 
 
-def score_splits(
-    scorer: Aligned,
-    dataset: Dataset,
-    parts: dict[str, LabelledSplit],
-    baselines: tuple[LabelBaseline, ...],
-    *,
-    side: EntitySide,
-    unseen: Unseen,
-) -> LabelTable:
+def score_labelled(
+    task: Any, model: Any, dataset: Dataset, title: str | None, **labels: Labels | None
+) -> tuple[Aligned, LabelTable]:
+    """Score the triples of a Classification or Confidences by a model and baselines; return the aligned model too."""
+    parts: dict[str, LabelledSplit] = task.content(dataset)
+    scorer, baselines = align(as_model(model, dataset), dataset, **labels), label_baselines(task.kind)
     notes = [*scorer.notes, *dataset.notes]
     for split, part in parts.items():
         notes += notes_on_leaks(dataset, split)
         notes += notes_on_negatives(dataset, split, part)
         keep = scorer.knows(part.rows.triples)
-        notes += _notes_on_unseen(dataset, split, part.rows.triples, keep, unseen)
+        notes += _notes_on_unseen(dataset, split, part.rows.triples, keep, task.unseen)
         parts = {**parts, split: LabelledSplit(part.rows[keep], part.is_positive[keep], part.known[keep])}
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
-    notes += notes_on_equal_rows(scorer.scorer, [side]) + notes_on_repeatability(scorer, triples, [side])
-    scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=side)}
+    notes += notes_on_equal_rows(scorer.scorer, [task.side]) + notes_on_repeatability(scorer, triples, [task.side])
+    scores: dict[str, Float64Array] = {"score": score_triples(scorer, triples, dataset, side=task.side)}
     scores |= {it.baseline: it.triple_rule(dataset, parts["valid"].rows)(triples) for it in baselines}
-    thresholds = {it.baseline: it.threshold for it in baselines if it.threshold is not None}
-    return LabelTable.build(dataset, parts, scores, notes=tuple(notes), thresholds=thresholds, model=scorer.title)
+    table = LabelTable.build(
+        dataset,
+        parts,
+        scores,
+        notes=tuple(notes),
+        thresholds={it.baseline: it.threshold for it in baselines if it.threshold is not None},
+        model=title or scorer.title,
+        negatives=UNKNOWN if task.negatives is None else task.negatives.describe(dataset),
+    )
+    return scorer, table
 
 
 def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:

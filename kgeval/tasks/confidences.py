@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.baselines.label_baselines import TripleRule, confidences_of_train, label_baselines
-from kgeval.checkpoints import as_model
+from kgeval.corruption.generator import ReadOnce
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
@@ -30,14 +30,13 @@ from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import TableView
 from kgeval.progress import Progress
-from kgeval.provenance import UNKNOWN, LabelProvenance
+from kgeval.provenance import LabelProvenance
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.array_scorers import CallableScorer
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
-from kgeval.tasks.classification import SPLITS, LabelledTask, Unseen, score_splits
+from kgeval.tasks.classification import SPLITS, Unseen, score_labelled
 from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import LabelledSplit, NegativesFromFiles, labelled_split
 
@@ -106,7 +105,7 @@ def _triples(table: RankTable | LabelTable) -> Triples:
     return Triples(np.stack([table.column(name) for name in TRIPLE], axis=1))
 
 
-class Confidences(LabelledTask):
+class Confidences(ReadOnce):
     """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
 
     kind: Literal["confidences"] = "confidences"
@@ -128,11 +127,12 @@ class Confidences(LabelledTask):
 
     def with_overrides(self, options: Mapping[str, Any]) -> Self:
         """Return the task with another ``mapping``, by its kind, or ``high_confidence``, where options name one."""
-        mapping = {"mapping": ConfidenceMapping(kind=options["mapping"])} if "mapping" in options else {}
-        high = {name: options[name] for name in ("high_confidence",) if name in options}
-        return self.model_copy(update={**mapping, **high})
+        changed = {name: options[name] for name in ("mapping", "high_confidence") if name in options}
+        if "mapping" in changed:
+            changed["mapping"] = ConfidenceMapping(kind=changed["mapping"])
+        return self.model_copy(update=changed)
 
-    def _parts_of(self, dataset: Dataset) -> dict[str, LabelledSplit]:
+    def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         confidences_of_train(dataset)  # refuses a dataset without them
         return {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
 
@@ -151,21 +151,14 @@ class Confidences(LabelledTask):
         ``title`` is what the result calls the model; by default what the model calls itself.
         """
         dataset = as_dataset(dataset)
-        model = as_model(model, dataset)
-        parts, scorer = self.parts(dataset), align(model, dataset, entities=entities, relations=relations)
-        baselines = label_baselines(self.kind)
-        labels = score_splits(scorer, dataset, parts, baselines, side=self.side, unseen=self.unseen)
-        labels = replace(
-            labels,
-            notes=(*labels.notes, *notes_on_reversed(dataset)),
-            model=title or labels.model,
-            negatives=UNKNOWN if self.negatives is None else self.negatives.describe(dataset),
-        )
+        task = self.prepare(dataset)
+        scorer, labels = score_labelled(task, model, dataset, title, entities=entities, relations=relations)
+        labels = replace(labels, notes=(*labels.notes, *notes_on_reversed(dataset)))
         ranking = Evaluation(sides=self.sides, unseen=self.unseen)
         ranks = {"score": ranking_of(scorer, dataset, ranking, progress=progress).rank(title)}
         if self.rank_baselines:
-            for baseline in baselines:
-                rule = baseline.triple_rule(dataset, parts["valid"].rows)
+            for baseline in label_baselines(self.kind):
+                rule = baseline.triple_rule(dataset, task.content(dataset)["valid"].rows)
                 known = knowing_alike(rule, scorer, dataset)
                 ranks[baseline.baseline] = ranking_of(known, dataset, ranking).rank(baseline.baseline)
         return ConfidenceTables(labels, ranks)

@@ -20,21 +20,19 @@ from kgeval.tasks.labelled_split import LabelledSplit
 SCHEMA = pa.schema(
     [
         ("split", LABELS),
-        ("head", pa.int64()),
-        ("relation", pa.int64()),
-        ("tail", pa.int64()),
+        *((name, pa.int64()) for name in TRIPLE),
         ("label", pa.float64()),
         ("is_positive", pa.bool_()),
         ("known", pa.bool_()),
         ("score", pa.float64()),
-        ("head_label", LABELS),
-        ("relation_label", LABELS),
-        ("tail_label", LABELS),
+        *((f"{name}_label", LABELS) for name in TRIPLE),
     ]
 )
 """``label``: 1, 0 or a confidence; ``is_positive``: whether the triple is one of the split, not a negative;
 ``known``: whether any split contains it; ``score``: the model's. Each baseline adds a column of its scores, under its
 name."""
+
+NAMES = ("model", "dataset", "negatives")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +84,15 @@ class LabelTable(Columns):
         return rows[self.column("split") == split]
 
     def _about(self) -> dict[str, Any]:
-        names = {"model": self.model, "dataset": self.dataset, "negatives": self.negatives}
-        return {**names, "notes": self.notes, "thresholds": dict(self.thresholds)}
+        return {name: getattr(self, name) for name in NAMES} | {
+            "notes": self.notes,
+            "thresholds": dict(self.thresholds),
+        }
 
     @classmethod
     def _of(cls, data: pa.Table, about: Any) -> LabelTable:
         thresholds = {str(name): float(value) for name, value in about.get("thresholds", {}).items()}
-        names = {name: str(about.get(name, UNKNOWN)) for name in ("model", "dataset", "negatives")}
+        names = {name: str(about.get(name, UNKNOWN)) for name in NAMES}
         return cls(data, tuple(map(str, about.get("notes", []))), thresholds, **names)
 
     @classmethod
@@ -102,15 +102,14 @@ class LabelTable(Columns):
         """Make a table of the labelled triples of all splits, one after the other; ``scores`` are float64[triple]."""
         ids = np.concatenate([part.rows.triples.ids for part in parts.values()])
         codes = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part.rows) for part in parts.values()])
+        labels = dataset.entities, dataset.relations, dataset.entities
         columns = {
             "split": pa.DictionaryArray.from_arrays(codes, list(parts)),
-            **{name: pa.array(np.ascontiguousarray(ids[:, place])) for place, name in enumerate(TRIPLE)},
+            **dict(zip(TRIPLE, np.ascontiguousarray(ids.T), strict=True)),
             "label": np.concatenate([part.rows.labels for part in parts.values()]),
             "is_positive": np.concatenate([part.is_positive for part in parts.values()]),
             "known": np.concatenate([part.known for part in parts.values()]),
             **scores,
-            "head_label": dataset.entities.column(ids[:, 0]),
-            "relation_label": dataset.relations.column(ids[:, 1]),
-            "tail_label": dataset.entities.column(ids[:, 2]),
+            **{f"{name}_label": labels[place].column(ids[:, place]) for place, name in enumerate(TRIPLE)},
         }
         return cls(pa.table(columns), dataset=dataset.name, **about)

@@ -16,6 +16,7 @@ from kgeval.corruption import listed as of_files
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.registry import generators
 from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.errors import ConfigError, InputError
 from kgeval.runs.config.load import load_config
@@ -178,16 +179,18 @@ def test_rows_may_begin_below_the_end_of_the_row_before(nations):
 
 
 def test_shared_candidates_are_candidates_of_each_query(nations):
-    queries = FromList.queries(FromList(path=""), nations.test, "tail")
-    shared = Candidates.shared(np.array([1, 4, 6]))
+    queries = Queries.of(nations.test, "tail")
+    shared, known = Candidates.shared(np.array([1, 4, 6])), known_answers(queries, [nations.train])
     own = Candidates(shared.per_query(len(queries)))
-    known = known_answers(queries, [nations.train])
-    assert shared.max_width == own.max_width == 3
-    np.testing.assert_array_equal(shared.num_candidates(len(queries)), own.num_candidates(len(queries)))
-    np.testing.assert_array_equal(shared.positions(known.owners, known.ids), own.positions(known.owners, known.ids))
-    np.testing.assert_array_equal(shared[2:3].ids_of(0), own[2:3].ids_of(0))
     allowed = np.arange(14) > 3
-    np.testing.assert_array_equal(shared.restricted_to(allowed).ids_of(0), own.restricted_to(allowed).ids_of(5))
+    for seen in (
+        lambda it: it.max_width,
+        lambda it: it.num_candidates(len(queries)),
+        lambda it: it.positions(known.owners, known.ids),
+        lambda it: it[2:3].ids_of(0),
+        lambda it: it.restricted_to(allowed).ids_of(5),
+    ):
+        np.testing.assert_array_equal(seen(shared), seen(own))
 
 
 @pytest.fixture
@@ -202,32 +205,26 @@ def reads(monkeypatch):
     return called
 
 
-def test_a_file_of_negatives_is_read_once_in_an_evaluation(tmp_path, nations, reads):
-    path = tmp_path / "negatives.tsv"
-    path.write_text("".join(f"{nations.entities[0]}\t{label}\t{nations.entities[1]}\n" for label in nations.relations))
-    evaluate(score, nations, corruption=FileNegatives(path=str(path)))
-    assert reads == [path]
-    list(generate_negatives(nations, FileNegatives(path=str(path))))
-    assert reads == [path, path]
-
-
-def test_a_file_is_read_once_in_a_run_of_several_models(tmp_path, nations, reads):
+def test_a_file_is_read_once_in_an_evaluation_and_in_a_run_of_several_models(tmp_path, nations, reads):
     from kgeval.runs.runner import run
     from kgeval.scorers.families.bilinear import DistMult
 
     path, rng = tmp_path / "negatives.tsv", np.random.default_rng(0)
     path.write_text("".join(f"{nations.entities[0]}\t{label}\t{nations.entities[1]}\n" for label in nations.relations))
+    evaluate(score, nations, corruption=FileNegatives(path=str(path)))
+    list(generate_negatives(nations, FileNegatives(path=str(path))))
+    assert reads == [path, path]
     for name in "ab":
         model = DistMult(rng.normal(size=(14, 4)), rng.normal(size=(55, 4)))
-        path_of_model = tmp_path / f"{name}.safetensors"
-        kgeval.save_checkpoint(model, path_of_model, entities=nations.entities, relations=nations.relations)
+        place = tmp_path / f"{name}.safetensors"
+        kgeval.save_checkpoint(model, place, entities=nations.entities, relations=nations.relations)
     (tmp_path / "config.yaml").write_text(
         f"dataset: nations\nmodels: {{a: {tmp_path}/a.safetensors, b: {tmp_path}/b.safetensors}}\n"
         f"evaluation: {{corruption: {{kind: file, path: {path}}}}}\n"
     )
     outcomes = run(load_config(tmp_path / "config.yaml"), None)
     assert [len(outcome.result.ranks) for outcome in outcomes] == [402, 402]
-    assert reads == [path]
+    assert reads == [path] * 3
 
 
 def test_a_prepared_generator_touches_no_file(tmp_path, nations, listed):

@@ -37,14 +37,10 @@ def graph(entities: int, queries: int) -> Dataset:
     """Make a graph of few relations, so that nearly every entity is of every type."""
     rng = np.random.default_rng(0)
     sizes = {"train": 12 * entities, "test": queries}
-    splits = {
-        name: Triples(rng.integers(0, [entities, RELATIONS, entities], (size, 3))) for name, size in sizes.items()
-    }
-    vocabularies = {
-        "entities": Vocabulary.numbered(entities, "entity"),
-        "relations": Vocabulary.numbered(RELATIONS, "relation"),
-    }
-    return Dataset.build("made", splits, **vocabularies)
+    bounds = [entities, RELATIONS, entities]
+    splits = {name: Triples(rng.integers(0, bounds, (size, 3))) for name, size in sizes.items()}
+    names = Vocabulary.numbered(entities, "entity"), Vocabulary.numbered(RELATIONS, "relation")
+    return Dataset.build("made", splits, entities=names[0], relations=names[1])
 
 
 def scorers(entities: int):

@@ -41,22 +41,29 @@ def wide(table):
     """One row per triple, ranks of both sides and settings, in another order of rows."""
     frame = table.to_pandas()
     sides = {side: frame[frame["side"] == side].set_index("triple") for side in ("head", "tail")}
-    columns = {
-        "h": sides["head"]["head_label"],
-        "r": sides["head"]["relation_label"],
-        "t": sides["head"]["tail_label"],
-        **{
-            f"{letter}rank_{place}": 1 + sides[side][f"{prefix}greater"]
-            for side, place in (("head", "left"), ("tail", "right"))
-            for letter, prefix in (("f", ""), ("", "raw_"))
-        },
-    }
+    names = {"h": "head_label", "r": "relation_label", "t": "tail_label"}
+    columns = {letter: sides["head"][name] for letter, name in names.items()}
+    for side, place in (("head", "left"), ("tail", "right")):
+        columns[f"frank_{place}"] = 1 + sides[side]["greater"]
+        columns[f"rank_{place}"] = 1 + sides[side]["raw_greater"]
     return pd.DataFrame(columns).assign(frr_left=0.5).sample(frac=1, random_state=0)
 
 
+def labels_of(row):
+    h, r, t = row
+    return DATA.entities[h], DATA.relations[r], DATA.entities[t]
+
+
+def loaded(tmp_path, content, data=DATA, **options):
+    """The ranks of a file of some lines, or of a frame."""
+    path = tmp_path / "ranks.txt"
+    lines = content if isinstance(content, list) else [content.to_csv(sep="\t", index=False)]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return load_ranks(path, data, **options)
+
+
 def test_a_table_survives_the_columns_of_left_and_right_ranks(tmp_path, ranked):
-    wide(ranked).to_csv(tmp_path / "ranks.txt", sep="\t", index=False)
-    again = load_ranks(tmp_path / "ranks.txt", DATA).to_pandas().sort_values(["triple", "side"])
+    again = loaded(tmp_path, wide(ranked)).to_pandas().sort_values(["triple", "side"])
     expected = ranked.to_pandas().sort_values(["triple", "side"])
     for column in [*KEYS, *COUNTS]:
         assert again[column].tolist() == expected[column].tolist(), column
@@ -78,14 +85,11 @@ def contradictions(frame, rows, side, counted):
 def test_exchanged_sides_are_noted(tmp_path, ranked):
     """Two of the eighteen files that Akrami et al. (2020) published with raw ranks name the tail first, unsaid."""
     frame = wide(ranked)
-    frame.to_csv(tmp_path / "right.tsv", sep="\t", index=False)
-    assert not [note for note in load_ranks(tmp_path / "right.tsv", DATA).notes if "are exchanged" in note]
-
+    assert not [note for note in loaded(tmp_path, frame).notes if "are exchanged" in note]
     other = {"left": "right", "right": "left"}
     names = {f"{kind}_{side}": f"{kind}_{other[side]}" for kind in ("rank", "frank") for side in other}
     exchanged = frame.rename(columns=names)
-    exchanged.to_csv(tmp_path / "exchanged.tsv", sep="\t", index=False)
-    table = load_ranks(tmp_path / "exchanged.tsv", DATA, unmatched="drop")
+    table = loaded(tmp_path, exchanged, unmatched="drop")
     (note,) = (note for note in table.notes if "are exchanged" in note)
     both = table.to_pandas()["triple"].value_counts().loc[lambda count: count == 2].index
     found = contradictions(exchanged, both, "left", "head") + contradictions(exchanged, both, "right", "tail")
@@ -99,27 +103,15 @@ def test_a_table_survives_a_column_of_sides(tmp_path, ranked):
     columns |= {"filtered_rank": 1.0 + frame["greater"]}
     pd.DataFrame(columns).to_csv(tmp_path / "ranks.csv", index=False)
     again = load_ranks(tmp_path / "ranks.csv", DATA)
-    assert (
-        summarize(again, ["mrr", "amri", "hits@3"]).to_dict()["metrics"]
-        == summarize(ranked, ["mrr", "amri", "hits@3"]).to_dict()["metrics"]
-    )
+    own, theirs = (summarize(it, ["mrr", "amri", "hits@3"]).to_dict()["metrics"] for it in (ranked, again))
+    assert own == theirs
     assert compare({"mine": ranked, "theirs": again}) is not None
     assert "does not tell how many candidates tied" in again.notes[1]
 
 
-def test_raw_ranks_alone_are_the_raw_setting(tmp_path, ranked):
-    frame = wide(ranked).rename(columns={"rank_left": "raw_head_rank", "rank_right": "raw_tail_rank"})
-    frame.drop(columns=["frank_left", "frank_right"]).to_csv(tmp_path / "ranks.tsv", sep="\t", index=False)
-    table = load_ranks(tmp_path / "ranks.tsv", DATA)
-    raw = evaluate(SCORER, DATA, filter=[])
-    assert table.filter == ()
-    assert summarize(table, ["mr", "amri"])["amri"] == pytest.approx(summarize(raw, ["mr", "amri"])["amri"], abs=1e-12)
-
-
 def test_filtered_ranks_alone_leave_the_raw_ones_unknown(tmp_path, ranked):
     frame = wide(ranked).rename(columns={"frank_left": "head_rank", "frank_right": "tail_rank"})
-    frame.drop(columns=["rank_left", "rank_right"]).to_csv(tmp_path / "ranks.tsv", sep="\t", index=False)
-    table = load_ranks(tmp_path / "ranks.tsv", DATA)
+    table = loaded(tmp_path, frame.drop(columns=["rank_left", "rank_right"]))
     assert np.isnan(table.column("raw_greater")).all()
     assert summarize(table, ["mrr"])["mrr"] == summarize(ranked, ["mrr"])["mrr"]
     table.to_parquet(tmp_path / "ranks.parquet")
@@ -177,16 +169,11 @@ def test_the_ranks_of_libkge_give_the_metrics_that_it_printed(shared):
 
 
 def test_half_ranks_tie_with_one(tmp_path):
-    h, r, t = DATA.test.ids[0]
-    row = f"{DATA.entities[h]} {DATA.relations[r]} {DATA.entities[t]}"
-    (tmp_path / "ranks.txt").write_text(f"# mine\nhead relation tail tail_rank\n{row} 2.5\n")
-    table = load_ranks(tmp_path / "ranks.txt", DATA)
+    row = " ".join(labels_of(DATA.test.ids[0]))
+    table = loaded(tmp_path, ["# mine", "head relation tail tail_rank", f"{row} 2.5"])
     assert (table.column("greater").tolist(), table.column("tied").tolist()) == ([1], [1])
     assert summarize(table, ["mr"])["mr"] == 2.5
     assert table.notes[-1] == f"not in {tmp_path / 'ranks.txt'}: {len(DATA.test) - 1} test triples."
-
-
-ROW = "{h}\t{r}\t{t}\t"
 
 
 @pytest.mark.parametrize(
@@ -207,49 +194,36 @@ ROW = "{h}\t{r}\t{t}\t"
         ("h\tr\tt\tscore", ["1"], "no column of ranks; found the columns 'head', 'relation', 'tail', 'score'"),
         ("h\tr\tt\tleft_rank\thead_rank", ["1\t1"], "two columns are the same ranks"),
         ("h\tr\tt\thead_rank", [], "no ranks in it"),
+        ("# nothing", [], "no header in it"),
     ],
 )
 def test_what_is_no_rank_is_refused_with_its_line(tmp_path, header, cells, message):
-    path = tmp_path / "ranks.txt"
-    h, r, t = DATA.test.ids[0]
-    row = ROW.format(h=DATA.entities[h], r=DATA.relations[r], t=DATA.entities[t])
-    path.write_text("".join(f"{line}\n" for line in [header, *(row + cell for cell in cells)]))
+    row = "\t".join(labels_of(DATA.test.ids[0]))
     with pytest.raises((TableError, DatasetError)) as caught:
-        load_ranks(path, DATA)
-    assert str(path) in str(caught.value)
+        loaded(tmp_path, [header, *(f"{row}\t{cell}" for cell in cells)])
+    assert str(tmp_path / "ranks.txt") in str(caught.value)
     assert message in str(caught.value)
 
 
 def test_a_triple_of_another_graph_is_refused(tmp_path):
-    (tmp_path / "ranks.txt").write_text("h\tr\tt\thead_rank\na\tlikes\tb\t1\n")
-    with pytest.raises(
-        TableError,
-        match=r"line 2: the triple \(a, likes, b\) is not in the test split of dataset random.*--unmatched drop",
-    ):
-        load_ranks(tmp_path / "ranks.txt", DATA)
-
-
-def test_an_empty_file_is_refused(tmp_path):
-    (tmp_path / "ranks.txt").write_text("# nothing\n")
-    with pytest.raises(TableError, match="no header in it"):
-        load_ranks(tmp_path / "ranks.txt", DATA)
+    lines = ["h\tr\tt\thead_rank", "a\tlikes\tb\t1"]
+    other = r"line 2: the triple \(a, likes, b\) is not in the test split of dataset random.*--unmatched drop"
+    with pytest.raises(TableError, match=other):
+        loaded(tmp_path, lines)
+    with pytest.raises(TableError, match="none of its rows is a rank of the test split of dataset random"):
+        loaded(tmp_path, lines, unmatched="drop")
 
 
 # Files as others wrote them
 
 
-def labels_of(row):
-    h, r, t = row
-    return DATA.entities[h], DATA.relations[r], DATA.entities[t]
-
-
-def lines_of(table, separator, *, ending=""):
+def lines_of(table, separator):
     """head, relation, tail, head rank, tail rank, without a header."""
     frame = table.to_pandas()
     sides = {side: frame[frame["side"] == side].set_index("triple")["greater"] for side in ("head", "tail")}
     for row, triple in enumerate(DATA.test.ids.tolist()):
         ranks = (str(1 + sides[side][row]) for side in ("head", "tail"))
-        yield separator.join([*labels_of(triple), *ranks]) + ending
+        yield separator.join([*labels_of(triple), *ranks])
 
 
 NAMES = "head,relation,tail,filtered_head_rank,filtered_tail_rank"
@@ -259,10 +233,9 @@ NAMES = "head,relation,tail,filtered_head_rank,filtered_tail_rank"
 def test_columns_are_named_where_there_is_no_header(tmp_path, ranked, separator, name):
     (tmp_path / name).write_text("\n".join(lines_of(ranked, separator)))
     table = load_ranks(tmp_path / name, DATA, columns=NAMES)
-    expected = ranked.to_pandas().sort_values(["triple", "side"])
-    again = table.to_pandas().sort_values(["triple", "side"])
-    assert again["greater"].tolist() == expected["greater"].tolist()
-    assert again["candidates"].tolist() == expected["candidates"].tolist()
+    again, expected = (it.to_pandas().sort_values(["triple", "side"]) for it in (table, ranked))
+    for column in ("greater", "candidates"):
+        assert again[column].tolist() == expected[column].tolist()
     with pytest.raises(TableError, match=r"its first row is no header but holds a number.*columns="):
         load_ranks(tmp_path / name, DATA)
 
@@ -276,32 +249,30 @@ def test_another_separator_is_said(tmp_path, ranked):
 
 
 def test_both_settings_of_a_file_are_reachable(tmp_path, ranked):
-    wide(ranked).to_csv(tmp_path / "ranks.txt", sep="\t", index=False)
-    raw, filtered = (load_ranks(tmp_path / "ranks.txt", DATA, setting=setting) for setting in ("raw", "filtered"))
-    assert (raw.filter, filtered.filter) == ((), ("train", "valid", "test"))
-    expected = summarize(evaluate(SCORER, DATA, filter=[]), ["mrr", "mr", "hits@3"])
-    for name in ("mrr", "mr", "hits@3"):
-        assert summarize(raw, [name])[name] == pytest.approx(expected[name], rel=1e-12)
+    raw, filtered = (loaded(tmp_path, wide(ranked), setting=setting) for setting in ("raw", "filtered"))
+    alone = wide(ranked).rename(columns={"rank_left": "raw_head_rank", "rank_right": "raw_tail_rank"})
+    unsaid = loaded(tmp_path, alone.drop(columns=["frank_left", "frank_right"]))
+    assert (raw.filter, unsaid.filter, filtered.filter) == ((), (), ("train", "valid", "test"))
+    expected = summarize(evaluate(SCORER, DATA, filter=[]), ["mrr", "mr", "hits@3", "amri"])
+    for name in ("mrr", "mr", "hits@3", "amri"):
+        for table in (raw, unsaid):
+            assert summarize(table, [name])[name] == pytest.approx(expected[name], rel=1e-12)
     assert summarize(filtered, ["mrr"])["mrr"] == summarize(ranked, ["mrr"])["mrr"]
     assert not any("does not say whether" in note for note in (*raw.notes, *filtered.notes))
 
 
 def test_ranks_that_do_not_tell_their_setting_are_noted_or_said(tmp_path, ranked):
-    frame = wide(ranked).drop(columns=["frank_left", "frank_right"])
-    frame.to_csv(tmp_path / "ranks.txt", sep="\t", index=False)
-    raw = load_ranks(tmp_path / "ranks.txt", DATA, setting="raw")
+    raw = loaded(tmp_path, wide(ranked).drop(columns=["frank_left", "frank_right"]), setting="raw")
     assert raw.filter == ()
     assert summarize(raw, ["mrr"])["mrr"] == summarize(evaluate(SCORER, DATA, filter=[]), ["mrr"])["mrr"]
     assert not any("does not say" in note for note in raw.notes)
-    (tmp_path / "one.txt").write_text("h r t rank_left\n" + " ".join(labels_of(DATA.test.ids[0])) + " 1\n")
-    silent = load_ranks(tmp_path / "one.txt", DATA)
+    row = " ".join(labels_of(DATA.test.ids[0])) + " 1"
+    silent = loaded(tmp_path, ["h r t rank_left", row])
     assert silent.filter == ("train", "valid", "test")
-    assert any(
-        "does not say whether its ranks are filtered, and they were taken as filtered" in n for n in silent.notes
-    )
-    (tmp_path / "two.txt").write_text("h r t raw_head_rank\n" + " ".join(labels_of(DATA.test.ids[0])) + " 1\n")
+    told = "does not say whether its ranks are filtered, and they were taken as filtered"
+    assert any(told in note for note in silent.notes)
     with pytest.raises(TableError, match="no filtered ranks in it"):
-        load_ranks(tmp_path / "two.txt", DATA, setting="filtered")
+        loaded(tmp_path, ["h r t raw_head_rank", row], setting="filtered")
 
 
 def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
@@ -343,56 +314,43 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     ],
 )
 def test_the_columns_that_a_hint_names_fit_the_row(tmp_path, row, columns):
-    (tmp_path / "ranks.txt").write_text(f"{row}\n")
     with pytest.raises(TableError, match=rf"columns='{columns}' \(--columns\)\.") as caught:
-        load_ranks(tmp_path / "ranks.txt", DATA)
+        loaded(tmp_path, [row])
     with pytest.raises(TableError, match=r"\(a, likes, b\) is not in the test split"):  # it could be read
-        load_ranks(tmp_path / "ranks.txt", DATA, columns=columns)
+        loaded(tmp_path, [row], columns=columns)
     assert "--separator" not in str(caught.value)
 
 
 def test_a_hint_names_the_separator_that_the_file_leaves_open(tmp_path):
-    (tmp_path / "ranks.txt").write_text("New York;likes;b;tail;7\n")
     with pytest.raises(TableError, match=r"'head,relation,tail,side,rank' \(--columns\) and .* \(--separator ';'\)\."):
-        load_ranks(tmp_path / "ranks.txt", DATA)
-
-
-def test_nothing_left_is_refused(tmp_path):
-    (tmp_path / "ranks.txt").write_text("h\tr\tt\thead_rank\na\tlikes\tb\t1\n")
-    with pytest.raises(TableError, match="none of its rows is a rank of the test split of dataset random"):
-        load_ranks(tmp_path / "ranks.txt", DATA, unmatched="drop")
+        loaded(tmp_path, ["New York;likes;b;tail;7"])
 
 
 def test_spaces_around_a_rank_are_no_matter(tmp_path):
     row = "\t".join(labels_of(DATA.test.ids[0]))
-    (tmp_path / "ranks.txt").write_text(f"h\tr\tt\thead_rank\n{row}\t 2 \n")
-    assert load_ranks(tmp_path / "ranks.txt", DATA).column("greater").tolist() == [1]
+    assert loaded(tmp_path, ["h\tr\tt\thead_rank", f"{row}\t 2 "]).column("greater").tolist() == [1]
 
 
 def test_a_filter_may_be_one_word_and_must_be_a_split(tmp_path, ranked):
-    path = tmp_path / "ranks.txt"
-    path.write_text("\n".join(list(lines_of(ranked, "\t"))[:1]))
-    assert load_ranks(path, DATA, columns=NAMES, filter="test").filter == ("test",)
-    with pytest.raises(TableError, match=r"filter: unknown split 'tset'. Did you mean 'test'"):
-        load_ranks(path, DATA, columns=NAMES, filter=["tset"])
-    with pytest.raises(TableError, match=r"unmatched: unknown value 'dorp'. Did you mean 'drop'"):
-        load_ranks(path, DATA, columns=NAMES, unmatched="dorp")
-    with pytest.raises(TableError, match=r"unknown setting 'rwa' of ranks. Did you mean 'raw'"):
-        load_ranks(path, DATA, columns=NAMES, setting="rwa")
+    line = [next(lines_of(ranked, "\t"))]
+    assert loaded(tmp_path, line, columns=NAMES, filter="test").filter == ("test",)
+    for option, message in (
+        ({"filter": ["tset"]}, r"filter: unknown split 'tset'. Did you mean 'test'"),
+        ({"unmatched": "dorp"}, r"unmatched: unknown value 'dorp'. Did you mean 'drop'"),
+        ({"setting": "rwa"}, r"unknown setting 'rwa' of ranks. Did you mean 'raw'"),
+    ):
+        with pytest.raises(TableError, match=message):
+            loaded(tmp_path, line, columns=NAMES, **option)
 
 
-def test_a_graph_needs_no_train_split(tmp_path, ranked):
+def test_a_graph_needs_no_train_split(tmp_path):
     folder = tmp_path / "graph"
     folder.mkdir()
-    rows = ("\t".join(labels_of(row)) for row in DATA.test.ids.tolist())
-    (folder / "test.txt").write_text("\n".join(rows))
-    entities = len(set(DATA.test.heads) | set(DATA.test.tails))
-    triple = "\t".join(labels_of(DATA.test.ids[0]))
-    (tmp_path / "ranks.txt").write_text(f"h\tr\tt\traw_head_rank\n{triple}\t1\n")
-    table = load_ranks(tmp_path / "ranks.txt", folder)
-    assert table.column("candidates").tolist() == [entities]
-    (tmp_path / "ranks.txt").write_text(f"h\tr\tt\tfiltered_head_rank\n{triple}\t1\n")
-    table = load_ranks(tmp_path / "ranks.txt", folder)
+    (folder / "test.txt").write_text("\n".join("\t".join(labels_of(row)) for row in DATA.test.ids.tolist()))
+    row = "\t".join([*labels_of(DATA.test.ids[0]), "1"])
+    table = loaded(tmp_path, ["h\tr\tt\traw_head_rank", row], folder)
+    assert table.column("candidates").tolist() == [len(set(DATA.test.heads) | set(DATA.test.tails))]
+    table = loaded(tmp_path, ["h\tr\tt\tfiltered_head_rank", row], folder)
     assert any("has no train or valid triples" in note for note in table.notes)
     assert table.filter == ("test",)  # as evaluate says it
 
@@ -406,11 +364,16 @@ def test_a_parquet_file_is_refused_with_its_reader(tmp_path, ranked):
 def test_triples_that_the_split_repeats_may_be_ranked_again(tmp_path):
     test = Triples.of(np.concatenate([DATA.test.ids, DATA.test.ids[:1]]))
     data = Dataset.build("twice", {**DATA.splits, "test": test}, entities=DATA.entities, relations=DATA.relations)
-    lines = ["\t".join([*labels_of(row), "1"]) for row in [test.ids[0], test.ids[0], test.ids[1]]]
-    (tmp_path / "ranks.txt").write_text("\n".join(["h\tr\tt\tfiltered_head_rank", *lines]))
-    table = load_ranks(tmp_path / "ranks.txt", data)
+    rows = ["\t".join([*labels_of(row), "1"]) for row in [test.ids[0], test.ids[0], test.ids[1]]]
+    lines = ["h\tr\tt\tfiltered_head_rank", *rows]
+    table = loaded(tmp_path, lines, data)
     assert len(table) == 2
     assert "head ranks of repeated test triples: 1 left out, as each triple counts once." in table.notes
-    (tmp_path / "ranks.txt").write_text("\n".join(["h\tr\tt\tfiltered_head_rank", *lines, lines[2]]))
     with pytest.raises(TableError, match="line 5: its head was ranked in an earlier line"):
-        load_ranks(tmp_path / "ranks.txt", data)
+        loaded(tmp_path, [*lines, rows[2]], data)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"ranks.tsv"])
+def test_ranks_lie_in_a_file(path):
+    with pytest.raises(TableError, match="path: expected the name of a text file of ranks"):
+        load_ranks(path, DATA)

@@ -40,6 +40,12 @@ def wide():
     return Dataset.build("wide", {"train": Triples(ids[:2000]), "test": Triples(ids[2000:])}, **vocabularies)
 
 
+def knows_fewer(model, graph):
+    """The model without the last two entities of a graph, by labels."""
+    labels = {"entities": Vocabulary([*graph.entities][:-2]), "relations": graph.relations}
+    return Checkpoint(DistMult(model.entity[:-2], model.relation), "test", (Path("model"),), **labels)
+
+
 def model_of(graph, dim=4):
     rng = np.random.default_rng(1)
     shapes = {"entity": (len(graph.entities), dim), "relation": (len(graph.relations), dim)}
@@ -63,9 +69,7 @@ def test_what_is_drawn_fits_into_the_limit(wide, corruption):
 def test_blocks_of_one_query_give_the_same_table_and_notes(corruption, unseen):
     """Some queries have too few entities left, and some triples are not known to the model."""
     graph = random_dataset(triples=300, entities=25)
-    whole = model_of(graph)
-    labels = {"entities": Vocabulary([*graph.entities][:-2]), "relations": graph.relations}
-    fewer = Checkpoint(DistMult(whole.entity[:-2], whole.relation), "test", (Path("model"),), **labels)
+    fewer = knows_fewer(model_of(graph), graph)
     free, bound = (
         evaluate(fewer, graph, corruption=corruption, unseen=unseen, memory_limit=limit) for limit in ("4GB", 4096)
     )
@@ -103,8 +107,6 @@ def test_no_limit_changes_an_integer_or_a_note(data):
     graph = random_dataset(data.draw(st.integers(0, 99)), entities=12, relations=3, triples=90)
     model = model_of(graph)
     model.entity[data.draw(st.lists(st.integers(0, 11), max_size=3))] = np.nan
-    labels = {"entities": Vocabulary([*graph.entities][:-2]), "relations": graph.relations}
-    fewer = Checkpoint(DistMult(model.entity[:-2], model.relation), "test", (Path("model"),), **labels)
     function = CallableScorer(lambda h, r, t: model.entity[h, 0] * model.relation[r, 0] * model.entity[t, 0], 12, 3)
     options = {
         "corruption": data.draw(st.sampled_from(CORRUPTIONS)),
@@ -114,7 +116,7 @@ def test_no_limit_changes_an_integer_or_a_note(data):
         "nan": "worst",
         "unseen": "worst",
     }
-    scorer = data.draw(st.sampled_from([model, fewer, function]))
+    scorer = data.draw(st.sampled_from([model, knows_fewer(model, graph), function]))
     free = evaluate(scorer, graph, **options, memory_limit="4GB")
     for limit in (4096, 20_000):
         bound = evaluate(scorer, graph, **options, memory_limit=limit)
@@ -131,10 +133,9 @@ def test_nan_of_vectors_is_the_worst_as_that_of_finished_scores(data):
     model = model_of(graph, dim=2)
     holes = st.lists(st.sampled_from([math.nan, math.inf, -math.inf]), min_size=3, max_size=3)
     model.entity[data.draw(st.permutations(range(12)))[:3], 0] = data.draw(holes)
+    every = Queries.of(Triples.of([(h, r, 0) for h in range(12) for r in range(3)]), "tail")
     with np.errstate(invalid="ignore"):
-        scores = model.scores(
-            Queries.of(Triples.of([(h, r, 0) for h in range(12) for r in range(3)]), "tail"), np.arange(12)
-        ).reshape(3, 12, 12)
+        scores = model.scores(every, np.arange(12)).reshape(3, 12, 12)
     scores = np.where(np.isnan(scores), -np.inf, scores)
     kernel = data.draw(st.sampled_from(["float32", "compiled", "reference"]))
     table = evaluate(model, graph, nan="worst", kernel=kernel, sides="tail")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, summarize
+from kgeval.checkpoints import Checkpoint
 from kgeval.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
@@ -18,45 +20,31 @@ def by_hash(h, r, t):
     return (h * 5 + r * 3 + t * 11) % 7
 
 
-class Labelled:
+def labelled(entities, relations, seed=0):
     """A DistMult with labels of its own, some entities missing and others unknown to the dataset."""
-
-    def __new__(cls, entities, relations, seed=0):
-        rng = np.random.default_rng(seed)
-        model = DistMult(rng.normal(size=(len(entities), 4)), rng.normal(size=(len(relations), 4)))
-        from pathlib import Path
-
-        from kgeval.checkpoints import Checkpoint
-
-        return Checkpoint(model, "test", (Path("model"),), Vocabulary(entities), Vocabulary(relations, "relation"))
+    rng = np.random.default_rng(seed)
+    model = DistMult(rng.normal(size=(len(entities), 4)), rng.normal(size=(len(relations), 4)))
+    return Checkpoint(model, "test", (Path("model"),), Vocabulary(entities), Vocabulary(relations, "relation"))
 
 
 def test_labels_align_whatever_the_order_of_ids():
     entities, relations = list(DATA.entities), list(DATA.relations)
-    straight = Labelled(entities, relations)
+    straight = labelled(entities, relations)
     shuffle = np.random.default_rng(1).permutation(len(entities))
-    shuffled = Labelled([entities[i] for i in shuffle], relations)
+    shuffled = labelled([entities[i] for i in shuffle], relations)
     object.__setattr__(shuffled, "model", DistMult(straight.model.entity[shuffle], straight.model.relation))
     assert evaluate(shuffled, DATA).to_pandas().equals(evaluate(straight, DATA).to_pandas())
 
 
 def test_entities_that_only_the_model_knows_do_not_compete():
-    more = Labelled([*DATA.entities, "stranger"], list(DATA.relations))
+    more = labelled([*DATA.entities, "stranger"], list(DATA.relations))
     table = evaluate(more, DATA)
     assert table.column("raw_candidates").max() == len(DATA.entities)
 
 
-def test_unseen_entities_are_refused_with_count_and_names():
-    fewer = Labelled(list(DATA.entities)[:-3], list(DATA.relations))
-    with pytest.raises(
-        InputError, match=r"test triples with an entity or relation that the model does not know: \(e0.*drop"
-    ):
-        evaluate(fewer, DATA)
-
-
 def test_unseen_triples_are_left_out_or_last(tmp_path):
     lost = {27, 28, 29}
-    fewer = Labelled(list(DATA.entities)[:27], list(DATA.relations))
+    fewer = labelled(list(DATA.entities)[:27], list(DATA.relations))
     unseen = np.array([bool({int(h), int(t)} & lost) for h, _, t in DATA.test.ids])
     dropped, worst = (evaluate(fewer, DATA, unseen=policy) for policy in ("drop", "worst"))
     assert len(dropped) == 2 * (~unseen).sum()
@@ -78,14 +66,8 @@ def test_unseen_triples_are_left_out_or_last(tmp_path):
     assert RankTable.from_parquet(tmp_path / "ranks.parquet").provenance == dropped.provenance
 
 
-def test_models_without_labels_must_have_as_many_ids():
-    with pytest.raises(CheckpointError, match="29 entity ids and no labels, dataset random has 30"):
-        evaluate(CallableScorer(by_hash, 29, 4), DATA)
-
-
-def test_another_graphs_labels_are_refused():
-    with pytest.raises(CheckpointError, match="no entity label of the model occurs in dataset random"):
-        evaluate(Labelled(["x", "y"], list(DATA.relations)), DATA)
+def holed(h, r, t):
+    return np.where(t == 7, np.nan, by_hash(h, r, t).astype(float))
 
 
 class Holed(DistMult):
@@ -98,14 +80,8 @@ class Holed(DistMult):
         return np.where((ids == 7)[:, None], np.nan, self.entity[ids])
 
 
-@pytest.mark.parametrize("kind", ["finished", "vectors"])
-def test_nan_is_refused_with_triple_and_candidate(kind):
-    def holed(h, r, t):
-        return np.where(t == 7, np.nan, by_hash(h, r, t).astype(float))
-
-    scorer = CallableScorer(holed, 30, 4)
-    if kind == "vectors":
-        scorer = Holed()
+@pytest.mark.parametrize("scorer", [CallableScorer(holed, 30, 4), Holed()], ids=["finished", "vectors"])
+def test_nan_is_refused_with_triple_and_candidate(scorer):
     with pytest.raises(
         ScoreError,
         match=r"NaN for \(e\d+, r\d+, \?\), candidate e0007: a rank is undefined.*nan='worst' \(--nan worst\)",
@@ -114,66 +90,33 @@ def test_nan_is_refused_with_triple_and_candidate(kind):
 
 
 def test_nan_may_be_the_worst_score():
-    def holed(h, r, t):
-        return np.where(t == 7, np.nan, by_hash(h, r, t).astype(float))
-
-    def sunk(h, r, t):
-        return np.where(t == 7, -np.inf, by_hash(h, r, t).astype(float))
-
+    sunk = CallableScorer(lambda h, r, t: np.nan_to_num(holed(h, r, t), nan=-np.inf), 30, 4)
     as_worst = evaluate(CallableScorer(holed, 30, 4), DATA, nan="worst")
-    assert as_worst.to_pandas().equals(evaluate(CallableScorer(sunk, 30, 4), DATA).to_pandas())
+    assert as_worst.to_pandas().equals(evaluate(sunk, DATA).to_pandas())
 
 
-def test_a_model_of_nothing_but_nan_ties_instead_of_winning():
-    table = evaluate(CallableScorer(lambda h, r, t: np.full(len(h), np.nan), 30, 4), DATA, nan="worst")
-    assert (table.column("greater") == 0).all()
-    assert (table.column("tied") == table.column("candidates") - 1).all()
+BARE = Dataset.build("d", {"test": DATA.test}, entities=DATA.entities, relations=DATA.relations)
+SHORT = ScoreTable(Triples(DATA.test.ids[:3]), tail=np.zeros((3, 30)))
+REFUSED = [
+    (CallableScorer(by_hash, 29, 4), {}, "29 entity ids and no labels, dataset random has 30"),
+    (labelled(["x", "y"], list(DATA.relations)), {}, "no entity label of the model occurs in dataset random"),
+    (
+        labelled(list(DATA.entities)[:-3], list(DATA.relations)),
+        {},
+        r"test triples with an entity or relation that the model does not know: \(e0.*drop",
+    ),
+    (lambda h, r, t: 0.0, {}, r"returned 1 scores for \d+ triples"),
+    (["model.pt"], {}, "cannot score with a list"),
+    ("model.pt", {}, r"no such file or folder 'model\.pt'"),
+    (by_hash, {"dataset": BARE, "split": "valid"}, "it has no valid triples"),
+    (SHORT, {"sides": "tail"}, "no row for the tail query"),
+]
 
 
-def test_infinities_compare_as_usual():
-    def score(h, r, t):
-        return np.where(t % 3 == 0, np.inf, np.where(t % 3 == 1, -np.inf, 0.0))
-
-    table = evaluate(CallableScorer(score, 30, 4), DATA, sides=("tail",), filter=())
-    top = table.where(table.column("tail") % 3 == 0)
-    assert (top.column("greater") == 0).all()
-    assert (top.column("tied") == 9).all()
-
-
-def test_a_scorer_of_another_shape_is_refused():
-    with pytest.raises(ScoreError, match=r"returned 1 scores for \d+ triples"):
-        evaluate(lambda h, r, t: 0.0, DATA)
-
-
-def test_something_that_is_no_model_is_refused():
-    with pytest.raises(InputError, match="cannot score with a list"):
-        evaluate(["model.pt"], DATA)
-    with pytest.raises(InputError, match=r"no such file or folder 'model\.pt'"):
-        evaluate("model.pt", DATA)
-
-
-def test_a_missing_split_is_refused():
-    with pytest.raises(DatasetError, match="it has no valid triples"):
-        evaluate(
-            by_hash,
-            Dataset.build("d", {"test": DATA.test}, entities=DATA.entities, relations=DATA.relations),
-            split="valid",
-        )
-
-
-def test_score_tables_rank_like_the_scores_they_hold():
-    test = DATA.test
-    every = np.arange(30)
-    tail = np.stack([by_hash(h, r, every) for h, r, _ in test.ids])
-    head = np.stack([by_hash(every, r, t) for _, r, t in test.ids])
-    table = evaluate(ScoreTable(test, head=head, tail=tail), DATA)
-    assert table.to_pandas().equals(evaluate(by_hash, DATA).to_pandas())
-
-
-def test_a_score_table_that_lacks_a_query_is_refused():
-    short = Triples(DATA.test.ids[:3])
-    with pytest.raises(InputError, match="no row for the tail query"):
-        evaluate(ScoreTable(short, tail=np.zeros((3, 30))), DATA, sides=("tail",))
+@pytest.mark.parametrize(("model", "options", "message"), REFUSED, ids=[row[2][:20] for row in REFUSED])
+def test_what_cannot_be_ranked_is_refused(model, options, message):
+    with pytest.raises((CheckpointError, DatasetError, InputError, ScoreError), match=message):
+        evaluate(model, **{"dataset": DATA, **options})
 
 
 def test_repeated_triples_are_noted():
@@ -192,16 +135,6 @@ def test_progress_counts_every_task():
     evaluate(by_hash, DATA, batch_size=4, progress=done.append)
     assert sum(done) == 2 * len(DATA.test)
     assert len(done) > 2
-
-
-def test_tables_survive_parquet(tmp_path):
-    table = evaluate(by_hash, DATA)
-    table.to_parquet(tmp_path / "ranks.parquet")
-    again = RankTable.from_parquet(tmp_path / "ranks.parquet")
-    assert again.to_pandas().equals(table.to_pandas())
-    assert (again.split, again.notes) == (table.split, table.notes)
-    contract = "triple head relation tail side score greater tied candidates raw_greater raw_tied raw_candidates"
-    assert pq.read_schema(tmp_path / "ranks.parquet").names[:12] == contract.split()
 
 
 def test_shards_concatenate_to_the_whole():

@@ -18,13 +18,9 @@ def test_what_is_known_of_each_prediction():
     dataset, scorer = random_dataset(12, entities=12, triples=150), Vectors("dot", entities=12)
     table = predict(scorer, dataset, k=12)
     facts = {name: {tuple(row) for row in dataset.split(name).ids.tolist()} for name in SPLITS}
-    for side, anchor, relation, entity, known, of_type, is_answer in zip(
-        *(
-            table.data[name].to_pylist()
-            for name in ("side", "anchor", "relation", "entity", "known", "is_of_type", "is_answer")
-        ),
-        strict=True,
-    ):
+    names = ("side", "anchor", "relation", "entity", "known", "is_of_type", "is_answer")
+    rows = zip(*(table.data[name].to_pylist() for name in names), strict=True)
+    for side, anchor, relation, entity, known, of_type, is_answer in rows:
         triple = (anchor, relation, entity) if side == "tail" else (entity, relation, anchor)
         assert known == next((name for name in SPLITS if triple in facts[name]), "new")
         assert is_answer == (triple in facts["test"])
@@ -56,12 +52,9 @@ def test_no_queries_have_no_predictions():
     dataset = random_dataset(7)
     table = predict(Vectors("dot"), dataset, queries=[])
     assert (len(table), table.queries, table.columns) == (0, 0, predict(Vectors("dot"), dataset).columns)
+    bare = Dataset.build("d", {"test": dataset.test}, entities=dataset.entities, relations=dataset.relations)
     with pytest.raises(InputError, match="no valid triples"):
-        predict(
-            Vectors("dot"),
-            Dataset.build("d", {"test": dataset.test}, entities=dataset.entities, relations=dataset.relations),
-            split="valid",
-        )
+        predict(Vectors("dot"), bare, split="valid")
 
 
 def test_the_table_comes_back_from_its_file(tmp_path):

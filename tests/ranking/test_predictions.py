@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import kgeval
-from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, evaluate, predict
+from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, predict
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import SIMILARITIES, Vectors
-from tests.ranking.test_views import CASES, built, random_family
+from tests.ranking.test_views import CASES, of_whole_numbers
 
 KERNELS = ["reference", "compiled", "float32", "bfloat16", "int8"]
 SPLITS = ("train", "valid", "test")
@@ -51,12 +51,10 @@ def expected_of(scorer, dataset, k, *, filter=SPLITS, drops_known=False, split="
         for name in filter:
             for anchor, relation, answer in zip(*dataset.split(name).queries_of_side(side), strict=True):
                 facts[int(anchor), int(relation)].add(int(answer))
-        matrix = np.asarray(scorer.scores(queries, every), np.float64)
-        for row, key in zip(
-            matrix, zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True), strict=True
-        ):
-            scores = dict(enumerate(row.tolist()))
-            expected[(side, *key)] = best_of(scores, k, facts[key], drops_known=drops_known)
+        matrix = np.asarray(scorer.scores(queries, every), np.float64).tolist()
+        for row, *key in zip(matrix, queries.anchors.tolist(), queries.relations.tolist(), strict=True):
+            scores, known = dict(enumerate(row)), facts[tuple(key)]
+            expected[(side, *key)] = best_of(scores, k, known, drops_known=drops_known)
     return expected
 
 
@@ -113,10 +111,7 @@ def test_whole_chunks_of_columns_are_discarded_only_where_no_score_of_them_can_b
 def test_relational_families_predict_their_own_sort(name, options, data):
     """Whole numbers, so that most scores tie."""
     dataset = random_dataset(data.draw(st.integers(0, 99)), entities=7, relations=3, triples=40)
-    numbers = st.sampled_from([-1.0, 0.0, 1.0, 2.0])
-    model = built(
-        name, options, lambda shape: data.draw(arrays(np.float64, shape, elements=numbers)), entities=7, relations=3
-    )
+    model = of_whole_numbers(name, options, data)
     k, facts = data.draw(st.integers(1, 9)), data.draw(st.sampled_from([SPLITS, ("train",), ()]))
     known, kernel = data.draw(st.sampled_from(["keep", "drop"])), data.draw(st.sampled_from(KERNELS))
     limit = data.draw(st.sampled_from([4096, 10**4, 10**9]))
@@ -139,33 +134,6 @@ def test_any_scores_of_a_function_are_sorted(data):
     assert found_in(table) == {key: rows for key, rows in expected.items() if rows}
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        Vectors("dot"),
-        Vectors("l1", values=1),
-        random_family("TransR", {"norm": 2, "normalization": "max_norm"}, entities=30),
-    ],
-)
-def test_an_answer_stands_at_its_rank_with_the_very_counts_of_the_rank_table(model):
-    dataset = random_dataset(9)
-    ranks = evaluate(model, dataset).to_pandas()
-    table = predict(model, dataset, k=30).to_pandas()
-    answers = table[table["is_answer"]]
-    heads = ranks["side"] == "head"
-    ranks["entity"], ranks["anchor"] = (
-        ranks["head"].where(heads, ranks["tail"]),
-        ranks["tail"].where(heads, ranks["head"]),
-    )
-    joined = ranks.merge(answers, on=["side", "anchor", "relation", "entity"], suffixes=("", "_predicted"))
-    assert len(joined) == len(ranks) == len(answers)
-    for name in ("score", *COUNTS):
-        assert (joined[name] == joined[f"{name}_predicted"]).all(), name
-    assert (joined["place"] > joined["raw_greater"]).all()
-    assert (joined["place"] <= 1 + joined["raw_greater"] + joined["raw_tied"]).all()
-    assert (joined["raw_tied"] > 0).any()
-
-
 def test_entities_that_the_model_does_not_know_are_never_predicted():
     dataset, scorer = random_dataset(4), Vectors("dot", entities=20)
     labels = [f"e{index:04}" for index in range(20)]
@@ -185,10 +153,8 @@ def test_prediction_lists_predict_what_they_list():
     labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
     lists = PredictionLists({"tail": SideLists.of({(0, 0, 2): OneList.of({2: 0.5, 1: 0.5})})}, *labels)
     dataset = Dataset.build("d", {"test": Triples.of([(0, 0, 2)])}, entities=labels[0], relations=labels[1])
-    for table in (
-        predict(lists, dataset, sides="tail"),
-        predict(lists, dataset, queries=[("ant", "eats", "?")]),
-    ):
+    for of in ({"sides": "tail"}, {"queries": [("ant", "eats", "?")]}):
+        table = predict(lists, dataset, **of)
         assert table.column("entity_label").tolist() == ["bee", "cat"]
         assert table.column("raw_tied").tolist() == [1, 1]
         assert table.column("raw_candidates").tolist() == [4, 4]

@@ -53,9 +53,13 @@ def test_protocols_name_their_filter():
         (Uniform(count=2000, seed=7, allow_known=True), "2,000 uniform (seed 7, known answers too)"),
         (PopularityWeighted(count=3), "3 popular (seed 0)"),
         (DegreeWeighted(count=3, seed=1), "3 degree (seed 1)"),
+        (FileNegatives, "4 of file four.tsv"),
     ],
 )
-def test_sampled_candidates_are_called_by_count_kind_and_seed(corruption, words):
+def test_candidates_are_called_by_their_number_and_source(corruption, words, tmp_path):
+    if corruption is FileNegatives:
+        write_negatives(tmp_path / "four.tsv", generate_negatives(DATA, Uniform(count=4)))
+        corruption = FileNegatives(path=str(tmp_path / "four.tsv"))
     assert evaluate(by_hash, DATA, corruption=corruption).provenance.candidates == words
 
 
@@ -66,14 +70,6 @@ def test_types_are_described_with_the_sizes_that_train_shows():
         sizes |= {len(set(ids[ids[:, 1] == relation, place].tolist())) for relation, _ in queries}
     found = evaluate(by_hash, DATA, corruption=TypeConstrained()).provenance.candidates
     assert found == f"{min(sizes)} to {max(sizes)} of 30 entities, by type in train"
-
-
-def test_negatives_of_a_file_are_described_with_their_number(tmp_path):
-    path = tmp_path / "four.tsv"
-    write_negatives(path, generate_negatives(DATA, Uniform(count=4)))
-    assert (
-        evaluate(by_hash, DATA, corruption=FileNegatives(path=str(path))).provenance.candidates == "4 of file four.tsv"
-    )
 
 
 def test_entities_that_do_not_compete_are_not_counted():
@@ -122,7 +118,8 @@ def test_it_survives_parquet(tmp_path_factory, model, dataset, split, protocol, 
     table = replace(TABLE, **about, filter=known, notes=tuple(notes))
     table.to_parquet(path)
     again = RankTable.from_parquet(path)
-    assert again.provenance == table.provenance
+    assert again.data.equals(table.data)
+    assert (again.provenance, again.split) == (table.provenance, table.split)
     assert again.notes == table.notes
     content = summarize(again, ["mrr"]).to_dict()
     assert content["provenance"] == table.provenance.to_dict()
@@ -206,3 +203,27 @@ def test_a_triple_that_is_ranked_twice_is_refused_with_its_row(tmp_path_factory,
     with pytest.raises(TableError) as refusal:
         RankTable.from_parquet(path)
     assert f"row {len(TABLE)}: the {side} of ({triple}) was ranked in an earlier row." in str(refusal.value)
+
+
+def stored(path, **columns):
+    """Write the table with other columns, and read it."""
+    data = TABLE.data
+    for name, values in columns.items():
+        data = data.set_column(data.column_names.index(name), name, pa.array(values, pa.int64()))
+    RankTable(data).to_parquet(path)
+    return RankTable.from_parquet(path)
+
+
+@pytest.mark.parametrize("name", ["triple", "head", "relation", "tail"])
+def test_ids_begin_at_zero(tmp_path, name):
+    values = TABLE.column(name).copy()
+    values[3] = -1
+    with pytest.raises(TableError, match=f"row 3: its {name} has the id -1; ids begin at 0"):
+        stored(tmp_path / "a.parquet", **{name: values})
+
+
+def test_a_row_of_the_split_is_one_triple(tmp_path):
+    heads = TABLE.column("head").copy()
+    heads[0] += 1
+    with pytest.raises(TableError, match=f"the triple {TABLE.column('triple')[0]} of the split is two different"):
+        stored(tmp_path / "a.parquet", head=heads)

@@ -57,10 +57,7 @@ def complex_score(entity, relation):
 ENTITY, RELATION, TWICE = halves(E, 4), halves(R, 4), halves(2 * R, 4)
 SCORED = {
     "ComplEx": (ComplEx(ENTITY, RELATION), complex_score(ENTITY, RELATION)),
-    "TransE": (
-        TransE(ENTITY, RELATION, norm=1),
-        lambda h, k, t: -np.abs(ENTITY[h] + RELATION[k] - ENTITY[t]).sum(),
-    ),
+    "TransE": (TransE(ENTITY, RELATION, norm=1), lambda h, k, t: -np.abs(ENTITY[h] + RELATION[k] - ENTITY[t]).sum()),
     # A triple is scored by its tail: by the relation itself, never by its inverse.
     "Reciprocal": (Reciprocal(ComplEx(ENTITY, TWICE)), complex_score(ENTITY, TWICE)),
 }
@@ -76,17 +73,14 @@ def test_ranks_with_ties_equal_brute_force(name, kernel):
     assert table.candidates == f"all {R} relations"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        RotatE(halves(E, 4), RNG.normal(size=(R, 2)), norm=1),
-        TransH(halves(E, 4), halves(R, 4), norm=2, normalization="none", normal=RNG.normal(size=(R, 4))),
-        QueryScorer(
-            lambda anchors, relations, side: (anchors * 7 + relations * 5)[:, None] % np.arange(2, E + 2), E, R
-        ),
-    ],
-    ids=lambda model: type(model).__name__,
-)
+OTHERS = [
+    RotatE(halves(E, 4), RNG.normal(size=(R, 2)), norm=1),
+    TransH(halves(E, 4), halves(R, 4), norm=2, normalization="none", normal=RNG.normal(size=(R, 4))),
+    QueryScorer(lambda anchors, relations, side: (anchors * 7 + relations * 5)[:, None] % np.arange(2, E + 2), E, R),
+]
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=lambda model: type(model).__name__)
 def test_a_triple_has_one_score_whatever_is_predicted(model):
     by_side = {side: evaluate(model, DATA, sides=side) for side in ("tail", "relation")}
     assert by_side["relation"].column("score").tolist() == by_side["tail"].column("score").tolist()
@@ -211,22 +205,16 @@ def test_protocols_that_predict_relations_are_explained_of_them():
 
 
 ARRAY = np.zeros((len(DATA.test), E))
+ENCODER = DualEncoder(DATA.test, ENTITY, similarity="dot", tail=ARRAY[:, :4])
+HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E)), E, R, sides="head")
 
 
 @pytest.mark.parametrize(
     ("model", "settings", "message"),
     [
         (ScoreTable(DATA.test, tail=ARRAY), {}, "a score table has scores of its own queries alone"),
-        (
-            DualEncoder(DATA.test, ENTITY, similarity="dot", tail=ARRAY[:, :4]),
-            {},
-            "a dual encoder has query vectors of its own queries alone",
-        ),
-        (
-            QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E)), E, R, sides="head"),
-            {},
-            "the model answers heads alone, and a relation is scored by the tail",
-        ),
+        (ENCODER, {}, "a dual encoder has query vectors of its own queries alone"),
+        (HEADS, {}, "the model answers heads alone, and a relation is scored by the tail"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
         (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails alone"),
         (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "a sample is of heads and tails"),
@@ -237,24 +225,24 @@ def test_what_cannot_predict_relations_says_why(model, settings, message):
         evaluate(model, DATA, sides="relation", **settings)
 
 
-@pytest.mark.parametrize("made", [predict, answers])
-def test_predictions_and_answer_sets_are_of_entities(made):
-    with pytest.raises(InputError, match="of relations yet"):
-        made(SCORED["ComplEx"][0], DATA, sides="relation")
-
-
-def test_stored_ranks_of_relations_give_no_answer_sets(three_sides):
-    valid = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
-    with pytest.raises(InputError, match="there are no answer sets of relations yet"):
-        answers_of_ranks(valid, three_sides)
-
-
-def test_a_run_keeps_no_predictions_of_relations():
-    with pytest.raises(InputError, match="predictions are kept of heads and tails"):
-        Evaluation(sides=("relation",), keep={"predictions": 3})
-
-
 def test_a_score_that_is_nan_is_named():
     nan = lambda h, r, t: np.where(r == 2, np.nan, 0.0)  # noqa: E731
     with pytest.raises(KgevalError, match=r"NaN for \(e\d+, \?, e\d+\), candidate r02"):
         evaluate(nan, DATA, sides="relation")
+
+
+VALID = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda ranks: predict(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
+        (lambda ranks: answers(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
+        (lambda ranks: answers_of_ranks(VALID, ranks), "there are no answer sets of relations yet"),
+        (lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}), "predictions are kept of heads and tails"),
+    ],
+)
+def test_predictions_and_answer_sets_are_of_entities(three_sides, make, message):
+    with pytest.raises(InputError, match=message):
+        make(three_sides)

@@ -46,15 +46,10 @@ def models(seed: int, dataset: Dataset, width: int = 4):
     """Each kind of model, and its score of (h, r, t, time) on a side, by complex numbers."""
     rng = np.random.default_rng(seed)
     # Halves of whole numbers: products and sums are exact, and many scores tie.
-    draw = lambda rows: rng.integers(-2, 3, (rows, 2 * width)) / 2  # noqa: E731
-    e, r, t, n = (
-        draw(len(dataset.entities)),
-        *(draw(2 * len(dataset.relations)) for _ in range(1)),
-        draw(len(dataset.times)),
-        draw(2 * len(dataset.relations)),
-    )
-    entity, turned, dates, timeless = (array[:, :width] + 1j * array[:, width:] for array in (e, r, t, n))
     size = len(dataset.relations)
+    sizes = (len(dataset.entities), 2 * size, len(dataset.times), 2 * size)
+    e, r, t, n = (rng.integers(-2, 3, (rows, 2 * width)) / 2 for rows in sizes)
+    entity, turned, dates, timeless = (array[:, :width] + 1j * array[:, width:] for array in (e, r, t, n))
 
     def reciprocal(relation):
         def score(h, k, o, time, side):
@@ -63,6 +58,9 @@ def models(seed: int, dataset: Dataset, width: int = 4):
 
         return score
 
+    def of_one_table(h, k, o, time, side):
+        return (entity[h] * (turned[k] * dates[time] + timeless[k]) * entity[o].conj()).sum().real
+
     return {
         "TNTComplEx": (
             Reciprocal(TNTComplEx(e, r, t, n)),
@@ -70,12 +68,7 @@ def models(seed: int, dataset: Dataset, width: int = 4):
         ),
         "TComplEx": (Reciprocal(TComplEx(e, r, t)), reciprocal(lambda k, time: turned[k] * dates[time])),
         "ComplEx": (Reciprocal(ComplEx(e, r)), reciprocal(lambda k, time: turned[k])),
-        "one table": (
-            TNTComplEx(e, r[:size], t, n[:size]),
-            lambda h, k, o, time, side: (
-                (entity[h] * (turned[k] * dates[time] + timeless[k]) * entity[o].conj()).sum().real
-            ),
-        ),
+        "one table": (TNTComplEx(e, r[:size], t, n[:size]), of_one_table),
     }
 
 
@@ -93,7 +86,7 @@ def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), time
             # A relation is scored by the tail.
             scored = "head" if side == "head" else "tail"
             truth = score(h, r, t, time, scored)
-            counts = [0, 0, 1, 0, 0, 1]
+            counts = np.array([0, 0, 1, 0, 0, 1])
             for answer in range(len(dataset.answers_of(side))):
                 corrupted = {"head": (answer, r, t), "relation": (h, answer, t), "tail": (h, r, answer)}[side]
                 if corrupted == (h, r, t):
@@ -101,13 +94,8 @@ def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), time
                 here = score(*corrupted, time, scored)
                 verdict = (here > truth, here == truth, 1)
                 known = (*corrupted, time if times == "same" else None) in facts
-                counts = [
-                    old + new
-                    for old, new in zip(
-                        counts, (*(() if known else verdict), *((0,) * 3 * known), *verdict), strict=True
-                    )
-                ]
-            found[h, r, t, str(time), side] = tuple(counts)
+                counts += (*((0, 0, 0) if known else verdict), *verdict)
+            found[h, r, t, str(time), side] = tuple(counts.tolist())
     return found
 
 
@@ -199,9 +187,8 @@ def test_ranks_made_elsewhere_are_found_by_their_time(tmp_path):
     columns = [table.column(name).astype(str) for name in names] + [(1 + table.column("greater")).astype(str)]
     (tmp_path / "ranks.tsv").write_text("\n".join([*lines, *map("\t".join, zip(*columns, strict=True))]) + "\n")
     read = load_ranks(tmp_path / "ranks.tsv", dataset)
-    assert {key: (row[0], row[2]) for key, row in counts_of(read).items()} == {
-        key: (row[0], row[2]) for key, row in counts_of(table).items()
-    }
+    mine, theirs = ({key: (row[0], row[2]) for key, row in counts_of(it).items()} for it in (table, read))
+    assert mine == theirs
     text = (tmp_path / "ranks.tsv").read_text().replace("\ttime\t", "\tepoch\t")
     (tmp_path / "ranks.tsv").write_text(text)
     with pytest.raises(TableError, match="no column 'time'"):
@@ -212,14 +199,9 @@ def test_predictions_of_a_split_know_the_facts_of_its_time():
     dataset = random_graph(6)
     scorer, _ = models(6, dataset)["TComplEx"]
     found = predict(scorer, dataset, k=7, known="drop", sides="tail").to_pandas()
-    facts = {
-        (*row, time)
-        for split in dataset.splits.values()
-        for row, time in zip(split.ids.tolist(), split.contexts.tolist(), strict=True)
-    }
-    queries = {
-        (h, r, time) for (h, r, _), time in zip(dataset.test.ids.tolist(), dataset.test.contexts.tolist(), strict=True)
-    }
+    rows = lambda part: zip(part.ids.tolist(), part.contexts.tolist(), strict=True)  # noqa: E731
+    facts = {(*row, time) for split in dataset.splits.values() for row, time in rows(split)}
+    queries = {(h, r, time) for (h, r, _), time in rows(dataset.test)}
     expected = sum((h, r, e, time) not in facts for h, r, time in queries for e in range(7))
     assert len(found) == expected
     with pytest.raises(InputError, match="scores facts at a time, and the queries name none"):

@@ -1,4 +1,4 @@
-"""Popularity- and degree-weighted draws: the probabilities of the definition, keyed, without replacement."""
+"""Draws: the probabilities of the definition, distinct, unknown, and a function of their key alone."""
 
 from __future__ import annotations
 
@@ -24,18 +24,23 @@ DATA = random_dataset(5)
 EVERYTHING = [DATA.train, DATA.valid, DATA.test]
 
 
+KINDS = [Uniform, PopularityWeighted, DegreeWeighted]
+
+
 def drawn(generator, queries, known=None):
     return generator.candidates(queries, known or known_answers(queries, EVERYTHING), DATA).rows
 
 
 def weights_of(kind, side):
+    if kind is Uniform:
+        return np.ones(30)
     counts = Counter()
     for head, _, tail in DATA.train.ids.tolist():
         counts.update([head, tail] if kind is DegreeWeighted else [head if side == "head" else tail])
     return np.array([counts[entity] for entity in range(30)])
 
 
-@pytest.mark.parametrize("kind", [PopularityWeighted, DegreeWeighted])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("side", ["head", "tail"])
 def test_entities_are_drawn_by_their_weight(kind, side):
     every = [(a, r, 0) if side == "tail" else (0, r, a) for a in range(30) for r in range(400)]
@@ -86,32 +91,36 @@ def test_a_draw_is_distinct_possible_and_a_function_of_its_key(weights, count, s
         assert alone.ids.tolist() == found
 
 
-@pytest.mark.parametrize("generator", [PopularityWeighted(count=5, seed=3), DegreeWeighted(count=5, seed=3)], ids=str)
-def test_order_and_shards_change_no_draw(generator):
-    queries = Queries.of(DATA.test, "head")
-    rows = drawn(generator, queries)
-    shuffled = Queries.of(Triples(DATA.test.ids[::-1]), "head")
-    assert drawn(generator, shuffled).ids.tolist() == rows.ids.tolist()
-    known = known_answers(queries, EVERYTHING)
+@pytest.mark.parametrize("kind", KINDS)
+def test_order_and_shards_change_no_draw_but_seed_and_side_do(kind):
+    queries, generator = Queries.of(DATA.test, "head"), kind(count=5, seed=3)
+    rows, known = drawn(generator, queries), known_answers(queries, EVERYTHING)
+    assert drawn(generator, Queries.of(Triples(DATA.test.ids[::-1]), "head")).ids.tolist() == rows.ids.tolist()
     assert drawn(generator, queries[4:8], known[4:8]).ids.tolist() == rows[4:8].ids.tolist()
-    other = generator.model_copy(update={"seed": 4})
-    assert drawn(other, queries).ids.tolist() != rows.ids.tolist()
+    assert drawn(kind(count=5, seed=4), queries).ids.tolist() != rows.ids.tolist()
+    heads, tails = (Queries.of(Triples.of([(1, 1, 1)]), side) for side in ("head", "tail"))
+    nothing = known_answers(heads, [])
+    assert drawn(kind(count=8), heads, nothing).ids.tolist() != drawn(kind(count=8), tails, nothing).ids.tolist()
 
 
-@pytest.mark.parametrize("kind", [PopularityWeighted, DegreeWeighted])
+@pytest.mark.parametrize("kind", KINDS)
 def test_known_answers_are_drawn_only_where_they_are_allowed(kind):
     queries = Queries.of(DATA.test, "tail")
-    known = known_answers(queries, EVERYTHING)
-    rows = drawn(kind(count=8), queries)
-    assert not any(set(rows.row(query)) & set(known.row(query)) for query in range(len(queries)))
+    known, rows = known_answers(queries, EVERYTHING), drawn(kind(count=8), queries)
+    for query in range(len(queries)):
+        row = rows.row(query).tolist()
+        assert row == sorted(set(row) - set(known.row(query).tolist()))
+        assert len(row) == 8 or kind is PopularityWeighted
     allowed = drawn(kind(count=30, allow_known=True), queries)
     assert (allowed.lengths == (weights_of(kind, "tail") > 0).sum()).all()
 
 
-def test_what_all_weights_allow_is_what_uniform_draws_of_all():
-    """Whoever draws everything draws the same."""
+@pytest.mark.parametrize("kind", [Uniform, DegreeWeighted])
+def test_a_short_list_is_noted_and_not_padded(kind):
+    """A draw of every entity gives the filtered counts of all entities."""
     scorer = CallableScorer(lambda h, r, t: (h * 7 + r * 3 + t * 5) % 11, 30, 4)
     assert (weights_of(DegreeWeighted, "tail") > 0).all()
-    some, every = (evaluate(scorer, DATA, corruption=kind(count=30)) for kind in (DegreeWeighted, Uniform))
-    assert some.to_pandas().equals(every.to_pandas())
-    assert any("have fewer than 30 entities left to draw" in note for note in some.notes)
+    table, full = evaluate(scorer, DATA, corruption=kind(count=30)), evaluate(scorer, DATA)
+    for name in ("greater", "tied", "candidates"):
+        assert table.column(name).tolist() == full.column(name).tolist()
+    assert any("have fewer than 30 entities left to draw" in note for note in table.notes)
