@@ -73,12 +73,13 @@ def generate_negatives(
 
 def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     """Write negatives to ``.tsv``, ``.txt`` or ``.parquet``, and count them; a failed write leaves nothing behind."""
+    file: Any
     path, written = Path(path), 0
     if path.suffix not in ENDINGS:
         raise InputError(f"{str(path)!r}: negatives are written as {', '.join(ENDINGS)}.")
     parquet = path.suffix == ".parquet"
     with replacing(path) as partial, pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
-        write: Any = file.write_table if parquet else lambda table: file.writelines(_lines(table))
+        write = file.write_table if parquet else lambda table: file.writelines(_lines(table))
         if not parquet:
             file.write(("\t".join(SCHEMA.names) + "\n").encode())
         for table in tables:

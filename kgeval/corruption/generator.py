@@ -21,12 +21,12 @@ from kgeval.settings.settings import Settings
 class ReadOnce(Settings):
     """Settings that read files, or compute something, once for a dataset: to use them then touches no file again."""
 
-    _prepared: tuple[Dataset, Any] | None = PrivateAttr(default=None)
+    _prepared: tuple[Dataset | None, Any] = PrivateAttr(default=(None, None))
     """the dataset that they are prepared for, and what :meth:`read` returned for it"""
 
     def prepare(self, dataset: Dataset) -> Self:
         """Return the same settings with what they read; a file that is missing or malformed is refused here."""
-        if self._prepared is not None and self._prepared[0] is dataset:
+        if self._prepared[0] is dataset:
             return self
         prepared = self.model_copy()
         prepared._prepared = dataset, self.read(dataset)
@@ -38,8 +38,7 @@ class ReadOnce(Settings):
 
     def content(self, dataset: Dataset) -> Any:
         """Return what :meth:`read` gives for a dataset; it is read now if that has not been prepared."""
-        prepared = self.prepare(dataset)._prepared
-        return None if prepared is None else prepared[1]
+        return self.prepare(dataset)._prepared[1]
 
 
 class CorruptionGenerator(ReadOnce):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from kgeval.tasks.labelled_split import (
     labelled_split,
     notes_on_negatives,
 )
-
-if TYPE_CHECKING:
-    from kgeval.tasks.confidences import Confidences
 
 
 def score_triples(scorer: Aligned, triples: Triples, dataset: Dataset, *, side: EntitySide = "tail") -> Float64Array:
@@ -120,9 +117,9 @@ class Classification(ReadOnce):
 
 
 def score_labelled(
-    task: Classification | Confidences, model: Any, dataset: Dataset, title: str | None, **labels: Labels | None
+    task: Any, model: Any, dataset: Dataset, title: str | None, **labels: Labels | None
 ) -> tuple[Aligned, LabelTable]:
-    """Score the labelled triples of a task by a model and by the baselines; return the aligned model too."""
+    """Score the triples of a Classification or Confidences by a model and baselines; return the aligned model too."""
     parts: dict[str, LabelledSplit] = task.content(dataset)
     scorer, baselines = align(as_model(model, dataset), dataset, **labels), label_baselines(task.kind)
     notes = [*scorer.notes, *dataset.notes]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import jsonschema
 import numpy as np
 import pytest
 import yaml
@@ -74,21 +73,15 @@ def test_configurations_give_the_same_table_and_keep_what_it_says(graph, tmp_pat
         check_run(tmp_path / "several" / name, name, name, graph)
 
 
-def test_settings_reach_the_table(graph, tmp_path):
+def test_settings_reach_the_table_and_the_configuration_that_runs_again(graph, tmp_path):
     expected = evaluate(Baseline("inverse", threshold=0.05), graph)
     assert not expected.data.equals(evaluate(Baseline("inverse"), graph).data)
     call("evaluate", "baseline:inverse", "--dataset", "graph/", "--option", "threshold=0.05", "--out", "told")
     configured(tmp_path, {"model": {"kind": "baseline", "baseline": "inverse", "threshold": 0.05}}, "--out", "said")
-    for folder in ("told", "said"):
+    call("run", "said/config.yaml", "--out", "again")
+    for folder in ("told", "said", "again"):
         assert RankTable.from_parquet(tmp_path / folder / "ranks.parquet").data.equals(expected.data)
         assert yaml.safe_load((tmp_path / folder / "config.yaml").read_text())["model"]["threshold"] == 0.05
-
-
-def test_a_run_is_run_again_from_its_own_configuration(graph, tmp_path):
-    configured(tmp_path, {"model": {"baseline": "ppr", "damping": 0.5}}, "--out", "first")
-    call("run", "first/config.yaml", "--out", "second")
-    first, second = (RankTable.from_parquet(tmp_path / name / "ranks.parquet") for name in ("first", "second"))
-    assert first.data.equals(second.data)
 
 
 def test_ties_are_expected_unless_somebody_says_otherwise(graph, tmp_path):
@@ -208,28 +201,8 @@ def test_a_wrong_call_says_what_to_do(make, message):
     assert message in str(refusal.value)
 
 
-def test_editors_know_baselines_and_their_settings():
-    schema = json.loads(call("schema").stdout)
-
-    def errors(model):
-        return [*jsonschema.Draft202012Validator(schema).iter_errors({"dataset": "umls", "model": model})]
-
-    assert not errors({"baseline": "ppr", "damping": 0.5})
-    assert not errors({"kind": "baseline", "baseline": "random"})
-    assert not errors("baseline:inverse")
-    assert errors({"baseline": "ppr", "threshold": 0.5})
-    assert errors({"baseline": "invers"})
-
-
 def test_a_baseline_is_a_value():
     one = Baseline("ppr", damping=0.5)
     assert one == Baseline(baseline="ppr", damping=0.5) != Baseline("ppr")
     assert repr(Baseline("inverse")) == "InverseBaseline(baseline='inverse', threshold=0.8)"
     assert hash(one) == hash(Baseline("ppr", damping=0.5))
-
-
-@pytest.mark.parametrize("name", baselines())
-def test_every_baseline_says_what_it_is(name):
-    kind = baselines()[name]
-    assert all((kind.title, kind.rule, kind.source, kind.tasks))
-    assert type(Baseline(name)) is kind

@@ -180,19 +180,6 @@ def test_the_difference_is_attributed_to_candidates_and_filter(tmp_path):
     assert not any(told["pykeen"].causes.values())
 
 
-def test_triples_that_ask_the_same_meet_negatives_of_their_own(tmp_path):
-    stored = wikikg(tmp_path)
-    path = tmp_path / "split/time/test.pt"
-    data = load_dataset(tmp_path)
-    generator = OGBNegatives(path=str(path))
-    questions = {tuple(row) for row in data.test.ids[:, :2].tolist()}
-    assert len(questions) < len(data.test)
-    queries = generator.queries(data.test, "tail")
-    rows = generator.candidates(queries, None, data).rows
-    expected = np.sort(stored["tail_neg"], axis=1)[queries.triples]
-    assert [rows.row(query).tolist() for query in range(60)] == expected.tolist()
-
-
 def test_the_negatives_can_be_written_down(tmp_path):
     wikikg(tmp_path)
     data = load_dataset(tmp_path)

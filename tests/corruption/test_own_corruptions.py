@@ -16,6 +16,7 @@ from kgeval.corruption import listed as of_files
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.registry import generators
 from kgeval.data.known import known_answers
+from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.errors import ConfigError, InputError
 from kgeval.runs.config.load import load_config
@@ -178,16 +179,18 @@ def test_rows_may_begin_below_the_end_of_the_row_before(nations):
 
 
 def test_shared_candidates_are_candidates_of_each_query(nations):
-    queries = FromList.queries(FromList(path=""), nations.test, "tail")
-    shared = Candidates.shared(np.array([1, 4, 6]))
+    queries = Queries.of(nations.test, "tail")
+    shared, known = Candidates.shared(np.array([1, 4, 6])), known_answers(queries, [nations.train])
     own = Candidates(shared.per_query(len(queries)))
-    known = known_answers(queries, [nations.train])
-    assert shared.max_width == own.max_width == 3
-    np.testing.assert_array_equal(shared.num_candidates(len(queries)), own.num_candidates(len(queries)))
-    np.testing.assert_array_equal(shared.positions(known.owners, known.ids), own.positions(known.owners, known.ids))
-    np.testing.assert_array_equal(shared[2:3].ids_of(0), own[2:3].ids_of(0))
     allowed = np.arange(14) > 3
-    np.testing.assert_array_equal(shared.restricted_to(allowed).ids_of(0), own.restricted_to(allowed).ids_of(5))
+    for seen in (
+        lambda it: it.max_width,
+        lambda it: it.num_candidates(len(queries)),
+        lambda it: it.positions(known.owners, known.ids),
+        lambda it: it[2:3].ids_of(0),
+        lambda it: it.restricted_to(allowed).ids_of(5),
+    ):
+        np.testing.assert_array_equal(seen(shared), seen(own))
 
 
 @pytest.fixture

@@ -67,24 +67,20 @@ def test_answers_of_another_type_and_relations_without_types_are_told():
     assert chosen(TypeConstrained(splits=("train", "valid", "test")), "tail", data)[1] == ()
 
 
-@pytest.mark.parametrize(("place", "most"), [("checkpoints/openke/_data/umls", None), ("data/openke/WN18RR", 5)])
-def test_the_file_of_openke_holds_the_types_of_all_splits(shared, place, most):
-    data = load_dataset(shared / place)
+UMLS = "checkpoints/openke/_data/umls"
+
+
+@pytest.mark.parametrize(
+    ("graph", "place", "most"), [(None, UMLS, None), (None, "data/openke/WN18RR", 5), ("umls", UMLS, None)]
+)
+def test_the_file_of_openke_holds_the_types_of_all_splits(shared, graph, place, most):
+    """The file is matched by label: the PyKEEN copy of UMLS numbers entities and relations in another order."""
+    data = load_dataset(graph or shared / place)
     for side in ("head", "tail"):
         read, notes = chosen(TypeConstrained(path=str(shared / place / "type_constrain.txt")), side, data, most)
         counted, _ = chosen(TypeConstrained(splits=("train", "valid", "test")), side, data, most)
         assert read == counted
         assert notes == ()
-
-
-def test_a_file_of_types_is_matched_by_label(shared):
-    """The PyKEEN copy of UMLS numbers entities and relations in another order."""
-    path = str(shared / "checkpoints/openke/_data/umls/type_constrain.txt")
-    data = load_dataset("umls")
-    assert (
-        chosen(TypeConstrained(path=path), "head", data)[0]
-        == chosen(TypeConstrained(splits=("train", "valid", "test")), "head", data)[0]
-    )
 
 
 FILES = {
@@ -135,13 +131,10 @@ def test_a_malformed_file_of_types_is_told_with_its_line(typed, content, message
     assert message in str(caught.value)
 
 
-def test_types_without_their_labels_are_refused(typed, tmp_path):
+def test_types_have_one_source_and_need_their_labels(typed, tmp_path):
+    with pytest.raises(InputError, match="not from both"):
+        TypeConstrained(path="types.txt", splits=("test",))
     generator = typed()
     (tmp_path / "entity2id.txt").unlink()
     with pytest.raises(DatasetError, match=r"no such file '.*entity2id\.txt'"):
         chosen(generator, "head", likes())
-
-
-def test_types_have_one_source():
-    with pytest.raises(InputError, match="not from both"):
-        TypeConstrained(path="types.txt", splits=("test",))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -72,27 +74,14 @@ def test_relabelling_changes_nothing(drawn, random):
     rename = np.array(entities), np.array(relations), np.array(entities)
     moved = np.empty_like(scores)
     moved[np.ix_(*rename)] = scores
-    renamed = Dataset.build(
-        "renamed",
-        {
-            name: Triples(np.stack([table[part.ids[:, i]] for i, table in enumerate(rename)], 1))
-            for name, part in dataset.splits.items()
-        },
-        entities=dataset.entities,
-        relations=dataset.relations,
-    )
+    splits = {
+        name: Triples(np.stack([table[part.ids[:, i]] for i, table in enumerate(rename)], 1))
+        for name, part in dataset.splits.items()
+    }
+    renamed = Dataset.build("renamed", splits, entities=dataset.entities, relations=dataset.relations)
     before, after = evaluate(scorer_of(scores), dataset), evaluate(scorer_of(moved), renamed)
-    for column in (
-        "triple",
-        "side",
-        "score",
-        "greater",
-        "tied",
-        "candidates",
-        "raw_greater",
-        "raw_tied",
-        "raw_candidates",
-    ):
+    counts = [f"{prefix}{name}" for prefix in ("", "raw_") for name in ("greater", "tied", "candidates")]
+    for column in ("triple", "side", "score", *counts):
         assert before.column(column).tolist() == after.column(column).tolist()
 
 
@@ -183,12 +172,9 @@ def triple_score(family, options, arrays, h, r, t):
 @pytest.mark.parametrize(
     ("family", "options"),
     [
-        (TransE, {"norm": 1}),
-        (TransE, {"norm": 2}),
+        *((kind, {"norm": norm}) for kind in (TransE, RotatE) for norm in (1, 2)),
         (DistMult, {}),
         (ComplEx, {}),
-        (RotatE, {"norm": 1}),
-        (RotatE, {"norm": 2}),
         (TuckER, {}),
     ],
     ids=str,
@@ -205,13 +191,13 @@ def test_families_are_their_formulas(family, options, seed, dataset):
     if family is TuckER:
         arrays["core"] = rng.normal(size=(6, 4, 6)).astype(np.float32)
     table = evaluate(family.build(arrays, options), dataset)
+    score = partial(triple_score, family, options, arrays)
     for row in range(len(table)):
-        h, r, t = (int(table.column(name)[row]) for name in ("head", "relation", "tail"))
-        assert table.column("score")[row] == pytest.approx(
-            triple_score(family, options, arrays, h, r, t), rel=1e-12, abs=1e-12
-        )
+        triple = (int(table.column(name)[row]) for name in ("head", "relation", "tail"))
+        assert table.column("score")[row] == pytest.approx(score(*triple), rel=1e-12, abs=1e-12)
     # Random reals do not tie but by being the same candidate, so the ranks are those of any order of summation.
-    expected = brute_force(lambda h, r, t: round(float(triple_score(family, options, arrays, h, r, t)), 9), dataset)
-    assert {k: v[:1] + v[2:4] + v[5:] for k, v in as_counts(table).items()} == {
-        k: v[:1] + v[2:4] + v[5:] for k, v in expected.items()
-    }
+    expected = brute_force(lambda h, r, t: round(float(score(h, r, t)), 9), dataset)
+    found, expected = (
+        {key: (*row[:1], *row[2:4], *row[5:]) for key, row in counts.items()} for counts in (as_counts(table), expected)
+    )
+    assert found == expected

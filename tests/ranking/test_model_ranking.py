@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, summarize
@@ -136,16 +135,6 @@ def test_progress_counts_every_task():
     evaluate(by_hash, DATA, batch_size=4, progress=done.append)
     assert sum(done) == 2 * len(DATA.test)
     assert len(done) > 2
-
-
-def test_tables_survive_parquet(tmp_path):
-    table = evaluate(by_hash, DATA)
-    table.to_parquet(tmp_path / "ranks.parquet")
-    again = RankTable.from_parquet(tmp_path / "ranks.parquet")
-    assert again.to_pandas().equals(table.to_pandas())
-    assert (again.split, again.notes) == (table.split, table.notes)
-    contract = "triple head relation tail side score greater tied candidates raw_greater raw_tied raw_candidates"
-    assert pq.read_schema(tmp_path / "ranks.parquet").names[:12] == contract.split()
 
 
 def test_shards_concatenate_to_the_whole():

@@ -51,12 +51,10 @@ def expected_of(scorer, dataset, k, *, filter=SPLITS, drops_known=False, split="
         for name in filter:
             for anchor, relation, answer in zip(*dataset.split(name).queries_of_side(side), strict=True):
                 facts[int(anchor), int(relation)].add(int(answer))
-        matrix = np.asarray(scorer.scores(queries, every), np.float64)
-        for row, key in zip(
-            matrix, zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True), strict=True
-        ):
-            scores = dict(enumerate(row.tolist()))
-            expected[(side, *key)] = best_of(scores, k, facts[key], drops_known=drops_known)
+        matrix = np.asarray(scorer.scores(queries, every), np.float64).tolist()
+        for row, *key in zip(matrix, queries.anchors.tolist(), queries.relations.tolist(), strict=True):
+            scores, known = dict(enumerate(row)), facts[tuple(key)]
+            expected[(side, *key)] = best_of(scores, k, known, drops_known=drops_known)
     return expected
 
 
@@ -155,10 +153,8 @@ def test_prediction_lists_predict_what_they_list():
     labels = Vocabulary(["ant", "bee", "cat", "dog"]), Vocabulary(["eats"], "relation")
     lists = PredictionLists({"tail": SideLists.of({(0, 0, 2): OneList.of({2: 0.5, 1: 0.5})})}, *labels)
     dataset = Dataset.build("d", {"test": Triples.of([(0, 0, 2)])}, entities=labels[0], relations=labels[1])
-    for table in (
-        predict(lists, dataset, sides="tail"),
-        predict(lists, dataset, queries=[("ant", "eats", "?")]),
-    ):
+    for of in ({"sides": "tail"}, {"queries": [("ant", "eats", "?")]}):
+        table = predict(lists, dataset, **of)
         assert table.column("entity_label").tolist() == ["bee", "cat"]
         assert table.column("raw_tied").tolist() == [1, 1]
         assert table.column("raw_candidates").tolist() == [4, 4]

@@ -73,17 +73,14 @@ def test_ranks_with_ties_equal_brute_force(name, kernel):
     assert table.candidates == f"all {R} relations"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        RotatE(halves(E, 4), RNG.normal(size=(R, 2)), norm=1),
-        TransH(halves(E, 4), halves(R, 4), norm=2, normalization="none", normal=RNG.normal(size=(R, 4))),
-        QueryScorer(
-            lambda anchors, relations, side: (anchors * 7 + relations * 5)[:, None] % np.arange(2, E + 2), E, R
-        ),
-    ],
-    ids=lambda model: type(model).__name__,
-)
+OTHERS = [
+    RotatE(halves(E, 4), RNG.normal(size=(R, 2)), norm=1),
+    TransH(halves(E, 4), halves(R, 4), norm=2, normalization="none", normal=RNG.normal(size=(R, 4))),
+    QueryScorer(lambda anchors, relations, side: (anchors * 7 + relations * 5)[:, None] % np.arange(2, E + 2), E, R),
+]
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=lambda model: type(model).__name__)
 def test_a_triple_has_one_score_whatever_is_predicted(model):
     by_side = {side: evaluate(model, DATA, sides=side) for side in ("tail", "relation")}
     assert by_side["relation"].column("score").tolist() == by_side["tail"].column("score").tolist()
@@ -234,12 +231,15 @@ def test_a_score_that_is_nan_is_named():
         evaluate(nan, DATA, sides="relation")
 
 
+VALID = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda ranks: predict(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
         (lambda ranks: answers(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
-        (lambda ranks: answers_of_ranks(ranks, ranks), "there are no answer sets of relations yet"),
+        (lambda ranks: answers_of_ranks(VALID, ranks), "there are no answer sets of relations yet"),
         (lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}), "predictions are kept of heads and tails"),
     ],
 )

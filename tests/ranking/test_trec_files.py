@@ -40,10 +40,8 @@ def expected():
 def test_pytrec_eval_computes_the_same(files, expected):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     with files[0].open() as run, files[1].open() as qrels:
-        answers = pytrec_eval.parse_qrel(qrels)
-        found = pytrec_eval.RelevanceEvaluator(answers, {"map", "ndcg_cut.10", "P.4"}).evaluate(
-            pytrec_eval.parse_run(run)
-        )
+        answers, predicted = pytrec_eval.parse_qrel(qrels), pytrec_eval.parse_run(run)
+    found = pytrec_eval.RelevanceEvaluator(answers, {"map", "ndcg_cut.10", "P.4"}).evaluate(predicted)
     assert set(found) == set(answers)
     for theirs, ours in (("map", "map"), ("ndcg_cut_10", "ndcg@10"), ("P_4", "p@4")):
         assert np.mean([values[theirs] for values in found.values()]) == pytest.approx(expected[ours], rel=1e-12)
@@ -52,9 +50,7 @@ def test_pytrec_eval_computes_the_same(files, expected):
 @pytest.mark.slow
 def test_ranx_computes_the_same(files, expected):
     ranx = pytest.importorskip("ranx")
-    run, qrels = (
-        kind.from_file(str(file), kind="trec") for kind, file in zip((ranx.Run, ranx.Qrels), files, strict=True)
-    )
+    run, qrels = ranx.Run.from_file(str(files[0]), kind="trec"), ranx.Qrels.from_file(str(files[1]), kind="trec")
     found = ranx.evaluate(qrels, run, ["map", "precision@4"])
     assert found["map"] == pytest.approx(expected["map"], rel=1e-12)
     assert found["precision@4"] == pytest.approx(expected["p@4"], rel=1e-12)

@@ -135,12 +135,8 @@ def test_the_metrics_file_says_everything(files):
     content = summary.to_dict()
     assert set(content["metrics"]) == {"model", "relation majority", "tail frequency"}
     assert set(content["metrics"]["model"]) == set(CLASSIFICATION)
-    assert content["triples"] == {
-        "judged": len(DATA.test) + 40,
-        "true": len(DATA.test),
-        "false": 40,
-        "validation": len(DATA.valid) + 40,
-    }
+    true, validation = len(DATA.test), len(DATA.valid) + 40
+    assert content["triples"] == {"judged": true + 40, "true": true, "false": 40, "validation": validation}
     assert set(content["thresholds"]["by_relation"]) == set(DATA.relations)
     assert {name: set(curve) for name, curve in summary.curves.items()} == {
         "roc": {"false_positive_rate", "true_positive_rate", "threshold"},
@@ -156,9 +152,8 @@ def test_the_metrics_file_says_everything(files):
 def test_means_over_relations_tell_how_many_relations_they_leave_out(tmp_path):
     (tmp_path / "n.txt").write_text(f"{DATA.entities[0]}\tr00\t{DATA.entities[1]}\n")
     path = str(tmp_path / "n.txt")
-    summary = summarize(
-        classify(model, DATA, negatives=NegativesFromFiles(valid=path, test=path)), ["relation.roc_auc"]
-    )
+    table = classify(model, DATA, negatives=NegativesFromFiles(valid=path, test=path))
+    summary = summarize(table, ["relation.roc_auc"])
     (group,) = (group for group in summary.groups if group.predictor == "model")
     assert group.left_out == {"relation.roc_auc": 3}
     assert "model: relation.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
@@ -202,18 +197,18 @@ def test_further_columns_are_kept_and_those_of_text_are_no_baselines(tmp_path, f
 
 
 def test_what_is_no_label_table_is_refused(tmp_path):
-    with pytest.raises(TableError, match="no such file"):
-        LabelTable.from_parquet(tmp_path / "none.parquet")
     kgeval.evaluate(model, DATA).to_parquet(tmp_path / "ranks.parquet")
-    with pytest.raises(TableError, match="a label table needs the column 'split'; found triple, head"):
-        LabelTable.from_parquet(tmp_path / "ranks.parquet")
     (tmp_path / "text.parquet").write_text("nothing")
-    with pytest.raises(TableError, match="not a readable label table"):
-        LabelTable.from_parquet(tmp_path / "text.parquet")
     about = b'{"notes": [], "thresholds": {}}'
     pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"kgeval_labels": about}), tmp_path / "bare.parquet")
-    with pytest.raises(TableError, match="needs the column 'split'"):
-        LabelTable.from_parquet(tmp_path / "bare.parquet")
+    for name, message in (
+        ("none", "no such file"),
+        ("ranks", "a label table needs the column 'split'; found triple, head"),
+        ("text", "not a readable label table"),
+        ("bare", "needs the column 'split'"),
+    ):
+        with pytest.raises(TableError, match=message):
+            LabelTable.from_parquet(tmp_path / f"{name}.parquet")
 
 
 @pytest.mark.parametrize(
@@ -235,9 +230,8 @@ def test_bad_files_of_negatives_are_refused(tmp_path, text, message):
 def test_both_splits_need_negatives_and_triples(files):
     with pytest.raises(InputError, match="no test negatives"):
         classify(model, DATA, negatives=NegativesFromFiles(valid=files.valid))
-    whole = Dataset.build(
-        "no valid", {"train": DATA.train, "test": DATA.test}, entities=DATA.entities, relations=DATA.relations
-    )
+    splits = {"train": DATA.train, "test": DATA.test}
+    whole = Dataset.build("no valid", splits, entities=DATA.entities, relations=DATA.relations)
     with pytest.raises(DatasetError, match="it has no valid triples"):
         classify(model, whole, negatives=files)
 
@@ -285,18 +279,11 @@ def test_any_corruption_generates_the_negatives(corruption):
 
 
 def test_negatives_of_a_file_are_a_corruption_too(tmp_path):
-    rows = [
-        f"{DATA.entities[h]}\t{DATA.relations[r]}\t{DATA.entities[t]}\n"
-        for h, r, t in [*DATA.valid.ids, *DATA.test.ids]
-    ]
-    swapped = [f"{line.split(chr(9))[0]}\t{line.split(chr(9))[1]}\t{DATA.entities[0]}\n" for line in rows]
-    (tmp_path / "false.tsv").write_text("".join(dict.fromkeys(swapped)))
+    triples = [*DATA.valid.ids, *DATA.test.ids]
+    rows = [f"{DATA.entities[h]}\t{DATA.relations[r]}\t{DATA.entities[0]}\n" for h, r, _ in triples]
+    (tmp_path / "false.tsv").write_text("".join(dict.fromkeys(rows)))
     negatives = GeneratedNegatives(corruption=FileNegatives(path=str(tmp_path / "false.tsv")))
     assert negatives.files == (tmp_path / "false.tsv",)
     table = classify(model, DATA, negatives=negatives)
     assert set(table.column("tail")[~table.column("is_positive")].tolist()) == {0}
     assert "of file false.tsv in place of each tail" in table.negatives
-
-
-def test_a_dataset_may_be_given_by_its_name():
-    assert classify(model, "nations").data.equals(classify(model, kgeval.load_dataset("nations")).data)
