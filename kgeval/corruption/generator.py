@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, get_origin
 
 from pydantic import PrivateAttr
 from typing_extensions import Self
@@ -14,7 +15,9 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side, Triples
+from kgeval.discovery import brought, by_name, subclasses
 from kgeval.errors import InputError
+from kgeval.settings.by_kind import ByKind, names_by
 from kgeval.settings.settings import Settings
 
 
@@ -127,3 +130,16 @@ def size_range(sizes: IntArray) -> str:
     """
     fewest, most = int(sizes.min()), int(sizes.max())
     return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+
+
+@cache
+def generators() -> dict[str, type[CorruptionGenerator]]:
+    """All corruption generators by kind: kgeval's own, and those that installed packages bring."""
+    every = sorted(subclasses("kgeval.corruption", CorruptionGenerator), key=lambda found: found.__name__)
+    own = [found for found in every if get_origin(found.model_fields["kind"].annotation) is Literal]
+    further = brought("kgeval.corruptions", CorruptionGenerator, classes=True)
+    return by_name("corruptions", [*own, *further], names_by("kind"))
+
+
+Corruption = Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, generators)]
+"""Any corruption generator: the type of the configuration's ``corruption`` block."""

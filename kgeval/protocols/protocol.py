@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.corruption.registry import Corruption
+from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels

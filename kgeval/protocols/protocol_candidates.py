@@ -6,7 +6,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray
 from kgeval.corruption import AllEntities, OGBNegatives
-from kgeval.corruption.registry import Corruption
+from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset, Split
 from kgeval.errors import DatasetError
 

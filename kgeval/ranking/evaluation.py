@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
 from kgeval.corruption import AllEntities
-from kgeval.corruption.registry import Corruption
+from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Split
 from kgeval.data.known import KnownTimes
 from kgeval.data.triples import EntitySide, Side

@@ -13,7 +13,7 @@ from pydantic import Discriminator, Tag
 from kgeval.arrays import BoolArray
 from kgeval.corruption import Uniform
 from kgeval.corruption.export import generate_negatives
-from kgeval.corruption.registry import Corruption
+from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids

@@ -14,7 +14,7 @@ from kgeval import evaluate, generate_negatives, load_dataset
 from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform, unsampled
 from kgeval.corruption import listed as of_files
 from kgeval.corruption.candidates import Candidates
-from kgeval.corruption.registry import generators
+from kgeval.corruption.generator import generators
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows

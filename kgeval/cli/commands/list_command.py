@@ -132,7 +132,7 @@ def _protocols() -> Listing:
 
 
 def _corruptions() -> Listing:
-    from kgeval.corruption.registry import generators
+    from kgeval.corruption.generator import generators
 
     columns = ["kind", "what it does", "options"]
     rows = []

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from kgeval.corruption import CorruptionGenerator
-from kgeval.corruption.registry import Corruption
+from kgeval.corruption.generator import Corruption
 from kgeval.errors import ConfigError
 from kgeval.run_directory.contents import CONFIG, is_run
 from kgeval.runs.config.models import TrainingConfig

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.baselines.baseline import Baseline
-from kgeval.corruption.registry import Corruption
+from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
