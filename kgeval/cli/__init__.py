@@ -33,7 +33,7 @@ COMMANDS = {
     "report": "Write a page of runs, for people to read.",
     "run": "Run experiments from configuration files.",
     "schema": "Print the JSON schema of the configuration, for editors.",
-    "summarize": "Compute metrics from the stored ranks or labels of a run; nothing is scored again.",
+    "summarize": "Compute metrics from the stored ranks or labels of a run, without its model.",
 }
 
 

@@ -38,13 +38,13 @@ DIGITS = click.option(
     type=click.IntRange(0, 15),
     expose_value=False,
     callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
-    help="Digits after the point in tables.  [default: as many as its interval justifies, else 6]",
+    help="Digits after the point in tables.  [default: as many as the interval of the metric justifies, else 6]",
 )
 NAMES = click.option(
     "--names",
     multiple=True,
     metavar="FILE",
-    help="Rows label<TAB>name: what people call entities and relations; may be repeated."
+    help="A file of rows label<TAB>name: readable names of entities and relations; may be repeated."
     "  [default: entity2text.txt and relation2text.txt of the dataset]",
 )
 UNIT = click.option(
@@ -52,26 +52,29 @@ UNIT = click.option(
     type=click.Choice(["triple", "query", "relation"]),
     default="triple",
     show_default=True,
-    help="What might have been others: the test triples, the queries, or the relations.",
+    help="The unit that is resampled for confidence intervals: triples, queries or relations.",
 )
 ALLOW = click.option(
     "--allow",
     multiple=True,
     callback=split_at_commas,
     metavar="FIELD",
-    help="In what the ranks may differ: triples (which compares the common rows), candidates, filter, protocol, "
-    "split, dataset; may be repeated.",
+    help="Allow the runs to differ in: triples (the common rows are compared), candidates, filter, protocol, split, "
+    "dataset; may be repeated.",
 )
 SET = click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set any key of the configuration, such as evaluation.split=valid; may be repeated.",
+    help="Set a key of the configuration, such as evaluation.split=valid; may be repeated. 'kgeval schema' shows all.",
 )
-CHECKPOINT_FORMAT = click.option("--format", default="auto", help="How the checkpoint was written.  [default: auto]")
+CHECKPOINT_FORMAT = click.option(
+    "--format", default="auto", help="The format of the checkpoint; 'kgeval list formats' shows all.  [default: auto]"
+)
 _DATASET = click.option(
-    "--dataset", help="A folder in any known layout, or a PyKEEN name.  [default: of a run, the one that it tells]"
+    "--dataset",
+    help="A folder in any known layout, or a PyKEEN name.  [default: the dataset of the run, if it is a run]",
 )
 
 
@@ -95,13 +98,17 @@ def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
 def how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add how a dataset and the files of a checkpoint are read."""
     options = (
-        click.option("--layout", default="auto", help="The layout of the folder.  [default: auto]"),
+        click.option(
+            "--layout",
+            default="auto",
+            help="The layout of the dataset's folder; 'kgeval list datasets' shows all.  [default: auto]",
+        ),
         NAMES,
         click.option(
             *("--option", "options"),
             multiple=True,
             metavar="K=V",
-            help="Settings that its files do not store, such as model=ComplEx; may be repeated.",
+            help="A setting that the checkpoint files do not store, such as model=ComplEx; may be repeated.",
         ),
     )
     for option in reversed(options):
@@ -119,7 +126,7 @@ def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_bounds,
             metavar="[MODEL.]METRIC=NUMBER",
             help=f"Exit with 1 if a metric is {worse}, or undefined; may be repeated. MODEL is the name of one of "
-            "several models; without it, the bound is for every model that is no baseline.",
+            "several models; without it, the bound holds for every model, but not for baselines beside models.",
         )(command)
     return command
 
@@ -161,30 +168,39 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option(
             "--dataset",
-            help="The graph that was ranked, for a text file of ranks that were made elsewhere, or for slices where "
-            "the run does not tell it, or it has moved.",
+            help="The dataset that was ranked: for a text file of ranks of another evaluator, and for slices if the "
+            "run does not name its dataset or the folder was moved.",
         ),
-        click.option("--split", type=split, help="The split that was ranked, for such a file.  [default: test]"),
+        click.option(
+            "--split", type=split, help="For a text file of ranks: the split that was ranked.  [default: test]"
+        ),
         click.option(
             "--filter",
             multiple=True,
             type=click.Choice(["train", "valid", "test", "none"]),
             callback=_splits_or_none,
-            help="A split whose triples were known answers, for such a file; may be repeated.  [default: all three] "
-            "Of stored runs, none: their raw ranks.",
+            help="For a text file of ranks: a split whose triples were filtered; may be repeated. For a stored run: none, "
+            "which takes the raw ranks.  [default: all three]",
         ),
         click.option(
             "--setting",
             type=click.Choice(["filtered", "raw"]),
-            help="Which of its ranks are meant, and what those are whose names do not say so.  [default: filtered]",
+            help="For a text file of ranks: which of its ranks are read, and what ranks are whose column does not say it."
+            "  [default: filtered]",
         ),
         click.option(
             "--unmatched",
             type=click.Choice(["error", "drop"]),
-            help="Its rows that are no ranks of the split: refuse the file, or leave them out.  [default: error]",
+            help="For a text file of ranks: rows that fit no triple of the split: error or drop.  [default: error]",
         ),
-        click.option("--columns", metavar="C,C,…", help="Its columns in their order, where it has no header."),
-        click.option("--separator", help="What separates its columns, where the file does not tell."),
+        click.option(
+            "--columns",
+            metavar="C,C,…",
+            help="For a text file of ranks without a header: the names of its columns in their order.",
+        ),
+        click.option(
+            "--separator", help="For a text file of ranks: what separates its columns, if kgeval does not recognise it."
+        ),
     )
     for option in reversed(options):
         command = option(command)

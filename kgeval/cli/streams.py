@@ -1,4 +1,4 @@
-"""Output streams: text is written to terminals, pipes and files in the characters that their encoding has."""
+"""Output and interruption: text in the characters that a stream's encoding has, and SIGTERM as an interruption."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class FileNegatives(CorruptionGenerator):
                 side = str(given[wrong[0]])
                 raise DatasetError(f"{self.path}, row {wrong[0] + 1}: side {side!r}. {did_you_mean(side, SIDES)}")
             parts = {side: false & (given == side) for side in SIDES}
-        # A negative completes its query just as a known triple does.
+        # Negatives are looked up by query, as known answers are.
         return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:

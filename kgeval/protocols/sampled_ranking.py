@@ -1,6 +1,10 @@
-"""Sampled ranking: the triples of a split in a seeded order, each ranked exactly, until a metric is known well enough.
+"""Sampled ranking: rank growing samples of a split, until the interval of one metric is narrow enough.
 
-strata, in one order ─► first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
+The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the right
+type ("typed ranks") cost little and say much of the ranks among all: after the first sample, :meth:`_decide` compares
+what a regression on typed ranks of more triples would save with what these ranks cost.
+
+first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
 """
 
 from __future__ import annotations
@@ -28,10 +32,10 @@ from kgeval.threads import bound_threads
 
 
 class Decision(NamedTuple):
-    """Whether there is a regression on the ranks among typed candidates, and why."""
+    """Whether the metric is regressed on typed ranks, and why."""
 
     ratio: float
-    """how many triples have such ranks for each of the sample; 0 without a regression"""
+    """how many triples get a typed rank for each triple of the sample; 0 without a regression"""
     note: str = ""
 
 
@@ -58,7 +62,7 @@ def rank_sample(
     Ranks among all entities in ``earlier``, a smaller sample of the same, are not computed again.
     """
     if ranking.quirks:
-        what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"
+        what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples with each other"
         raise ConfigError(f"{what}. Rank them all, or take the protocol standard.")
     known, split = ranking.known, ranking.dataset.split(ranking.evaluation.split)
     rows = np.flatnonzero(known) if ranking.evaluation.unseen == "drop" else np.arange(len(known))
@@ -91,7 +95,8 @@ class SampledRanking:
             ranks.grow(size)
             if decision is None:
                 decision = self._decide(ranks, typed)
-                typed, notes = typed if decision.ratio else None, (*notes, *filter(None, [decision.note]))
+                typed = typed if decision.ratio else None
+                notes = (*notes, decision.note) if decision.note else notes
             if typed is not None:
                 typed.ranks.grow(int(np.ceil(decision.ratio * size)))
             table = self._sample(ranks, typed, notes)
@@ -119,7 +124,7 @@ class SampledRanking:
         return replace(table, data=data, sampling=sampling)
 
     def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> Decision:
-        """Decide by the first sample whether ranks among typed candidates save more work than they take."""
+        """Decide by the first sample whether typed ranks save more work than they take."""
         half_width = self._half_width(self._sample(ranks, None))
         if typed is None or (self.settings.error is not None and half_width <= self.settings.error):
             return Decision(0)
@@ -133,7 +138,7 @@ class SampledRanking:
         return Decision(phases.ratio, f"regression on typed ranks: {found}.")
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
-        """The variance that is wanted, where that of one triple, of which a sample tells, is 1."""
+        """The variance that the estimate may have, as a multiple of the variance of one triple."""
         if self.settings.triples is not None:
             return 1 / self.settings.triples - 1 / len(self.rows)
         return float((self.settings.error or 0) / half_width) ** 2 * (1 / drawn - 1 / len(self.rows))

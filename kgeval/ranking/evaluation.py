@@ -113,8 +113,8 @@ class Evaluation(Settings):
     display_name = "arguments of the evaluation"
     decided_later: ClassVar[Mapping[str, str]] = {
         "sides": "head and tail",
-        "filter": "as the protocol says, all",
-        "corruption": "as the protocol says, all",
+        "filter": "train, valid and test, unless a protocol says otherwise",
+        "corruption": "all, unless a protocol says otherwise",
     }
 
     split: Split = "test"
@@ -123,30 +123,29 @@ class Evaluation(Settings):
     """what is predicted of each triple: head, tail, relation. By default head and tail, or those that the model
     answers; relations are ranked among all relations"""
     filter: Filter = ("train", "valid", "test")
-    """the splits whose triples are known answers, which never count against another answer. By default as the protocol
+    """the splits whose triples are filtered from the candidates (none: the raw setting). By default as the protocol
     says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they validate. An empty
     filter is the raw setting; raw counts are kept in any case"""
     times: KnownTimes = "same"
-    """of a temporal graph, the facts that are known: of the same time as the query (time-aware), or of all times
-    (static)"""
+    """for a temporal graph, which facts are filtered: same, those of the query's time (time-aware), or all (static)"""
     corruption: Corruption = AllEntities()
-    """which candidates compete. By default as the protocol says: all entities, or the fixed negatives of OGB"""
+    """which entities are the candidates. By default as the protocol says: all entities, or the fixed negatives of OGB"""
     unseen: UnseenPolicy = "error"
     """triples with an entity or relation that the model does not know: error, drop (leave out) or worst (rank last)"""
     nan: NaNPolicy = "error"
     """scores that are not a number: error, or worst (minus infinity)"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
-    """queries that are scored at a time; it changes no rank of a vector model"""
+    """how many queries are scored at a time; it changes no rank of a model of vectors"""
     memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
-    """what the blocks of work may take besides model and graph, such as 2GB; it changes no rank. By default a quarter
+    """the most memory that blocks of work take beside model and dataset, such as 2GB; it changes no rank. By default a quarter
     of the free memory"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
-    """threads of the counting loops and of the matrix products; they change no rank. By default all cores"""
+    """the number of CPU threads; it changes no rank. By default all cores"""
     kernel: KernelName = "auto"
     """the implementation of the loops; all give the same integers. For int8, vectors of more than 65,536 dimensions
     are screened in float32"""
     device: Device = "auto"
-    """where vectors are compared: auto, cpu, cuda, or several GPUs (cuda:0,cuda:1); the integers are the same. auto is
+    """where vectors are compared: auto, cpu, cuda, or several GPUs (cuda:0,cuda:1); the ranks are the same. auto is
     a GPU where torch sees one and there is enough to do"""
     keep: Keep | None = None
     """what a run keeps beside the ranks; by default nothing"""

@@ -128,8 +128,16 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
     return outcomes
 
 
+def _is_of_files(error: Exception, job: Job) -> bool:
+    """Whether files of a model are unreadable; else its configuration is wrong."""
+    in_checkpoint = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
+    return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.model, CheckpointConfig))
+
+
 @dataclass(frozen=True)
 class _Work:
+    """What the jobs of one run share; a job is written in its ``stage``, which then becomes its ``folder``."""
+
     config: RunConfig
     dataset: Dataset
     evaluation: ModelEvaluation
@@ -140,9 +148,10 @@ class _Work:
     limits: Sequence[Threshold]
 
     def read_all(self, jobs: Sequence[Job]) -> tuple[dict[str, Outcome], dict[str, KgevalError]]:
-        """Read all models before the first is evaluated.
+        """Read all models before the first is evaluated; return their stored runs, and the errors of unreadable files.
 
-        Returned are, by model, the stored runs, unless they are replaced, and the errors of files that cannot be read.
+        A model whose files are unreadable is left out, and the others are evaluated. A mistake in the configuration,
+        such as an option that a checkpoint does not have, refuses the whole run.
         """
         stored, problems = {}, []
         unreadable: dict[str, KgevalError] = {}
@@ -153,13 +162,12 @@ class _Work:
                 if self._is_done(job):
                     stored[job] = fingerprint(job, model, self.evaluation)
                 elif job.stage is not None and model is not None and not self.force:
-                    # An interrupted run that was another is not continued.
+                    # The shards of an interrupted run are taken only if its configuration and inputs were the same.
                     ShardStore(job.stage).refuse_changes(
                         fingerprint(job, model, self.evaluation), self.config.evaluation.shards
                     )
             except (InputError, OSError, MemoryError) as error:
-                in_files = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-                if not isinstance(error, InputError) or (in_files and isinstance(job.model, CheckpointConfig)):
+                if _is_of_files(error, job):
                     unreadable[job.name] = self.failure(error)
                 else:
                     problems.append(Problem.of(("models", job.name), error))

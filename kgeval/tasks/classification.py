@@ -84,9 +84,9 @@ class Classification(ReadOnce):
     side: EntitySide = "tail"
     """which answer a triple is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
-    """triples with an entity or relation that the model does not know: refuse, or leave out"""
+    """triples with an entity or relation that the model does not know: error, or drop (leave out)"""
     calibration: Calibration = "platt"
-    """how scores become probabilities: platt and isotonic learn it from validation; none: scores are probabilities"""
+    """how scores become probabilities: platt or isotonic, fitted on validation, or none (scores are probabilities)"""
 
     def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         if dataset.confidences:

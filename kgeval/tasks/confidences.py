@@ -41,8 +41,11 @@ from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import LabelledSplit, NegativesFromFiles, labelled_split
 
 
-def knowing_alike(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
-    """Let a rule in the ids of a dataset know the same entities and relations as an aligned scorer."""
+def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:
+    """Make a scorer of a baseline's rule, which knows the same entities and relations as the model beside it.
+
+    The two are then ranked among the same candidates. The rule takes ids of the dataset.
+    """
     entities, relations = (np.flatnonzero(rows >= 0) for rows in (scorer.entity_rows, scorer.relation_rows))
 
     def score(heads: IntArray, relation: IntArray, tails: IntArray) -> FloatArray:
@@ -91,6 +94,7 @@ class ConfidenceTables:
         tails = table.column("side") == "tail"
         pairs = np.stack([table.column("head"), table.column("relation")], 1)
         queries: IntArray = np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+        # nDCG is of tails alone: rows of heads belong to no list (-1).
         relations = table.column("relation_label").astype(str)
         return RankedFacts(ranks, weights, table.column("score"), np.where(tails, queries, -1), relations)
 
@@ -113,7 +117,7 @@ class Confidences(ReadOnce):
     mapping: ConfidenceMapping = ConfidenceMapping()
     """how scores become confidences"""
     high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
-    """the least confidence of a fact in the high-confidence subset, whose metrics are computed too"""
+    """the confidence from which a fact is in the high-confidence subset, whose metrics are computed too"""
     negatives: NegativesFromFiles | None = None
     """false triples, of confidence 0: the errors are computed with them too"""
     sides: EntitySides = ("head", "tail")
@@ -121,7 +125,7 @@ class Confidences(ReadOnce):
     side: EntitySide = "tail"
     """which answer a fact is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
-    """facts with an entity or relation that the model does not know: refuse, or leave out"""
+    """facts with an entity or relation that the model does not know: error, or drop (leave out)"""
     rank_baselines: bool = True
     """whether the baseline is ranked too: it then scores every entity for every query"""
 
@@ -159,7 +163,7 @@ class Confidences(ReadOnce):
         if self.rank_baselines:
             for baseline in label_baselines(self.kind):
                 rule = baseline.triple_rule(dataset, task.content(dataset)["valid"].rows)
-                known = knowing_alike(rule, scorer, dataset)
+                known = as_scorer(rule, scorer, dataset)
                 ranks[baseline.baseline] = ranking_of(known, dataset, ranking).rank(baseline.baseline)
         return ConfidenceTables(labels, ranks)
 

@@ -57,7 +57,8 @@ def _explained(kind: str, findings: Sequence[Finding], threshold: float, display
     alike = [finding for finding in findings if finding.split == findings[0].split]
     worst = ", ".join(_shown(finding, display) for finding in alike[:SHOWN])
     more = f", and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
-    return f"{meaning[:-1]}{source}.{f' Worst: {worst}{more}.' if worst else ''}"
+    sentence = f"{meaning.removesuffix('.')}{source}."  # the source stands inside the sentence
+    return f"{sentence} Worst: {worst}{more}." if worst else sentence
 
 
 def _shown(finding: Finding, display: Callable[[str], str]) -> str:

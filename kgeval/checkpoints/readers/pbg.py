@@ -49,7 +49,7 @@ from kgeval.scorers.reciprocal import Reciprocal
 @dataclass(frozen=True)
 class PBGLabels:
     types: tuple[Vocabulary, ...]
-    """those of each type; none where the files of names are elsewhere"""
+    """the labels of each type; empty where the files of names are not found"""
     relations: Vocabulary | None
     files: tuple[Path, ...] = ()
 
@@ -60,9 +60,10 @@ class PBGLabels:
         return Vocabulary(dict.fromkeys(label for labels in self.types for label in labels))
 
     def entity_types(self, model: PBGModel, sizes: list[int], num_relations: int) -> EntityTypes:
-        """Tell the rows of entities of each type, which lie one type after the other, and the types of relations.
+        """Return the row of each entity in each type, -1 where it is not of that type, and the types of relations.
 
-        Without labels, every row is an entity of its own.
+        The table of entities has one type after the other. An entity may be of several types, and then has several
+        rows; without labels, every row is an entity of its own.
         """
         entities, starts = self.entities, np.cumsum([0, *sizes])
         rows = np.full((len(sizes), starts[-1] if entities is None else len(entities)), -1)
@@ -74,7 +75,7 @@ class PBGLabels:
             rows[place, own if entities is None else entities.ids(self.types[place].labels)] = own
         sides: tuple[tuple[Side, str], ...] = (("head", "lhs"), ("tail", "rhs"))
         taken = {side: [model.types.index(str(one[key])) for one in model.relations] for side, key in sides}
-        # All dynamic relations take the same types.
+        # The configuration of dynamic relations has one entry for all: np.resize repeats it.
         return EntityTypes(rows, {side: np.resize(types, num_relations) for side, types in taken.items()})
 
 

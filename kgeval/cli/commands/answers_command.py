@@ -25,21 +25,24 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 
 @click.command("answers")
 @run_or_model_and_dataset
-@click.option("--coverage", type=float, default=0.9, show_default=True, help="How probably a set has the answer.")
 @click.option(
-    "--nonconformity", default="rank", show_default=True, help="What makes a candidate unlikely: rank, gap or softmax."
+    "--coverage", type=float, default=0.9, show_default=True, help="The probability that a set contains the answer."
+)
+@click.option(
+    "--nonconformity", default="rank", show_default=True, help="The nonconformity score: rank, gap or softmax."
 )
 @click.option(
     "--per",
     multiple=True,
     callback=split_at_commas,
     metavar="COLUMN",
-    help="Calibrate each relation or side by itself; may be repeated.",
+    help="Calibrate separately for each relation or side; may be repeated.",
 )
 @click.option(
     "--valid",
     metavar="RUN",
-    help="Nothing is scored: RUN_OR_CHECKPOINT is a run (or its ranks) of test, this one of valid.",
+    help="Use stored ranks: RUN_OR_CHECKPOINT has those of test, RUN those of valid. Only --coverage, --per and --by "
+    "may be added.",
 )
 @setting_options(MetricRequest, "by", by="group by a column, such as relation, or by a slice, such as cardinality")
 @setting_options(
@@ -55,7 +58,7 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 @QUIET
 @JSON
 def command(source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
-    """Make a set for each test query that has its answer with a chosen probability, calibrated on validation.
+    """Make conformal prediction sets: each test query gets a set that has its answer with a chosen probability.
 
     A run knows its checkpoint and dataset: kgeval answers runs/mine --coverage .9
 

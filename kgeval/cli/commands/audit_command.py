@@ -18,7 +18,7 @@ from kgeval.cli.shared_options import FORMAT, NAMES, QUIET
     type=float,
     default=0.8,
     show_default=True,
-    help="The share of pairs from which on relations are duplicates, symmetric, Cartesian or inverse.",
+    help="The least share of pairs that agree in duplicate, symmetric, Cartesian or inverse relations.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="A .json file for everything that is found.")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
@@ -34,7 +34,7 @@ def command(
     *,
     force: bool,
 ) -> None:
-    """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and label twins.
+    """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and labels that look the same.
 
     Example: kgeval audit wn18rr --out audit.json
     """

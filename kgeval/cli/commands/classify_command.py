@@ -22,14 +22,14 @@ from kgeval.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles
     NegativesFromFiles,
     *("valid", "test"),
     place=("task", "negatives"),
-    valid="false triples beside those of validation",
-    test="false triples beside those of test",
+    valid="false triples for the validation split",
+    test="false triples for the test split",
 )
 @setting_options(
     GeneratedNegatives,
     "corruption",
     place=("task", "negatives"),
-    corruption="without files: what takes the place of every tail (by default uniform:count=1)",
+    corruption="without such files: the corruption that replaces each tail (by default uniform:count=1)",
 )
 @setting_options(Classification, "calibration", "unseen", place=("task",))
 @setting_options(MetricRequest, "metrics", metrics="a metric, [relation.]name")

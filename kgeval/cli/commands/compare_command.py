@@ -25,12 +25,16 @@ from kgeval.table import Page
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of the intervals; a difference is seen if its adjusted p-value is at most 1 - level.",
+    help="The confidence level; a difference is significant if its adjusted p-value is at most 1 - level.",
 )
 @setting_options(MetricRequest, "by")
 @click.option("--reference", metavar="NAME", help="Compare all others with this model.  [default: each with each]")
 @click.option(
-    "--draws", type=click.IntRange(1, 10**6), default=9999, show_default=True, help="Random signs of each unit."
+    "--draws",
+    type=click.IntRange(1, 10**6),
+    default=9999,
+    show_default=True,
+    help="How many random sign flips the test draws.",
 )
 @ALLOW
 @click.option(
@@ -48,9 +52,9 @@ from kgeval.table import Page
 def command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
-    A RUN is a path or NAME=PATH. Each pair of models has, by each metric, its difference with an interval, the p-value
-    of sign flips per unit, adjusted for the pairs of models by this metric in this group (Holm), and the least
-    difference that this test set would show. The metric named first decides; the others are secondary.
+    A RUN is a path or NAME=PATH. For each metric and pair of models kgeval shows the difference with its interval, a
+    p-value (sign-flip test, adjusted for the pairs of models by Holm), and the smallest difference that this test set
+    can show. The metric named first decides; the others are secondary.
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """

@@ -33,17 +33,23 @@ OF_EVALUATION = (
     Estimate,
     "error",
     place=("evaluation", "estimate"),
-    error="rank only as many triples, 1,000 or more, as it takes to know the MRR to within this error, such as 0.005; "
-    "--set evaluation.estimate.metric=hits@10 names another metric",
+    error="rank a random sample of at least 1,000 triples, until the interval of the MRR is plus or minus this number, "
+    "such as 0.005; --set evaluation.estimate.metric=hits@10 names another metric",
 )
 @click.option(
     "--task",
     metavar="KIND",
-    help="Instead of a ranking: confidences of a weighted graph, or classification, whose further keys are set by "
-    "--set task.KEY=VALUE.",
+    help="Do not rank: predict confidences of a weighted graph (confidences), or classify triples (classification); "
+    "--set task.KEY=VALUE sets further keys.",
 )
 @setting_options(MetricRequest, "metrics", "by", *POLICIES)
-@setting_options(Intervals, "unit", "level", place=("intervals",))
+@setting_options(
+    Intervals,
+    "unit",
+    "level",
+    place=("intervals",),
+    level="the confidence level of the intervals; with --error, of its interval",
+)
 @thresholds
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
@@ -63,8 +69,8 @@ def command(
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
 
-    In a checkpoint's place, baseline:NAME is a rule that learns nothing: 'kgeval list baselines' shows all. A run
-    directory is its model on its dataset, evaluated as before but for what the options change.
+    CHECKPOINT may be baseline:NAME, a rule that learns nothing: 'kgeval list baselines' shows all. It may be a run
+    directory, whose model, dataset and settings are then taken, but for what the options change.
     """
     from kgeval.runs.metric_bounds import Judged, limits_of, misses, refuse_missed
 

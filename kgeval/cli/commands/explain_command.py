@@ -21,14 +21,20 @@ if TYPE_CHECKING:
 @click.option(
     "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
 )
-@click.option("--metric", "-m", default="mrr", show_default=True, help="mrr, mr or hits@k, with a side or for both.")
+@click.option(
+    "--metric",
+    "-m",
+    default="mrr",
+    show_default=True,
+    help="mrr, mr or hits@k; put head. or tail. in front for one side.",
+)
 @setting_options(Evaluation, "split", "unseen", place=("evaluation",))
 @QUIET
 @JSON
 def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
 
-    In a checkpoint's place, a run directory is its model on its dataset: kgeval explain runs/mine --protocols libkge
+    CHECKPOINT may be a run directory, whose model and dataset are then taken: kgeval explain runs/m --protocols libkge
 
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
     """

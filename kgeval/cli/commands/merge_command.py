@@ -18,7 +18,7 @@ from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET
 def command(folder: Path, force: bool, form: str) -> None:
     """Finish the run in DIR, all of whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
 
-    Shards that are missing are named, and so is one that is of another run.
+    Missing shards and shards of another run are named.
     """
     from kgeval.cli.display import show_note, watching
     from kgeval.cli.outcomes import show_outcomes, show_remarks

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--corruption",
     required=True,
     metavar="KIND[:K=V,…]",
-    help="How they are chosen, such as uniform:count=500; 'kgeval list corruptions' shows all.",
+    help="The corruption that generates them, such as uniform:count=500; 'kgeval list corruptions' shows all.",
 )
 @click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
 @click.option(
@@ -45,7 +45,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write the synthetic negatives of every triple and side, for {kind: file} to read back to the same ranks."""
+    """Write the negatives that a corruption generates; with corruption {kind: file, path: FILE}, ranks are the same."""
     from kgeval.cli.display import show_notes, watching
     from kgeval.cli.named_runs import refuse_file
     from kgeval.cli.streams import say, say_json

@@ -35,19 +35,22 @@ OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "mem
     nargs=3,
     multiple=True,
     metavar="HEAD RELATION TAIL",
-    help="A query by its labels, '?' in the place of head or tail; may be repeated.",
+    help="A query by labels, with '?' for the missing head or tail; may be repeated.",
 )
 @click.option(
-    "--queries", "query_file", metavar="FILE", help="A file of such rows, or OGB-LSC's array of heads and relations."
+    "--queries",
+    "query_file",
+    metavar="FILE",
+    help="A file of queries, a row each, or OGB-LSC's array of heads and relations.",
 )
 @click.option("--at", metavar="TIME", help="Of a temporal graph, the time of the queries of --query.")
 @setting_options(
     Evaluation,
     *OF_EVALUATION,
     place=("evaluation",),
-    split="without queries: the split whose queries are answered, train, valid or test",
+    split="without queries: the split whose queries are answered (train, valid, test)",
     sides="of the split: head, tail",
-    unseen="queries with what the model does not know: error or drop",
+    unseen="queries with an entity or relation that the model does not know: error or drop",
 )
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many answers of each query.")
 @click.option(
@@ -55,7 +58,7 @@ OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "mem
     type=click.Choice(["keep", "drop"]),
     default="keep",
     show_default=True,
-    help="Mark known answers, or leave them out.",
+    help="Known answers: keep and mark them, or drop them.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write a .parquet file; for ogb-lsc, a folder or an .npz file."

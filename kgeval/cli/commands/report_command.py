@@ -12,8 +12,10 @@ from kgeval.cli.shared_options import ALLOW, JSON, QUIET, UNIT
 if TYPE_CHECKING:
     from kgeval.metrics.intervals.interval import Unit
 
-DATASET = click.option("--dataset", help="The graph that was ranked, if a run does not tell it, or it has moved.")
-TIES = click.option("--ties", help="The tie policy.  [default: that of the runs]")
+DATASET = click.option(
+    "--dataset", help="The dataset that was ranked, if a run does not name it or its folder was moved."
+)
+TIES = click.option("--ties", help="The tie policy, such as realistic or expected.  [default: that of the runs]")
 FORCE = click.option("--force", is_flag=True, help="Replace a file that is already there.")
 
 
@@ -38,7 +40,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
+    """Write an HTML page that compares runs: ranking, significance, causes, hard triples, and how they were made.
 
     A RUN is a path or NAME=PATH: a run directory, a folder of runs, or a file of ranks. The page is one file,
     which needs no network, and nothing is scored.

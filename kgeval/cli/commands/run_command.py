@@ -48,10 +48,10 @@ def command(
 ) -> None:
     """Run experiments from configuration files.
 
-    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (of a task,
-    labels.parquet); one with several models gives a directory for each of them, and one table. A model whose run is
-    there already, of the same configuration and inputs, is taken from there; where one fails, the others are run all
-    the same. A run that was interrupted is continued by the same command.
+    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet, or for a
+    task labels.parquet; one with several models gives a directory for each of them, and one table for all. A finished
+    run of the same configuration and inputs is not computed again. If a model fails, the others still run. The same
+    command continues a run that was interrupted.
     """
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json

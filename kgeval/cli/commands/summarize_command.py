@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--mapping",
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
-    help="Of confidences: how scores become confidences, fitted in validation.  [default: as in the run]",
+    help="For confidences: how scores become confidences, fitted on validation.  [default: as in the run]",
 )
 @NAMES
 @setting_options(Confidences, "high_confidence", stored=True)
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 @DIGITS
 @QUIET
 def command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
-    """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet); nothing is scored.
+    """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet), without its model.
 
-    Of several models, give a directory with their runs in it, up to three levels deep.
+    For several models, give a directory with their runs in it, up to three levels deep.
 
-    What is not said is as the run was asked: without any option, these are the metrics of the run. The metrics of a
-    classification or of confidences are [macro.]name, and can be grouped by relation. A run of confidences has those of
-    its ranks too: name them.
+    Options that you leave out keep the values of the run: without any option, these are the metrics of the run. The
+    metrics of a classification or of confidences are named [relation.]name, and can be grouped by relation. A run of
+    confidences has metrics of its ranks too: name them.
 
-    Ranks that another evaluator wrote as text will do too, with the dataset that was ranked: a header, or --columns,
-    names head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
+    RUN may also be a text file of ranks from another evaluator; give --dataset with it. Its header, or --columns, names
+    head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
     """
     from kgeval.run_directory.folders import holds_runs
 

@@ -39,13 +39,13 @@ class StratifiedSample:
     """Triples that were drawn from each stratum at random, without replacement."""
 
     strata: IntArray
-    """of the triples at hand; int64[triple]. Those that are not at hand have the value 0 of every y"""
+    """the stratum of each triple that has a row; int64[triple]. Drawn triples without a row have y = 0"""
     counts: IntArray
     """n_h; int64[stratum]"""
     sizes: IntArray
     """N_h; int64[stratum]"""
     auxiliary: Auxiliary | None = None
-    """only where all sampled triples are at hand"""
+    """given only where all sampled triples have a row"""
 
     @property
     def degrees(self) -> int:
@@ -59,7 +59,7 @@ class StratifiedSample:
         return float(max(int(group.sum()) - max(fitted, 1), 1))
 
     def not_drawn(self, group: BoolArray) -> float:
-        """1 − f of some of the triples, a share f of their strata being drawn (bool[triple])."""
+        """The finite-population correction 1 − f of a group of triples (bool[triple]); f is the share that was drawn."""
         return float(1 - (self.counts / self.sizes)[self.strata[group]].mean())
 
     @cached_property
@@ -74,7 +74,10 @@ class StratifiedSample:
         return float(within + self._shares**2 * (1 / known - 1 / self.sizes) @ self._squares(values))
 
     def errors(self, values: Float64Array) -> Float64Array:
-        """What each triple adds to the error of Σ_i w_i y_i, as a draw with replacement; float64[triple]."""
+        """What each triple adds to the error of Σ_i w_i y_i; float64[triple].
+
+        Without the correction for draws without replacement, which a caller applies by :meth:`not_drawn`.
+        """
         return self._design * self._residuals(values)
 
     def explained(self, values: Float64Array) -> float:
@@ -95,11 +98,13 @@ class StratifiedSample:
     def _squares(self, values: Float64Array) -> Float64Array:
         """s²_h; float64[stratum]."""
         means = self._sums(values) / self.counts
+        # A drawn triple without a row has y = 0: its squared deviation is that of 0 from the mean.
         absent = (self.counts - np.bincount(self.strata, minlength=len(self.sizes))) * means**2
         return (self._sums((values - means[self.strata]) ** 2) + absent) / np.maximum(self.counts - 1, 1)
 
     def _squares_of_residuals(self, values: Float64Array) -> Float64Array:
         """s²_eh; float64[stratum]."""
+        # The slopes that were fitted take degrees of freedom from the residuals.
         lost = (self.counts.sum() - len(self.sizes)) / self.degrees
         return np.asarray(lost * self._squares(self._residuals(values)), np.float64)
 
@@ -125,6 +130,7 @@ class StratifiedSample:
         products = (predictors * self._design[:, None]).T @ predictors
         inverse = np.asarray(np.linalg.pinv(products, rcond=COLLINEAR, hermitian=True), np.float64)
         rank = int(np.linalg.matrix_rank(products, COLLINEAR * np.linalg.norm(products, 2), hermitian=True))
+        # Calibration: weights that give the known means x̄′ instead of the sample's.
         gap = self._shares @ self.auxiliary.means - self._design @ self.auxiliary.values
         return _Regression(predictors, inverse, 1 + predictors @ (inverse @ gap), rank)
 

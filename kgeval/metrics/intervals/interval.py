@@ -89,10 +89,10 @@ class Intervals(Settings):
     """
 
     unit: Unit = "triple"
-    """what is drawn again, for the interval in which every metric would then fall. ``triple``: with both sides;
-    ``query``: with all of its answers; ``relation``: with all of its triples"""
+    """the unit that is resampled for confidence intervals: triple, query or relation. A triple has both sides, a query
+    all of its answers, a relation all of its triples"""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """how often the interval holds the metric"""
+    """the confidence level of the intervals"""
     draws: Annotated[int, Field(ge=100)] = 2000
     """of the bootstrap, for metrics that are no function of means"""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0

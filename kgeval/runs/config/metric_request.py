@@ -54,18 +54,19 @@ class MetricRequest(Settings):
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
     """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
     metrics: Metrics = ()
-    """a metric, ``[side.][ties.][average.]name[@k]``, of a task ``[relation.]name[@k]``; ``kgeval list metrics`` shows
-    all. By default those of the protocol or task"""
+    """a metric, ``[side.][ties.][average.]name[@k]``, such as ``tail.mrr`` or ``hits@10``, and for a task
+    ``[relation.]name[@k]``; ``kgeval list metrics`` shows all. By default those of the protocol or task"""
     ties: TieName | None = None
     """the tie policy: optimistic, realistic, rounded, pessimistic, expected, random. By default as the protocol says"""
     seed: int = 0
     """the seed of random ties"""
     chance: Chance = "exact"
-    """what adjusted metrics compare with: random ranking among N candidates, or N − 1 without the answer"""
+    """the random ranking of adjusted metrics, such as amri: exact, among all N candidates; without-answer, among the
+    N − 1 others"""
     popularity: Exponents = (1.0, 1.0)
-    """what strat metrics weigh against: the exponents of the frequencies of answer and relation"""
+    """the exponents of the weights of stratified metrics (strat.): of the answer's frequency and of the relation's"""
     intervals: Intervals | None = None
-    """what is drawn again, for the interval of every metric; by default there are none"""
+    """confidence intervals of every metric: the unit that is resampled, and the level; by default there are none"""
     by: ColumnsAndSlices | None = None
     """a column, such as ``relation``, or a slice, such as ``cardinality``, whose groups of rows have metrics of their
     own; ``kgeval list slices`` shows all. With several, every combination is a group"""
