@@ -179,14 +179,14 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             type=click.Choice(["train", "valid", "test", "none"]),
             callback=_splits_or_none,
-            help="For a text file of ranks: a split whose triples were filtered; may be repeated. For a stored run: none, "
-            "which takes the raw ranks.  [default: all three]",
+            help="For a text file of ranks: a split whose triples were filtered; may be repeated. For a stored run: "
+            "none, which takes the raw ranks.  [default: all three]",
         ),
         click.option(
             "--setting",
             type=click.Choice(["filtered", "raw"]),
-            help="For a text file of ranks: which of its ranks are read, and what ranks are whose column does not say it."
-            "  [default: filtered]",
+            help="For a text file of ranks: which of its ranks are read, and what ranks are whose column does not "
+            "say it.  [default: filtered]",
         ),
         click.option(
             "--unmatched",
