@@ -1,7 +1,7 @@
 """Sampled ranking: rank growing samples of a split, until the interval of one metric is narrow enough.
 
-The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the right
-type ("typed ranks") cost little and say much of the ranks among all: after the first sample, :meth:`_decide` compares
+The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the
+right type ("typed ranks") cost little and say much of the ranks among all: after the first sample, ``_decide`` compares
 what a regression on typed ranks of more triples would save with what these ranks cost.
 
 first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table

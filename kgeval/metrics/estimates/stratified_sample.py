@@ -59,7 +59,7 @@ class StratifiedSample:
         return float(max(int(group.sum()) - max(fitted, 1), 1))
 
     def not_drawn(self, group: BoolArray) -> float:
-        """The finite-population correction 1 − f of a group of triples (bool[triple]); f is the share that was drawn."""
+        """The finite-population correction 1 − f of some triples (bool[triple]); f is the share that was drawn."""
         return float(1 - (self.counts / self.sizes)[self.strata[group]].mean())
 
     @cached_property
