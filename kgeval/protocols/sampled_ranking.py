@@ -62,7 +62,7 @@ def rank_sample(
     Ranks among all entities in ``earlier``, a smaller sample of the same, are not computed again.
     """
     if ranking.quirks:
-        what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples with each other"
+        what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"
         raise ConfigError(f"{what}. Rank them all, or take the protocol standard.")
     known, split = ranking.known, ranking.dataset.split(ranking.evaluation.split)
     rows = np.flatnonzero(known) if ranking.evaluation.unseen == "drop" else np.arange(len(known))

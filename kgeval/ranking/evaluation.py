@@ -129,7 +129,7 @@ class Evaluation(Settings):
     times: KnownTimes = "same"
     """for a temporal graph, which facts are filtered: same, those of the query's time (time-aware), or all (static)"""
     corruption: Corruption = AllEntities()
-    """which entities are the candidates. By default as the protocol says: all entities, or the fixed negatives of OGB"""
+    """which entities are the candidates. By default as the protocol says: all, or the fixed negatives of OGB"""
     unseen: UnseenPolicy = "error"
     """triples with an entity or relation that the model does not know: error, drop (leave out) or worst (rank last)"""
     nan: NaNPolicy = "error"
@@ -137,8 +137,8 @@ class Evaluation(Settings):
     batch_size: Annotated[int, Field(ge=1)] | None = None
     """how many queries are scored at a time; it changes no rank of a model of vectors"""
     memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
-    """the most memory that blocks of work take beside model and dataset, such as 2GB; it changes no rank. By default a quarter
-    of the free memory"""
+    """the most memory that blocks of work take beside model and dataset, such as 2GB; it changes no rank. By default a
+    quarter of the free memory"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """the number of CPU threads; it changes no rank. By default all cores"""
     kernel: KernelName = "auto"
