@@ -78,7 +78,7 @@ def test_parquet_columns_that_are_no_text_are_refused(refused, place, column):
         ("test2id", "9" * 5000 + "\n1 0 0\n", "line 1"),
         ("entity2id", "", "line 1: expected the number of rows, found ''"),
         ("relation2id", None, "no such file"),
-        ("test2id", None, "has no test2id.txt"),
+        ("test2id", None, "test2id.txt"),
     ],
 )
 def test_numbered_graphs_that_do_not_fit_are_refused(refused, place, name, content, message):
