@@ -11,7 +11,7 @@ from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
 
 FEW = 4
-"""the most values of a missing option of which one is taken for granted, to find out what else is missing"""
+"""if a missing option has at most so many values, the first is assumed, so that one error names all missing options"""
 
 MODEL = ("model", "model_name", "scoring_type")
 """what frameworks call the option that further options depend on"""

@@ -21,7 +21,7 @@ QUIET = "kgeval.quiet"
 """the key of the flag ``--quiet`` in the context of a command"""
 
 DIGITS = "kgeval.digits"
-"""where it keeps how many digits after the point ``--digits`` wants"""
+"""the key of the value of ``--digits`` in the context of a command"""
 
 
 FORMS = ("text", "markdown", "latex", "csv", "json")

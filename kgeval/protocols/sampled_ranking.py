@@ -1,8 +1,8 @@
 """Sampled ranking: rank growing samples of a split, until the interval of one metric is narrow enough.
 
 The order of the triples is seeded, and each sample is the beginning of the next. Ranks among the candidates of the
-right type ("typed ranks") cost little and say much of the ranks among all: after the first sample, ``_decide`` compares
-what a regression on typed ranks of more triples would save with what these ranks cost.
+right type ("typed ranks") cost little and say much of the ranks among all. In two-phase sampling, typed ranks of many
+triples correct, by regression, the full ranks of few: after the first sample, ``_decide`` compares saving and cost.
 
 first sample ─► regression or not ─► larger samples, until the interval is narrow ─► rank table
 """
@@ -138,7 +138,10 @@ class SampledRanking:
         return Decision(phases.ratio, f"regression on typed ranks: {found}.")
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
-        """The variance that the estimate may have, as a multiple of the variance of one triple."""
+        """The variance that the estimate may have, in units of that of one triple: 1/n − 1/N for n of N triples.
+
+        For a wanted error, the first sample's is scaled: a variance is as the square of the interval's width.
+        """
         if self.settings.triples is not None:
             return 1 / self.settings.triples - 1 / len(self.rows)
         return float((self.settings.error or 0) / half_width) ** 2 * (1 / drawn - 1 / len(self.rows))

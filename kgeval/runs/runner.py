@@ -57,8 +57,8 @@ def run(
 
     Several models, with a folder each inside it, are all read before the first is evaluated. A model with an unchanged
     earlier run in its folder is not evaluated again. If a model cannot be read or fails, the others are evaluated
-    nevertheless. ``warn`` is called with messages that should be shown before the results. ``limits`` of sides that a
-    model does not answer are refused before it is ranked.
+    nevertheless. ``warn`` is called with messages that should be shown before the results. A threshold in ``limits`` on
+    a side that the model cannot predict is refused before ranking.
     """
     if others := [] if out is None else other_files(out, config.jobs):
         warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
@@ -254,7 +254,7 @@ class _Work:
                 limit.refuse_unfit("ranks", sides=self.evaluation.sides_of(model))
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
-        """Return how a model's ranking is divided; shards of a live model are not kept, as nobody else has it."""
+        """Return how a model's ranking is divided; shards of a live model are not kept, as no later run could recognise it."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         return ShardedRanking(
             self.config.executor or LocalExecutor(),

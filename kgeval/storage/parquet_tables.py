@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LABELS = pa.dictionary(pa.int32(), pa.string())
-"""labels, of which there are few and many of each"""
+"""labels: dictionary-encoded text, as there are few different ones, each repeated often"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Columns:
             raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
         column = self.data.column(name)
         if pa.types.is_dictionary(column.type) and column.null_count:
-            # In chunks, pyarrow gives a missing value that of another row.
+            # In several chunks, pyarrow gives a missing value the value of another row.
             column = column.unify_dictionaries().combine_chunks()
             return np.asarray(column.to_numpy(zero_copy_only=False))
         return np.asarray(column.to_numpy())
@@ -127,7 +127,7 @@ class Columns:
 
     @classmethod
     def is_in(cls, path: str | Path) -> bool:
-        """Whether :meth:`to_parquet` wrote a file, whatever became of it."""
+        """Whether :meth:`to_parquet` wrote a file, even if its content is damaged now."""
         try:
             checked(Path(path))
             return cls.KEY.encode() in (pq.read_schema(path).metadata or {})
@@ -153,9 +153,9 @@ class Columns:
     @classmethod
     @cache
     def _kinds(cls) -> dict[str, TypeAdapter[Any]]:
-        """The types of the fields that are kept: all but the columns, and how the work went."""
+        """The types of the fields that are kept in the file: all but ``data`` and ``work``."""
         kinds = get_type_hints(cls)
         return {one.name: TypeAdapter(kinds[one.name]) for one in fields(cls) if one.name not in ("data", "work")}
 
     def refuse_nonsense(self) -> None:
-        """Refuse, of a table that was read, what cannot be."""
+        """Refuse impossible values in a table that was read."""

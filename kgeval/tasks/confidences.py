@@ -60,7 +60,7 @@ def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableSc
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceTables:
-    """What a prediction of confidences keeps: the facts with their scores, and the ranks of the test facts."""
+    """The result of a prediction of confidences: the facts with their scores, and the ranks of the test facts."""
 
     labels: LabelTable
     ranks: Mapping[str, RankTable]
@@ -100,7 +100,7 @@ class ConfidenceTables:
 
     @cached_property
     def _test_confidences(self) -> LargestLabels:
-        """The confidence of each test fact: the largest of its labels where the fact is repeated."""
+        """The confidence of each test fact; of a repeated fact, the largest."""
         test = self.labels.where(self.labels.column("is_positive") & (self.labels.column("split") == "test"))
         return LabelledTriples(_triples(test), test.column("label")).largest()
 

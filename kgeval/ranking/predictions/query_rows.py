@@ -17,6 +17,8 @@ from kgeval.errors import InputError
 
 MISSING = "?"
 
+NOTHING = np.empty(0, np.int64)
+
 PARTS = (3, 4)
 """how many parts a query may have: head, relation, tail, and in a temporal graph a time"""
 
@@ -53,7 +55,7 @@ def queries_of_split(dataset: Dataset, split: str, sides: Sequence[Side]) -> Ite
 def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
     """Take rows of ids, int64[query, 3], with −1 in the place that is missing; a query keeps its number.
 
-    Queries at a time have it as the fourth id.
+    In a temporal graph, the fourth column is the id of the time, which ``Queries`` calls a context.
     """
     times = ids[:, 3] if ids.shape[1] > 3 else None
     sides: tuple[tuple[Side, int], ...] = (("head", 0), ("tail", 2))
@@ -63,20 +65,11 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
             anchors, relations = ids[rows, 2 - place], ids[rows, 1]
             contexts = None if times is None else times[rows]
             order = np.lexsort((*([] if contexts is None else [contexts]), anchors, relations))
-            nothing = np.empty(0, np.int64)
-            offsets = np.zeros(len(rows) + 1, np.int64)
-            yield NumberedQueries(
-                Queries(
-                    side,
-                    anchors[order],
-                    relations[order],
-                    offsets,
-                    nothing,
-                    nothing,
-                    None if contexts is None else contexts[order],
-                ),
-                rows[order],
-            )
+            # Nobody knows their answers: all offsets are 0.
+            answers = {"offsets": np.zeros(len(rows) + 1, np.int64), "answers": NOTHING, "triples": NOTHING}
+            times_of = None if contexts is None else contexts[order]
+            queries = Queries(side, anchors[order], relations[order], **answers, contexts=times_of)
+            yield NumberedQueries(queries, rows[order])
 
 
 def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
