@@ -254,7 +254,7 @@ class _Work:
                 limit.refuse_unfit("ranks", sides=self.evaluation.sides_of(model))
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
-        """Return how a model's ranking is divided; shards of a live model are not kept, as no later run could recognise it."""
+        """Return how a model's ranking is divided; shards of a live model are not kept: no later run could recognise it."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         return ShardedRanking(
             self.config.executor or LocalExecutor(),
