@@ -98,7 +98,8 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
         may_be_empty = choices and not any(hasattr(rule, "min_length") for rule in field.metadata)
         metavar = "|".join([*choices, "none"] if may_be_empty else choices) or METAVARS[name]
-        return {"multiple": True, "callback": _values, "metavar": metavar, "help": f"{sentence}; may be repeated."}
+        read = _values_or_none if may_be_empty else _values
+        return {"multiple": True, "callback": read, "metavar": metavar, "help": f"{sentence}; may be repeated."}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
     return {
         "type": next((kinds[part] for part in parts if part in kinds), None),
@@ -148,9 +149,14 @@ def split_at_commas(_: click.Context, __: click.Parameter, values: tuple[str, ..
 
 
 def _values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
-    """Read several values; none of them is ``none``, and nothing where the option is not given."""
-    names = split_at_commas(context, option, values)
-    return None if not names else [] if names == ("none",) else list(names)
+    """Read several values; None where the option is not given."""
+    return list(split_at_commas(context, option, values)) or None
+
+
+def _values_or_none(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:
+    """Read several values, or the word ``none``, which is no value."""
+    names = _values(context, option, values)
+    return [] if names == ["none"] else names
 
 
 def _corruption(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, Any] | None:

@@ -19,15 +19,17 @@ from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
-from kgeval.errors import KgevalError
-from kgeval.metrics.intervals.interval import Unit
+from kgeval.errors import KgevalError, MetricError
+from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
+from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.metric import Undefined
+from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary
+from kgeval.metrics.summary import Group, Summary
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.table import number
@@ -35,12 +37,6 @@ from kgeval.table import number
 if TYPE_CHECKING:
     import pandas as pd
 
-
-from kgeval.errors import MetricError
-from kgeval.metrics.intervals.interval import Interval, NoInterval
-from kgeval.metrics.intervals.over_seeds import interval_over_seeds
-from kgeval.metrics.metric_options import MetricOptions
-from kgeval.metrics.summary import Group
 
 SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
 """the slices of the page, of those that the dataset gives, and the side, which every table has"""

@@ -162,10 +162,10 @@ class _Work:
                 if self._is_done(job):
                     stored[job] = fingerprint(job, model, self.evaluation)
                 elif job.stage is not None and model is not None and not self.force:
-                    # The shards of an interrupted run are taken only if its configuration and inputs were the same.
-                    ShardStore(job.stage).refuse_changes(
-                        fingerprint(job, model, self.evaluation), self.config.evaluation.shards
-                    )
+                    store = ShardStore(job.stage)
+                    if store.exists:  # an interrupted run goes on only with the same configuration and inputs
+                        current = fingerprint(job, model, self.evaluation)
+                        store.refuse_changes(current, self.config.evaluation.shards)
             except (InputError, OSError, MemoryError) as error:
                 if _is_of_files(error, job):
                     unreadable[job.name] = self.failure(error)
@@ -254,7 +254,7 @@ class _Work:
                 limit.refuse_unfit("ranks", sides=self.evaluation.sides_of(model))
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
-        """Return how a model's ranking is divided; shards of a live model are not kept: no later run could recognise it."""
+        """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         return ShardedRanking(
             self.config.executor or LocalExecutor(),

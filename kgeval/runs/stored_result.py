@@ -66,18 +66,21 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
         table = _read_ranking(run, by, options)
         grouped, changes = group_stored(table, by, run, options.get("dataset"))
         policies = {"ties": protocol_of(table).ties} | request.policies
-        beside, by = (() if "by" in options else by), options.get("by", ())
-        changes = (*notes_on_changes(run), *changes)
-        return Result(table, names, policies, by, changes, beside, grouped)
+        return Result(
+            table,
+            names,
+            policies,
+            by=options.get("by", ()),
+            changes=(*notes_on_changes(run), *changes),
+            groups_by=() if "by" in options else by,
+            grouped=grouped,
+        )
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
         task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
         return Result(read_labels(run), names, task_policies(task, {}), by, notes_on_changes(run))
     if not isinstance(task, Confidences):
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
-    if not 0 < options.get("high_confidence", 1) <= 1:
-        what = f"--high-confidence {options['high_confidence']:g}"
-        raise ConfigError(f"{what}: confidences go up to 1, and high ones begin above 0.")
     policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
     return Result(_read_confidences(run), names, policies, by, notes_on_changes(run))
 

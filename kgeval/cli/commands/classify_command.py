@@ -48,7 +48,7 @@ def command(checkpoint: str, dataset: str | None, out: Path | None, force: bool,
     data/codex-s/valid_negatives.txt --test-negatives data/codex-s/test_negatives.txt
     """
     content = blocks(options)
-    if options["corruption"] is not None and (options["valid"] or options["test"]):
+    if options["corruption"] is not None and (options["valid"], options["test"]) != (None, None):
         raise ConfigError("give either files of negatives or --corruption, which makes them.")
     task = content["task"] = {"kind": "classification", **content.get("task", {})}
     if options["corruption"] is not None:

@@ -61,6 +61,7 @@ def command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: s
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
     if across:
+        options.pop("by", None)  # ranks across datasets have no groups
         _compare_datasets(runs, metrics or ("mrr",), options, form=form)
     else:
         _compare_models(runs, metrics, {**options, "allow": allow}, form=form)

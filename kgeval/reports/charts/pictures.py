@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from kgeval.reports.charts.theme import LIGHT, Palette, records, themed
@@ -11,20 +12,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-
-from collections.abc import Collection
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import altair as alt
-    import pandas as pd
-
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import altair as alt
-    import pandas as pd
 
 ROW = 30
 

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgeval.analysis.slices.slice import slices
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import parse, title_of
+from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.charts.pictures import relations_chart, slice_panel
+from kgeval.reports.charts.pictures import distribution, relations_chart, slice_panel
 from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.study import HEADLINES, SHOWN, Study, with_slices
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-from itertools import combinations
-from typing import TYPE_CHECKING
-
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.reports.charts.pictures import distribution
 
 if TYPE_CHECKING:
     import pandas as pd
