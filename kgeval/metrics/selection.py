@@ -74,6 +74,10 @@ class TableView:
     options: MetricOptions = DEFAULT_OPTIONS
 
     @cached_property
+    def scores(self) -> Float64Array:
+        return np.asarray(self.table.column("score"), np.float64)
+
+    @cached_property
     def ranks(self) -> Ranks:
         greater, tied, candidates = (self.table.column(name) for name in ("greater", "tied", "candidates"))
         return Ranks(greater, tied, candidates)
@@ -231,5 +235,4 @@ class RowSelection:
                 f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
                 "other answers of its query too"
             )
-        scores = np.asarray(table.column("score"), np.float64)[self.rows]
-        return answer_lists(self.numbers("query"), scores, self._counts)
+        return answer_lists(self.numbers("query"), self.view.scores[self.rows], self._counts)
