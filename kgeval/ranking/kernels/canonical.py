@@ -42,21 +42,28 @@ def arrays_of(queries: QueryVectors, entities: EntityVectors) -> Arrays:
 def score(arrays, query, candidates, out):  # type: ignore[no-untyped-def]
     """Write the canonical scores of some entities, by their rows."""
     similarity, vector, offset = arrays.similarity, arrays.queries[query], arrays.offsets[query]
+    entities, biases = arrays.entities, arrays.biases
     terms = np.empty(len(vector) // 2 if similarity == MODULUS else len(vector))
+    # One loop for each similarity: a branch at every candidate costs as much as a sum.
+    if similarity == DOT:
+        for place in range(len(candidates)):
+            _products(vector, entities[candidates[place]], terms)
+            out[place] = sum_in_lanes(terms)
+    elif similarity == L1:
+        for place in range(len(candidates)):
+            _differences(vector, entities[candidates[place]], terms)
+            out[place] = -sum_in_lanes(terms)
+    elif similarity == MODULUS:
+        for place in range(len(candidates)):
+            _moduli(vector, entities[candidates[place]], terms)
+            out[place] = -sum_in_lanes(terms)
+    else:
+        for place in range(len(candidates)):
+            _squares(vector, entities[candidates[place]], terms)
+            total = sum_in_lanes(terms)
+            out[place] = -np.sqrt(total) if similarity == L2 else -total
     for place in range(len(candidates)):
-        entity = arrays.entities[candidates[place]]
-        if similarity == DOT:
-            _products(vector, entity, terms)
-        elif similarity == L1:
-            _differences(vector, entity, terms)
-        elif similarity == MODULUS:
-            _moduli(vector, entity, terms)
-        else:
-            _squares(vector, entity, terms)
-        total = sum_in_lanes(terms)
-        if similarity == L2:
-            total = np.sqrt(total)
-        out[place] = (total if similarity == DOT else -total) + arrays.biases[candidates[place]] + offset
+        out[place] = out[place] + biases[candidates[place]] + offset
 
 
 @njit(cache=True)
