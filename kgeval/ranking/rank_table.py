@@ -148,6 +148,8 @@ class RankTable(Columns):
 
     @classmethod
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> RankTable:
+        if (sampling := metadata.get("sampling")) and (missing := {"typed_counts", "typed_means"} - {*sampling}):
+            raise KeyError(min(missing))
         return super()._of(data, {"split": UNKNOWN, **metadata})
 
     def refuse_nonsense(self) -> None:

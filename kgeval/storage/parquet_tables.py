@@ -42,6 +42,8 @@ class Columns:
     """what it is called in messages"""
     KEY: ClassVar[str]
     """the key of its metadata in a Parquet file"""
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """the fields without which a file is refused: their defaults would say what is not so"""
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) < len(self.columns):
@@ -142,6 +144,8 @@ class Columns:
     def _of(cls, data: pa.Table, metadata: Mapping[str, Any]) -> Self:
         """Make a table of what was read; whatever cannot be read raises."""
         kinds = cls._kinds()
+        if missing := [name for name in cls.REQUIRED if name not in metadata]:
+            raise KeyError(missing[0])
         try:
             about = {name: kinds[name].validate_python(metadata[name]) for name in kinds.keys() & metadata.keys()}
         except ValidationError as error:

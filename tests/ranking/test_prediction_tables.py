@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
-from kgeval import Dataset, PredictionTable, predict
+from kgeval import Dataset, PredictionTable, RankTable, answers, evaluate, predict
+from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import InputError, TableError
@@ -106,3 +110,22 @@ def test_progress_counts_queries():
     dataset, seen = random_dataset(7), []
     table = predict(Vectors("dot"), dataset, progress=seen.append)
     assert sum(seen) == table.queries == sum(len(Queries.of(dataset.test, side)) for side in ("head", "tail"))
+
+
+def test_metadata_that_would_be_guessed_are_not(tmp_path):
+    """Whatever rewrites a Parquet file may lose them: defaults would then name another split, filter or coverage."""
+    dataset, scorer = random_dataset(3, triples=2000), Vectors("l2")
+    tables = [predict(scorer, dataset), answers(scorer, dataset, list_sets=True).sets]
+    tables.append(evaluate(scorer, dataset, estimate={"triples": 100, "first": 100}))
+    for table, kind in zip(tables, (PredictionTable, AnswerSetTable, RankTable), strict=True):
+        table.to_parquet(tmp_path / "whole.parquet")
+        whole = pq.read_table(tmp_path / "whole.parquet")
+        about = json.loads(whole.schema.metadata[kind.KEY.encode()])
+        block = about.get("sampling") or about
+        lost = [name for name in block if name != "schema"]
+        for name in lost if block is about else ("typed_counts", "typed_means"):
+            value = block.pop(name)
+            pq.write_table(whole.replace_schema_metadata({kind.KEY: json.dumps(about)}), tmp_path / "part.parquet")
+            with pytest.raises(TableError, match=f"not a readable {kind.KIND} .*{name}"):
+                kind.from_parquet(tmp_path / "part.parquet")
+            block[name] = value

@@ -42,6 +42,7 @@ class AnswerSetTable(Columns):
     FILE = "answer-sets.parquet"
     KIND = "table of answer sets"
     KEY = "kgeval_answer_sets"
+    REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")
 
     split: str = "test"
     coverage: float = 0.0

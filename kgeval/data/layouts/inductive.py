@@ -116,7 +116,7 @@ def _layout(name: str, summary: str, *, suffixes: tuple[str, str] | None = None,
     def recognises(folder: Path) -> bool:
         learned, evaluated = _pair(folder, suffixes)
         return (
-            evaluated.resolve().name == folder.resolve().name
+            evaluated.name == folder.resolve().name
             and "train" in label_layout.candidates(learned)
             and "train" in label_layout.candidates(evaluated, stems)
         )

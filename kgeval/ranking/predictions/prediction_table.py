@@ -54,6 +54,7 @@ class PredictionTable(Columns):
     FILE = "predictions.parquet"
     KIND = "prediction table"
     KEY = "kgeval_predictions"
+    REQUIRED = ("split", "places", "queries", "notes", "filter", "drops_known", "model", "dataset")
 
     places: int = 0
     """how many answers each query was to have; one with fewer candidates has fewer"""
