@@ -121,7 +121,13 @@ class Baseline(Settings):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def fit(self, dataset: Dataset | str | Path) -> FittedBaseline:
-        """Count the train triples of a dataset; what :meth:`check` refuses raises."""
+        """Count the train triples of a dataset.
+
+        Raises
+        ------
+        InputError
+            if it ranks nothing, or the dataset has not the triples that it counts
+        """
         dataset = as_dataset(dataset)
         self.check(dataset)
         settings = self.model_dump(mode="json", exclude={"kind"})

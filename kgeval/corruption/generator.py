@@ -101,11 +101,27 @@ class CorruptionGenerator(ReadOnce):
         return ()
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose the candidates of each query of one side, in the ids of the dataset; rows of known answers ascend."""
+        """Choose the candidates of each query.
+
+        Parameters
+        ----------
+        queries
+            queries of one side, from :meth:`queries`
+        known
+            the known answers of each query: a row each, ascending
+        dataset
+            the graph, whose ids all three share
+        """
         raise NotImplementedError
 
     def choose(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose the candidates of each query, and refuse those that are no ascending ids, one row for each query."""
+        """Choose the candidates of each query, and check them: a generator of another package may return anything.
+
+        Raises
+        ------
+        InputError
+            if they are no ascending ids of entities, or relations, for each query
+        """
         candidates: Any = self.candidates(queries, known, dataset)
         where = f"the corruption {self.kind!r}"
         if not isinstance(candidates, Candidates):

@@ -23,6 +23,12 @@ from kgeval.threads import single_threaded_openmp
 AFFINE = {"ConvE", "CrossE", "ERMLPE", "ProjE", "Transformer"}
 """PyKEEN's interactions that are affine in the tails; options may change this"""
 
+MOST_PAIRS, MOST_CELLS = 64, 2**22
+"""the most pairs in a batch, and numbers in the unit vectors that each of them is scored with"""
+
+TOLERANCE = 1e-9
+"""the largest relative difference, in float64, between the score of a combination and the combination of scores"""
+
 
 def live_products(model: Any) -> LiveProducts | Reciprocal | None:
     """Make the scorer of a live model by dot products, where its interaction is affine in the tails.
@@ -109,14 +115,14 @@ class LiveProducts(RelationalFamily):
         heads, relations, tails = (rng.normal(size=size) for size in sizes)
         scored = (self._score(heads, relations, mixtures @ (scale * tails)) for scale in (1e-6, 1.0, 1e6))
         return all(
-            np.abs(scores - scores[:, :2] @ mixtures.T).max() <= 1e-9 * np.abs(scores).max() for scores in scored
+            np.abs(scores - scores[:, :2] @ mixtures.T).max() <= TOLERANCE * np.abs(scores).max() for scores in scored
         )
 
     def _products(self, ids: IntArray, relations: IntArray) -> Float64Array:
         """Compute [c | w] of pairs, each at its position in a batch; empty positions are padded with another pair."""
         width = self.entity.shape[1]
         units = np.concatenate([np.zeros((1, width)), np.eye(width)])
-        size = max(1, min(64, 2**22 // (width * width)))  # pairs; each has a score for every unit vector
+        size = max(1, min(MOST_PAIRS, MOST_CELLS // (width * width)))
         weights = np.empty((len(ids), width + 1))
         with single_threaded_openmp():
             for batch in _batches((self.row_ids[ids] + relations) % size, size):
@@ -132,9 +138,9 @@ class LiveProducts(RelationalFamily):
 
         device = next((tensor.device for tensor in self.interaction.parameters()), torch.device("cpu"))
         rows = {"head": heads[:, None], "relation": relations[:, None], "tail": tails[None]}
-        parts = {name[0]: _split(torch.from_numpy(row).to(device), self.shapes[name]) for name, row in rows.items()}
+        h, r, t = (_split(torch.from_numpy(row).to(device), self.shapes[name]) for name, row in rows.items())
         with torch.inference_mode():
-            scores = self.interaction(**parts)  # h, r, t
+            scores = self.interaction(h=h, r=r, t=t)
         return np.asarray(scores.cpu().numpy().reshape(len(heads), len(tails)), np.float64)
 
 

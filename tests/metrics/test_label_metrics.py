@@ -53,7 +53,7 @@ def test_the_case_of_the_reference():
     data = judged([0, 0, 1, 1, 1], [0.1, 0.4, 0.35, 0.8, 0.8])
     curve = precision_recall(data)
     assert round(value("average_precision", data), 4) == 0.9167
-    assert round(sk.auc(curve["recall"], curve["precision"]), 4) == 0.9028  # the trapezoid area is another number
+    assert round(sk.auc(curve["recall"], curve["precision"]), 4) == 0.9028  # the trapezoids' area differs from it
     assert value("roc_auc", data) == pytest.approx(5 / 6)  # 5 of 6 pairs are in order
 
 

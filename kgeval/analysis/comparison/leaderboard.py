@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.comparison_notes import adjustment
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
@@ -15,8 +15,12 @@ from kgeval.metrics.summary import Group
 from kgeval.provenance import LabelProvenance, Provenance, shared_description
 from kgeval.table import DIGITS, Cell, Figure, Page, Table
 
-ModelRow = tuple[str, Group]
-"""a model, in a group of rows or in all"""
+
+class ModelRow(NamedTuple):
+    """A model, in a group of rows or in all."""
+
+    model: str
+    group: Group
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Leaderboard:
         """Lay the numbers out; a metric of both sides is named without these."""
         columns = [*self.by, "model", *map(title_of, self.names)]
         rows: list[list[Cell]] = [
-            [*self._key_of(row), *(_figure(row[1], name) for name in self.names)] for row in self.rows
+            [*self._key_of(row), *(_figure(row.group, name) for name in self.names)] for row in self.rows
         ]
         return Table(columns, rows, 1 + len(self.by), [str(name.side) for name in self.names])
 
@@ -65,8 +69,7 @@ class Leaderboard:
         )
 
     def _key_of(self, row: ModelRow) -> list[str]:
-        model, group = row
-        return [*(str(group.key[name]) for name in self.by), model]
+        return [*(str(row.group.key[name]) for name in self.by), row.model]
 
     def _marked(self, name: MetricName, pairs: Sequence[PairedDifference]) -> list[Figure]:
         """Mark a metric's best in each group, and what is not seen to be worse; with the fewest digits of all pairs."""
@@ -75,7 +78,7 @@ class Leaderboard:
         pairs = [pair for pair in pairs if pair.metric == of_all]
         digits = min((pair.decimals for pair in pairs if pair.interval is not None), default=DIGITS)
         marked: list[Figure] = []
-        for key, rows in groupby(self.rows, lambda row: row[1].key):
+        for key, rows in groupby(self.rows, lambda row: row.group.key):
             figures = {model: _figure(group, name)._replace(digits=digits) for model, group in rows}
             known = [figure.value for figure in figures.values() if figure.value is not None]
             increasing = name.metric.increasing
@@ -100,13 +103,13 @@ def title_of(name: MetricName) -> str:
 def leaderboard_of(summaries: Mapping[str, RankSummary], grouped: Mapping[str, RankSummary]) -> Leaderboard:
     """Lay the rows out: of the groups, if there are any, else of the models alone."""
     if not grouped:
-        rows = [(model, summary.groups[0]) for model, summary in summaries.items()]
+        rows = [ModelRow(model, summary.groups[0]) for model, summary in summaries.items()]
         return Leaderboard(summaries, (), shared_columns(summaries), rows)
     keys: list[dict[str, Any]] = []
     for summary in grouped.values():
         keys += [group.key for group in summary.groups if group.key not in keys]
     found = [
-        (model, next((group for group in summary.groups if group.key == key), Group(key)))
+        ModelRow(model, next((group for group in summary.groups if group.key == key), Group(key)))
         for key in keys
         for model, summary in grouped.items()
     ]

@@ -81,7 +81,10 @@ def from_dataset(data: Any, name: str | None = None) -> Dataset:
 
 
 def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> Dataset:
-    """Take PyKEEN's triples factories, by its names of splits or by kgeval's; without labels, ids are labels."""
+    """Take PyKEEN's triples factories, by its names of splits or by kgeval's.
+
+    All have the same ids. A factory without labels is labelled by its ids, and None is no split.
+    """
     splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
     for split, factory in splits.items():
         if not hasattr(factory, "mapped_triples"):

@@ -91,9 +91,9 @@ def _counted(accumulator: CountAccumulator) -> tuple[Any, ...]:
 
 @njit(cache=True, nogil=True)
 def _count_tiles(begin, end, arrays, first, answers, counts, undefined):  # type: ignore[no-untyped-def]
-    found, everyone = np.empty(TILE), np.arange(len(arrays.entities))
-    for start in range(0, len(everyone), TILE):
-        tile = everyone[start : start + TILE]
+    found, total = np.empty(TILE), len(arrays.entities)
+    for start in range(0, total, TILE):
+        tile = np.arange(start, min(start + TILE, total))
         row = found[: len(tile)]
         for query in range(begin, end):
             score(arrays, query, tile, row)
@@ -102,11 +102,12 @@ def _count_tiles(begin, end, arrays, first, answers, counts, undefined):  # type
 
 @njit(cache=True, nogil=True)
 def _select_tiles(begin, end, arrays, first, best):  # type: ignore[no-untyped-def]
-    everyone = np.arange(len(arrays.entities))
-    found = np.empty((end - begin, len(everyone)))
-    for start in range(0, len(everyone), TILE):
+    total = len(arrays.entities)
+    found = np.empty((end - begin, total))
+    for start in range(0, total, TILE):
+        tile = np.arange(start, min(start + TILE, total))
         for query in range(begin, end):
-            score(arrays, query, everyone[start : start + TILE], found[query - begin, start : start + TILE])
+            score(arrays, query, tile, found[query - begin, start : start + TILE])
     for query in range(begin, end):
         select_row(query, found[query - begin], first, best)
 

@@ -7,17 +7,15 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from kgeval.metrics.confidences.confidence_summary import CONFIDENCES
 from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.labels.label_summary import CLASSIFICATION
 from kgeval.metrics.metric_options import Chance
-from kgeval.metrics.rank_summary import DEFAULT
+from kgeval.metrics.summarize import KINDS
 from kgeval.runs.config.types import ColumnsAndSlices, Exponents, Metrics, TieName
 from kgeval.settings.settings import Settings
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 
-USUAL = {"ranks": DEFAULT, "classification": CLASSIFICATION, "confidences": CONFIDENCES}
+USUAL: Mapping[str, tuple[str, ...]] = {kind: usual for kind, (usual, _) in KINDS.items()}
 """the metrics of each kind of run, where none are named"""
 
 POLICIES = ("ties", "seed", "chance", "popularity")
