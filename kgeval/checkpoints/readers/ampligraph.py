@@ -25,6 +25,7 @@ from kgeval.checkpoints.shared.locate import (
     find_checkpoint_file,
     find_checkpoint_folder,
     find_labels,
+    labels_by_id,
 )
 from kgeval.checkpoints.shared.tensors import names_in
 from kgeval.data.vocabulary import Vocabulary
@@ -177,10 +178,10 @@ def _norm(settings: Any) -> Any:
 
 
 def _vocabulary1(file: Path, ids: Any, kind: str) -> Vocabulary:
-    typed = isinstance(ids, dict) and all(type(row) is int and type(label) in LABELS for label, row in ids.items())
-    if not typed or sorted(ids.values()) != list(range(len(ids))):
+    labels = labels_by_id(ids, LABELS)
+    if labels is None:
         raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on of labels.")
-    return Vocabulary(map(str, sorted(ids, key=ids.__getitem__)), kind)
+    return Vocabulary(map(str, labels), kind)
 
 
 def _fits(file: Path) -> bool:
