@@ -1,4 +1,4 @@
-"""Formats of named tensors as data: which files they are, what tells a model, which tensors make its formula."""
+"""Formats of named tensors as tables: their files, their models, and the tensors that make each model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path
 
 @dataclass(frozen=True)
 class Option:
-    """An argument of a family that no file says."""
+    """An argument of a family that the files lack, so that the user gives it."""
 
     name: str
     """what the framework calls it"""
@@ -60,8 +60,8 @@ class Model:
     family: Callable[..., Family]
     arguments: Mapping[str, Any]
     """the family's arguments: each is a Take, an Option, or a constant"""
-    told_by: str = ""
-    """the tensor that tells it from the models after it; without one, the user must say which model it is"""
+    marker: str = ""
+    """a tensor that no model after it has; without one, only the user can say that it is this model"""
     records: str = ""
     """a tensor of one number that is recorded as an option"""
     ignored: tuple[str, ...] = ()
@@ -71,13 +71,13 @@ class Model:
         """Make the formula, record where its options came from, and refuse tensors that it has no use for."""
         file = tensors.path.name
         built = {name: source(tensors) if callable(source) else source for name, source in self.arguments.items()}
-        asked = {key: source for key, source in built.items() if isinstance(source, Option)}
-        for key, option in asked.items():
+        settings = {key: source for key, source in self.arguments.items() if isinstance(source, Option)}
+        for key, option in settings.items():
             built[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
         family = self.family(**built)
         if self.records:
             options.resolve(self.records, tensors.number(self.records), file)
-        options.record_origins(family, framework, **{key: option.name for key, option in asked.items()})
+        options.record_origins(family, framework, **{key: option.name for key, option in settings.items()})
         tensors.refuse_unused(name, *ignored, *self.ignored)
         return family
 
@@ -95,7 +95,7 @@ class StateDictFormat:
     """tests of files; of a folder, the file that the first fits is read"""
     models: Mapping[str, Model]
     tables: Mapping[str, Take] = field(default_factory=dict)
-    """what the models have that no tensor tells"""
+    """what every model without a marker has"""
     ignored: tuple[str, ...] = ()
     """patterns of tensors that no score depends on"""
     numbering: Numbering = "sorted"
@@ -109,10 +109,10 @@ class StateDictFormat:
     def read(self, path: Path, options: Options) -> Checkpoint:
         file = find_checkpoint_file(path, self.files, self.what)
         tensors = self.tensors(file)
-        told = [name for name, model in self.models.items() if model.told_by and model.told_by in tensors]
-        choices = told[:1] or [name for name, model in self.models.items() if not model.told_by]
-        for take in () if told else self.tables.values():
-            take(tensors)  # without them it is none of those that are asked for
+        marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]
+        choices = marked[:1] or [name for name, model in self.models.items() if not model.marker]
+        for take in () if marked else self.tables.values():
+            take(tensors)  # a missing table is refused before the user is asked which model it is
         name = options.require("model", choices[0] if len(choices) == 1 else None, file.name, choices)
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
         found = find_labels(folder_of(path), options)
