@@ -21,7 +21,7 @@ from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.paths import exists_safely
 from kgeval.progress import Progress
-from kgeval.ranking.engine_choice import named_devices
+from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
 from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.rank_table import RankTable
@@ -105,7 +105,7 @@ class ModelEvaluation:
     def check(self, model: Any) -> None:
         """Refuse a model that a ranking does not fit, before any model is evaluated."""
         if self.config.task is None:
-            named_devices(self.config.evaluation)
+            named_device(self.config.evaluation)
             self._refuse_other_sides(model)
             check_unseen(model, self.dataset, self.config.evaluation)
 
