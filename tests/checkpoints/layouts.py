@@ -524,6 +524,19 @@ TENSORFLOW = {"float32": 1, "int32": 3, "complex64": 8, "int64": 9, "bool": 10}
 """the numbers of its types"""
 
 
+def _block(pairs):
+    rows = (number(0) + number(len(key)) + number(len(value)) + key + value for key, value in pairs)
+    return b"".join(rows) + struct.pack("<II", 0, 1)
+
+
+def save_table(folder, data):
+    """Write the table of a tensor bundle of one block."""
+    index = _block([(b"z", number(0) + number(len(data)))])
+    body = data + bytes(5) + index + bytes(5)
+    footer = (number(0) + number(0) + number(len(data) + 5) + number(len(index))).ljust(40, b"\0")
+    (folder / "variables.index").write_bytes(body + footer + struct.pack("<Q", 0xDB4775248B80FB57))
+
+
 def save_bundle(folder, arrays):
     """Write a tensor bundle whose table is one block; its keys are sorted."""
     entries, offset = [(b"", message((1, 1)))], 0
@@ -534,16 +547,7 @@ def save_bundle(folder, arrays):
         entries.append((name.encode(), value))
         offset += array.nbytes
 
-    def block(pairs):
-        return b"".join(number(0) + number(len(k)) + number(len(v)) + k + v for k, v in pairs) + struct.pack(
-            "<II", 0, 1
-        )
-
-    data = block(entries)
-    index = block([(b"z", number(0) + number(len(data)))])
-    body = data + bytes(5) + index + bytes(5)
-    footer = (number(0) + number(0) + number(len(data) + 5) + number(len(index))).ljust(40, b"\0")
-    (folder / "variables.index").write_bytes(body + footer + struct.pack("<Q", 0xDB4775248B80FB57))
+    save_table(folder, _block(entries))
     numbers = b"".join(array.tobytes() for _, array in sorted(arrays.items()))
     (folder / "variables.data-00000-of-00001").write_bytes(numbers)
 
