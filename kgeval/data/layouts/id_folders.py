@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
+from kgeval.data.io import id_files
 from kgeval.data.io.binary_ids import (
     labels_of_ids,
     numbered_labels,
@@ -17,16 +19,7 @@ from kgeval.data.io.binary_ids import (
     refuse_unknown_ids,
     stored_triples,
 )
-from kgeval.data.io.id_files import (
-    ENTITIES,
-    RELATIONS,
-    announced_rows,
-    counted_vocabulary,
-    read_mapping,
-    read_vocabulary,
-    refuse_cut,
-    vocabulary_by_id,
-)
+from kgeval.data.io.id_files import announced_rows, read_vocabulary, refuse_cut
 from kgeval.data.io.text import line_of, read_columns, refuse_missing
 from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.layout import Layout
@@ -65,14 +58,11 @@ def _refuse_empty(path: Path, table: pa.Table) -> None:
 
 def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
-    entities, relations = (
-        counted_vocabulary(folder / ENTITIES, "entity"),
-        counted_vocabulary(folder / RELATIONS, "relation"),
-    )
+    entities, relations = id_files.OPENKE.read_both(folder)
     files = without_missing_valid({split: folder / f"{split}2id.txt" for split in SPLITS})
     names = ("head", "tail", "relation")
     splits = {split: _id_triples(path, names, entities, relations, counted=True) for split, path in files.items()}
-    read = (folder / ENTITIES, folder / RELATIONS, *files.values())
+    read = (*id_files.OPENKE.paths(folder).values(), *files.values())
     uncounted = " and ".join(path.name for path in read if announced_rows(path) is None)
     note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
     name, notes = folder.resolve().name, (note,) if uncounted else ()
@@ -82,24 +72,22 @@ def read_openke(folder: Path) -> Dataset:
 OPENKE = Layout(
     name="openke",
     summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
-    recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train2id.txt").is_file(),
+    recognises=lambda folder: (folder / "entity2id.txt").is_file() and (folder / "train2id.txt").is_file(),
     read=read_openke,
-    needs=((ENTITIES,), (RELATIONS,), ("train2id.txt",), ("test2id.txt",)),
+    needs=(("entity2id.txt",), ("relation2id.txt",), ("train2id.txt",), ("test2id.txt",)),
 )
 
 
-ENTITY_DICTIONARY, RELATION_DICTIONARY = "entities.dict", "relations.dict"
 ENDINGS = (".txt", ".tsv")
 
 
 def read_rotate(folder: Path) -> Dataset:
     """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
-    dictionaries = folder / ENTITY_DICTIONARY, folder / RELATION_DICTIONARY
-    entities, relations = map(read_vocabulary, dictionaries, ("entity", "relation"))
+    entities, relations = id_files.ROTATE.read_both(folder)
     found = {split: _text_file(paths) for split, paths in candidates(folder).items()}
     files = without_missing_valid({split: found.get(split, folder / f"{split}.txt") for split in SPLITS})
     splits = {split: _labelled_triples(path, entities, relations) for split, path in files.items()}
-    read = (*dictionaries, *files.values())
+    read = (*id_files.ROTATE.paths(folder).values(), *files.values())
     return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
 
 
@@ -108,8 +96,8 @@ def _text_file(paths: Sequence[Path]) -> Path:
         if path.suffix in ENDINGS:
             return path
     raise DatasetError(
-        f"{paths[0]}: the layout rotate, whose {ENTITY_DICTIONARY} and {RELATION_DICTIONARY} are beside it, "
-        "reads .txt and .tsv. Convert it, or name the layout labels, in which kgeval makes the ids up."
+        f"{paths[0]}: the layout rotate, whose entities.dict and relations.dict are beside it, reads .txt and .tsv. "
+        "Convert it, or name the layout labels, in which kgeval makes the ids up."
     )
 
 
@@ -119,19 +107,21 @@ def _labelled_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -
     ids = np.stack([entities.ids(table["head"]), relations.ids(table["relation"]), entities.ids(table["tail"])], axis=1)
     if (ids < 0).any():
         row, column = (int(index) for index in np.argwhere(ids < 0)[0])
-        kind, missing = (ENTITY_DICTIONARY, RELATION_DICTIONARY)[column == 1], table[TRIPLE[column]][row].as_py()
-        raise DatasetError(f"{path}, line {line_of(path, row)}: the {TRIPLE[column]} {missing!r} is not in {kind}.")
+        kind, missing = ("entities", "relations")[column == 1], table[TRIPLE[column]][row].as_py()
+        raise DatasetError(
+            f"{path}, line {line_of(path, row)}: the {TRIPLE[column]} {missing!r} is not in {kind}.dict."
+        )
     return Triples(ids)
 
 
 ROTATE = Layout(
     name="rotate",
     summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
-    recognises=lambda folder: (folder / ENTITY_DICTIONARY).is_file() and "train" in candidates(folder),
+    recognises=lambda folder: (folder / "entities.dict").is_file() and "train" in candidates(folder),
     read=read_rotate,
     needs=(
-        (ENTITY_DICTIONARY,),
-        (RELATION_DICTIONARY,),
+        ("entities.dict",),
+        ("relations.dict",),
         *(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
     ),
 )
@@ -196,6 +186,7 @@ LIBKGE = Layout(
 )
 
 
+MAPPINGS = replace(id_files.MARIUS, entities="nodes/node_mapping.txt", relations="edges/relation_mapping.txt")
 EDGES = {"train": "edges/train_edges.bin", "valid": "edges/validation_edges.bin", "test": "edges/test_edges.bin"}
 
 
@@ -208,14 +199,14 @@ def read_marius(folder: Path) -> Dataset:
     settings = read_settings(folder / CONFIG)
     files = without_missing_valid({split: folder / name for split, name in EDGES.items()})
     splits = {split: _edges(path, settings, f"num_{split}") for split, path in files.items()}
-    vocabularies, mapped = [], []
-    for kind, name, key in (("entity", "nodes/node", "num_nodes"), ("relation", "edges/relation", "num_relations")):
-        if (path := folder / f"{name}_mapping.txt").is_file():
-            vocabularies.append(vocabulary_by_id(path, read_mapping(path), kind))
-            mapped.append(path)
-        else:
-            vocabularies.append(numbered_labels(folder / CONFIG, key, settings.get(key), kind))
-    return _binary_graph(folder, (folder / CONFIG, *mapped), files, splits, vocabularies)
+    mapped = MAPPINGS.in_folder(folder)
+    labels = {
+        kind: MAPPINGS.read(mapped[kind], kind)
+        if kind in mapped
+        else numbered_labels(folder / CONFIG, key, settings.get(key), kind)
+        for kind, key in (("entity", "num_nodes"), ("relation", "num_relations"))
+    }
+    return _binary_graph(folder, (folder / CONFIG, *mapped.values()), files, splits, labels)
 
 
 def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
@@ -235,10 +226,9 @@ def _binary_graph(
     label_files: Sequence[Path],
     files: Mapping[str, Path],
     splits: Mapping[str, Triples],
-    vocabularies: Sequence[Vocabulary],
-    times: Vocabulary | None = None,
+    labels: Mapping[str, Vocabulary],
 ) -> Dataset:
-    entities, relations = vocabularies
+    entities, relations, times = labels["entity"], labels["relation"], labels.get("time")
     for split, path in files.items():
         refuse_unknown_ids(path, splits[split], entities, relations)
     name, read = folder.resolve().name, (*label_files, *files.values())
@@ -265,15 +255,13 @@ def read_kbc(folder: Path) -> Dataset:
     for split, path in files.items():
         refuse_missing(path)
         splits[split] = stored_triples(path, read_pickle(path), may_have_times=True)
-    labels = {"entity": folder / "ent_id", "relation": folder / "rel_id"}
-    if any(triples.contexts is not None for triples in splits.values()):
-        labels["time"] = folder / "ts_id"
-    read = {
-        kind: read_vocabulary(path, kind, ("label", "id")) if path.is_file() else labels_of_ids(folder, kind, splits)
-        for kind, path in labels.items()
+    timed = any(triples.contexts is not None for triples in splits.values())
+    paths = {kind: path for kind, path in id_files.KBC.paths(folder).items() if kind != "time" or timed}
+    labels = {
+        kind: id_files.KBC.read(path, kind) if path.is_file() else labels_of_ids(folder, kind, splits)
+        for kind, path in paths.items()
     }
-    label_files = [path for path in labels.values() if path.is_file()]
-    return _binary_graph(folder, label_files, files, splits, (read["entity"], read["relation"]), read.get("time"))
+    return _binary_graph(folder, [path for path in paths.values() if path.is_file()], files, splits, labels)
 
 
 KBC = Layout(
