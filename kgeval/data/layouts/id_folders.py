@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.data.dataset import SPLITS, Dataset, check_ids
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.io import id_files
 from kgeval.data.io.binary_ids import (
     labels_of_ids,
     numbered_labels,
     read_settings,
-    refuse_unknown_ids,
     stored_triples,
 )
-from kgeval.data.io.id_files import announced_rows, read_vocabulary, refuse_cut
+from kgeval.data.io.id_files import LabelFiles, announced_rows, refuse_cut
 from kgeval.data.io.text import line_of, read_columns, refuse_missing
 from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.layout import Layout
@@ -36,19 +36,50 @@ def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:
     return {split: path for split, path in files.items() if split != "valid" or path.is_file()}
 
 
-def _id_triples(
-    path: Path, names: Sequence[str], entities: Vocabulary, relations: Vocabulary, *, counted: bool = False
-) -> Triples:
+LabelReader = Callable[[Path, str, Mapping[str, Triples]], Vocabulary]
+"""(file of labels, kind, splits) -> the labels, which it makes up where there is no such file"""
+
+
+def _graph(
+    folder: Path,
+    files: Mapping[str, str],
+    decode: Callable[[Path, str], Triples],
+    label_files: LabelFiles,
+    read_labels: LabelReader,
+    *,
+    settings: Sequence[Path] = (),
+) -> Dataset:
+    """Read the file of each split by ``decode``, which takes its name too, and the labels; then check the ids."""
+    paths = without_missing_valid({split: folder / file for split, file in files.items()})
+    splits = {split: decode(path, split) for split, path in paths.items()}
+    timed = any(triples.contexts is not None for triples in splits.values())
+    places = {kind: path for kind, path in label_files.paths(folder).items() if kind != "time" or timed}
+    labels = {kind: read_labels(path, kind, splits) for kind, path in places.items()}
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=labels["entity"],
+        relations=labels["relation"],
+        times=labels.get("time"),
+        files=(*settings, *(path for path in places.values() if path.is_file()), *paths.values()),
+        where=lambda split, row: _where(paths[split], row, counted=label_files.counted),
+    )
+
+
+def _where(path: Path, row: int, *, counted: bool) -> str:
+    if path.suffix in (".bin", ".pickle"):
+        return f"{path}, row {row + 1}: the triple"
+    return f"{path}, line {line_of(path, row, int(counted and announced_rows(path) is not None))}: the triple"
+
+
+def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:
     """Read rows of three ids, the relation last if the file is ``counted``, as OpenKE's are."""
     announced = announced_rows(path) if counted else None
-    skip = 0 if announced is None else 1
-    table = read_columns(path, names, skip=skip, kind=pa.int64())
+    table = read_columns(path, names, skip=int(announced is not None), kind=pa.int64())
     refuse_cut(path, table, announced)
     _refuse_empty(path, table)
     order = (0, 2, 1) if counted else (0, 1, 2)
-    triples = Triples(np.stack([table[column].to_numpy() for column in order], axis=1))
-    check_ids(triples, entities, relations, lambda row: f"{path}, line {line_of(path, row, skip)}: the triple")
-    return triples
+    return Triples(np.stack([table[column].to_numpy() for column in order], axis=1))
 
 
 def _refuse_empty(path: Path, table: pa.Table) -> None:
@@ -58,15 +89,12 @@ def _refuse_empty(path: Path, table: pa.Table) -> None:
 
 def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
-    entities, relations = id_files.OPENKE.read_both(folder)
-    files = without_missing_valid({split: folder / f"{split}2id.txt" for split in SPLITS})
-    names = ("head", "tail", "relation")
-    splits = {split: _id_triples(path, names, entities, relations, counted=True) for split, path in files.items()}
-    read = (*id_files.OPENKE.paths(folder).values(), *files.values())
-    uncounted = " and ".join(path.name for path in read if announced_rows(path) is None)
+    labels, files = id_files.OPENKE, {split: f"{split}2id.txt" for split in SPLITS}
+    decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
+    dataset = _graph(folder, files, decode, labels, lambda path, kind, _: labels.read(path, kind))
+    uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
     note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
-    name, notes = folder.resolve().name, (note,) if uncounted else ()
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=read, notes=notes)
+    return replace(dataset, notes=(note,) if uncounted else ())
 
 
 OPENKE = Layout(
@@ -140,21 +168,30 @@ def read_libkge(folder: Path) -> Dataset:
     if not isinstance(block, dict):
         raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
     settings = _flat(block)
+    sizes = {"entity": "num_entities", "relation": "num_relations"}
 
-    def file(name: str) -> Path:
-        return folder / str(settings.get(f"files.{name}.filename", f"{name}.del"))
+    def file(name: str) -> str:
+        return str(settings.get(f"files.{name}.filename", f"{name}.del"))
 
-    labels = {kind: file(f"{kind}_ids") for kind in ("entity", "relation")}
-    entities, relations = (_libkge_vocabulary(folder / CONFIG, settings, path, kind) for kind, path in labels.items())
-    files = without_missing_valid({split: file(split) for split in SPLITS})
-    names = ("subject", "predicate", "object")
-    return Dataset.build(
-        str(settings.get("name") or folder.resolve().name),
-        {split: _id_triples(path, names, entities, relations) for split, path in files.items()},
-        entities=entities,
-        relations=relations,
-        files=(folder / CONFIG, *(path for path in labels.values() if path.is_file()), *files.values()),
-    )
+    def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
+        labels, key = _labels_or_numbers(label_files, folder, settings, sizes, path, kind), sizes[kind]
+        if settings.get(key) not in (None, len(labels)):
+            raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {settings[key]}.")
+        return labels
+
+    label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
+    files = {split: file(split) for split in SPLITS}
+    decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
+    dataset = _graph(folder, files, decode, label_files, read_labels, settings=[folder / CONFIG])
+    return replace(dataset, name=str(settings.get("name") or dataset.name))
+
+
+def _labels_or_numbers(
+    files: LabelFiles, folder: Path, settings: Mapping[str, Any], sizes: Mapping[str, str], path: Path, kind: str
+) -> Vocabulary:
+    if path.is_file():
+        return files.read(path, kind)
+    return numbered_labels(folder / CONFIG, sizes[kind], settings.get(sizes[kind]), kind)
 
 
 def _flat(block: dict[Any, Any]) -> dict[str, Any]:
@@ -164,17 +201,6 @@ def _flat(block: dict[Any, Any]) -> dict[str, Any]:
         inner = {f"{key}.{name}": item for name, item in _flat(value).items()} if isinstance(value, dict) else {}
         flat.update(inner or {str(key): value})
     return flat
-
-
-def _libkge_vocabulary(config: Path, settings: Mapping[str, Any], path: Path, kind: str) -> Vocabulary:
-    key = {"entity": "num_entities", "relation": "num_relations"}[kind]
-    size = settings.get(key)
-    if not path.is_file():
-        return numbered_labels(config, key, size, kind)
-    labels = read_vocabulary(path, kind)
-    if size not in (None, len(labels)):
-        raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {size}.")
-    return labels
 
 
 LIBKGE = Layout(
@@ -196,22 +222,18 @@ def read_marius(folder: Path) -> Dataset:
     The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
     mappings (rows: label, id), ids are labelled by themselves.
     """
-    settings = read_settings(folder / CONFIG)
-    files = without_missing_valid({split: folder / name for split, name in EDGES.items()})
-    splits = {split: _edges(path, settings, f"num_{split}") for split, path in files.items()}
-    mapped = MAPPINGS.in_folder(folder)
-    labels = {
-        kind: MAPPINGS.read(mapped[kind], kind)
-        if kind in mapped
-        else numbered_labels(folder / CONFIG, key, settings.get(key), kind)
-        for kind, key in (("entity", "num_nodes"), ("relation", "num_relations"))
-    }
-    return _binary_graph(folder, (folder / CONFIG, *mapped.values()), files, splits, labels)
+    settings, sizes = read_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
+
+    def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
+        return _labels_or_numbers(MAPPINGS, folder, settings, sizes, path, kind)
+
+    return _graph(folder, EDGES, partial(_edges, settings=settings), MAPPINGS, read_labels, settings=[folder / CONFIG])
 
 
-def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
+def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
     refuse_missing(path)
-    content, count = read_bytes(path), settings.get(key)
+    content, key = read_bytes(path), f"num_{split}"
+    count = settings.get(key)
     for width in (4, 8):
         if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
@@ -219,20 +241,6 @@ def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
         f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
         "Is it cut short, or are its edges without relations?"
     )
-
-
-def _binary_graph(
-    folder: Path,
-    label_files: Sequence[Path],
-    files: Mapping[str, Path],
-    splits: Mapping[str, Triples],
-    labels: Mapping[str, Vocabulary],
-) -> Dataset:
-    entities, relations, times = labels["entity"], labels["relation"], labels.get("time")
-    for split, path in files.items():
-        refuse_unknown_ids(path, splits[split], entities, relations)
-    name, read = folder.resolve().name, (*label_files, *files.values())
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=read, times=times)
 
 
 MARIUS = Layout(
@@ -250,18 +258,17 @@ def read_kbc(folder: Path) -> Dataset:
     Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
     Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
     """
-    files = without_missing_valid({split: folder / f"{split}.pickle" for split in SPLITS})
-    splits = {}
-    for split, path in files.items():
-        refuse_missing(path)
-        splits[split] = stored_triples(path, read_pickle(path), may_have_times=True)
-    timed = any(triples.contexts is not None for triples in splits.values())
-    paths = {kind: path for kind, path in id_files.KBC.paths(folder).items() if kind != "time" or timed}
-    labels = {
-        kind: id_files.KBC.read(path, kind) if path.is_file() else labels_of_ids(folder, kind, splits)
-        for kind, path in paths.items()
-    }
-    return _binary_graph(folder, [path for path in paths.values() if path.is_file()], files, splits, labels)
+    labels = id_files.KBC
+
+    def read_labels(path: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
+        return labels.read(path, kind) if path.is_file() else labels_of_ids(folder, kind, splits)
+
+    return _graph(folder, {split: f"{split}.pickle" for split in SPLITS}, _pickled_ids, labels, read_labels)
+
+
+def _pickled_ids(path: Path, _: str) -> Triples:
+    refuse_missing(path)
+    return stored_triples(path, read_pickle(path), may_have_times=True)
 
 
 KBC = Layout(
