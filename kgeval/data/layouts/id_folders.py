@@ -42,15 +42,15 @@ LabelReader = Callable[[Path, str, Mapping[str, Triples]], Vocabulary]
 
 def _graph(
     folder: Path,
-    files: Mapping[str, str],
+    file: Callable[[str], str],
     decode: Callable[[Path, str], Triples],
     label_files: LabelFiles,
     read_labels: LabelReader,
     *,
     settings: Sequence[Path] = (),
 ) -> Dataset:
-    """Read the file of each split by ``decode``, which takes its name too, and the labels; then check the ids."""
-    paths = without_missing_valid({split: folder / file for split, file in files.items()})
+    """Read the ``file`` of each split by ``decode``, which takes its name too, and the labels; then check the ids."""
+    paths = without_missing_valid({split: folder / file(split) for split in SPLITS})
     splits = {split: decode(path, split) for split, path in paths.items()}
     timed = any(triples.contexts is not None for triples in splits.values())
     places = {kind: path for kind, path in label_files.paths(folder).items() if kind != "time" or timed}
@@ -89,9 +89,9 @@ def _refuse_empty(path: Path, table: pa.Table) -> None:
 
 def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
-    labels, files = id_files.OPENKE, {split: f"{split}2id.txt" for split in SPLITS}
+    labels = id_files.OPENKE
     decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
-    dataset = _graph(folder, files, decode, labels, lambda path, kind, _: labels.read(path, kind))
+    dataset = _graph(folder, "{}2id.txt".format, decode, labels, lambda path, kind, _: labels.read(path, kind))
     uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
     note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
     return replace(dataset, notes=(note,) if uncounted else ())
@@ -180,9 +180,8 @@ def read_libkge(folder: Path) -> Dataset:
         return labels
 
     label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
-    files = {split: file(split) for split in SPLITS}
     decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
-    dataset = _graph(folder, files, decode, label_files, read_labels, settings=[folder / CONFIG])
+    dataset = _graph(folder, file, decode, label_files, read_labels, settings=[folder / CONFIG])
     return replace(dataset, name=str(settings.get("name") or dataset.name))
 
 
@@ -227,7 +226,8 @@ def read_marius(folder: Path) -> Dataset:
     def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
         return _labels_or_numbers(MAPPINGS, folder, settings, sizes, path, kind)
 
-    return _graph(folder, EDGES, partial(_edges, settings=settings), MAPPINGS, read_labels, settings=[folder / CONFIG])
+    decode = partial(_edges, settings=settings)
+    return _graph(folder, EDGES.__getitem__, decode, MAPPINGS, read_labels, settings=[folder / CONFIG])
 
 
 def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
@@ -263,7 +263,7 @@ def read_kbc(folder: Path) -> Dataset:
     def read_labels(path: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
         return labels.read(path, kind) if path.is_file() else labels_of_ids(folder, kind, splits)
 
-    return _graph(folder, {split: f"{split}.pickle" for split in SPLITS}, _pickled_ids, labels, read_labels)
+    return _graph(folder, "{}.pickle".format, _pickled_ids, labels, read_labels)
 
 
 def _pickled_ids(path: Path, _: str) -> Triples:
