@@ -94,13 +94,6 @@ def test_draws_are_a_whole_number(draws):
         sign_flip_p_values(np.ones((30, 1)), draws=draws)
 
 
-def test_holm_by_hand():
-    """.01 · 4 = .04; .02 · 3 = .06; .03 · 2 = .06, not below the one before; .5."""
-    np.testing.assert_allclose(holm(np.array([0.5, 0.03, 0.01, 0.02])), [0.5, 0.06, 0.04, 0.06])
-    np.testing.assert_allclose(holm(np.array([0.9, 0.8])), [1, 1])
-    assert holm(np.array([])).tolist() == []
-
-
 def test_holm_rejects_as_the_step_down_procedure():
     """Holm's definition: from the smallest p-value on, reject while it is at most α / (how many are left)."""
     for _ in range(200):

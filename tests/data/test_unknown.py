@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kgeval import load_dataset
-from kgeval.data.layout import layouts
 from kgeval.errors import DatasetError
 
 ROW = "a\tlikes\tb\n"
@@ -66,17 +65,6 @@ def test_the_nearest_layout_and_what_it_misses_are_named(told, files, nearest, h
 def test_folders_inside_that_are_datasets_are_offered(told):
     files = [f"{name}/{split}.txt" for name in ("umls", "nations") for split in ("train", "test")]
     assert told(*files, "notes/notes.md") == ["It holds 2 folders that are datasets: nations/, umls/. Choose one."]
-
-
-def test_folders_that_a_layout_reads_miss_nothing_that_it_needs(shared):
-    """What the message would call missing must not be missing where a folder is read."""
-    for folder in (shared / "data").iterdir():
-        for layout in layouts().values():
-            if layout.recognises(folder):
-                assert all(any(any(folder.glob(name)) for name in names) for names in layout.needs), (
-                    folder,
-                    layout.name,
-                )
 
 
 @pytest.mark.parametrize("ending", [".txt", ".tsv"])
