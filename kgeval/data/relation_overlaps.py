@@ -38,21 +38,17 @@ class Overlaps:
     """int64[relation], how many pairs each relation has"""
 
     @property
-    def share_of_first(self) -> Float64Array:
-        """The part of the first relation's pairs that the second has; float64[overlap]."""
-        return np.asarray(self.shared / self.sizes[self.first])
-
-    @property
-    def share_of_second(self) -> Float64Array:
-        return np.asarray(self.shared / self.sizes[self.second])
+    def shares(self) -> Float64Array:
+        """The part of the first and of the second relation's pairs that both have; float64[2, overlap]."""
+        return np.asarray(self.shared / self.sizes[[self.first, self.second]])
 
     def of_both(self, least: float) -> Overlaps:
         """Keep those that are at least this share of both relations (Akrami et al., 2020)."""
-        return self.where(np.minimum(self.share_of_first, self.share_of_second) >= least)
+        return self.where(self.shares.min(axis=0) >= least)
 
     def of_either(self, least: float) -> Overlaps:
         """Keep those that are at least this share of one of the two relations (Dettmers et al., 2018)."""
-        return self.where(np.maximum(self.share_of_first, self.share_of_second) >= least)
+        return self.where(self.shares.max(axis=0) >= least)
 
     def where(self, keep: BoolArray) -> Overlaps:
         """Keep the overlaps for which ``keep`` (bool[overlap]) holds."""
