@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from kgeval.analysis.comparison.flip_kernel import UNITS, WIDTH, add_signed_sums
+from kgeval.analysis.comparison.flip_kernel import UNITS, add_signed_sums
 from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values, signed_sums
 from kgeval.errors import MetricError
 from kgeval.threads import bound_threads
@@ -49,8 +49,8 @@ def test_many_draws_come_near_to_all_flips(values):
 
 def test_all_flips_of_a_group_are_exact():
     """The kernel's own table of 256 sums, each reached by the byte that names it."""
-    units = RNG.normal(size=(1, UNITS, WIDTH))
-    sums = np.zeros((80_000, WIDTH))
+    units = RNG.normal(size=(1, UNITS, 8))
+    sums = np.zeros((80_000, 8))
     add_signed_sums(units, np.uint64(3), 0, sums)
     every = np.array(list(itertools.product([-1, 1], repeat=8))) @ units[0]
     distinct = np.unique(sums.round(9), axis=0)
