@@ -48,14 +48,13 @@ def read_columns(
     the first row. By default commas separate the columns of a ``.csv``, otherwise tabs, or spaces where the first row
     has no tab; cells may be quoted where commas separate them.
     """
-    _check(path)
     kind = kind or pa.string()
     delimiter = delimiter or _delimiter(path, skip)
     quoted = delimiter == "," if quoted is None else quoted
     try:
-        with _open(path) as file:
+        with _opened(path) as file:
             table = pa_csv.read_csv(
-                file if _is_compressed(path) else path,
+                file,
                 read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
                 parse_options=pa_csv.ParseOptions(
                     delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
@@ -64,7 +63,7 @@ def read_columns(
                     column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
                 ),
             )
-    except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
+    except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
@@ -129,10 +128,18 @@ def first_line(path: Path) -> str:
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
     """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates."""
-    _check(path)
+    with _opened(path) as file:
+        yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a text file, and unpack it; what is no file, or too large for the memory, is refused."""
+    refuse_missing(path)
     try:
-        with io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-            yield text
+        checked(path, times=4)  # bytes of memory for each byte of the text
+        with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
+            yield cast(BinaryIO, file)
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
@@ -144,21 +151,8 @@ def refuse_missing(path: Path) -> None:
         raise DatasetError(no_file(path))
 
 
-def _check(path: Path) -> None:
-    """Refuse what is no file, or is too large for the memory."""
-    refuse_missing(path)
-    try:
-        checked(path, times=4)  # bytes of memory for each byte of the text
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
-
-
 def _is_compressed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
-
-
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, _Unpacked(path)) if _is_compressed(path) else path.open("rb")
 
 
 class _Unpacked(gzip.GzipFile):
