@@ -86,9 +86,10 @@ class SampledRanking:
             if typed is not None:
                 typed.ranks.grow(int(np.ceil(ratio * size)))
             table = self._sample(ranks, typed, notes)
-            if self._is_enough(table):
+            wanted = self._next_size(table)
+            if wanted is None:
                 return table
-            size = self._next_size(table)
+            size = wanted
         ranks.grow(len(order))
         return self.ranking.table(ranks.parts, self.title, notes=(*notes, self._note_on_all()))
 
@@ -135,16 +136,13 @@ class SampledRanking:
             return 1 / self.settings.triples - 1 / len(self.rows)
         return float((self.settings.error or 0) / half_width) ** 2 * (1 / drawn - 1 / len(self.rows))
 
-    def _is_enough(self, table: RankTable) -> bool:
-        """Whether a sample has the triples that are wanted, or its interval is narrow enough."""
-        if self.settings.triples is not None:
-            return table.num_triples >= self.settings.triples
-        return self._half_width(table) <= (self.settings.error or 0)
-
-    def _next_size(self, table: RankTable) -> int:
-        if self.settings.triples is not None:
-            return self.settings.triples
-        return next_size(table.num_triples, self._half_width(table), self.settings.error or 0, len(self.rows))
+    def _next_size(self, table: RankTable) -> int | None:
+        """How many triples the next sample has; ``None`` if this one has enough, or its interval is narrow enough."""
+        drawn, wanted, error = table.num_triples, self.settings.triples, self.settings.error or 0
+        if wanted is not None:
+            return wanted if drawn < wanted else None
+        half_width = self._half_width(table)
+        return next_size(drawn, half_width, error, len(self.rows)) if half_width > error else None
 
     def _half_width(self, table: RankTable) -> float:
         """Half the width of the interval of the metric that the error is of; infinite where it has none."""
