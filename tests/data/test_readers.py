@@ -10,16 +10,13 @@ import pytest
 
 from kgeval import load_dataset
 from kgeval.errors import DatasetError
+from tests.data.folders import lines
 
 ROWS = {
     "train": [("b", "likes", "a"), ("a", "likes", "c"), ("c", "knows", "b")],
     "valid": [("a", "knows", "b")],
     "test": [("b", "likes", "c"), ("z", "knows", "a")],
 }
-
-
-def lines(rows, separator="\t"):
-    return "".join(separator.join(row) + "\n" for row in rows)
 
 
 def write(folder, ending, rows=ROWS):

@@ -17,6 +17,7 @@ from kgeval import Dataset, Triples, Vocabulary, load_dataset
 from kgeval.data.known import KnownAnswers, known_answers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.errors import DatasetError, InputError
+from tests.data.folders import lines, write
 
 TRAIN = [
     ("Găgăuzia\u00a0", "visits", 'the "Hall"', "2014-02-01"),
@@ -27,19 +28,16 @@ TEST = [("Bea", "meets", "Ann", "2014-01-09"), ("Ann", "visits", "Bea", "2013-12
 NAMES = ["head", "relation", "tail", "time"]
 
 
-def lines(rows, separator="\t"):
-    return "".join(separator.join(row) + "\n" for row in rows)
-
-
 def as_text(folder):
-    for name, rows in (("train", TRAIN), ("test", TEST)):
-        (folder / f"{name}.txt").write_text(lines(rows), encoding="utf-8")
+    write(folder, {"train": TRAIN, "test": TEST})
 
 
 def with_header(folder):
-    for name, rows in (("train", TRAIN), ("test", TEST)):
-        turned = [("date", "tail", "head", "relation"), *((d, t, h, r) for h, r, t, d in rows)]
-        (folder / f"{name}.tsv").write_text(lines(turned), encoding="utf-8")
+    turned = {
+        name: [("date", "tail", "head", "relation"), *((d, t, h, r) for h, r, t, d in rows)]
+        for name, rows in (("train", TRAIN), ("test", TEST))
+    }
+    write(folder, turned, ending=".tsv")
 
 
 def as_parquet(folder):
