@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Literal
@@ -93,10 +93,14 @@ class Protocol:
     """the metrics that are reported, under kgeval's names"""
     framework_metrics: tuple[FrameworkMetric, ...] = ()
     """the metrics under the framework's names; empty where it has none"""
+    hits_need_candidates: bool = False
+    """whether hits at k are left out where k is larger than the number of candidates"""
     headline: tuple[str, ...] = ()
     """the framework metrics that the command line shows; empty for all"""
     text: Callable[[float], str] = repr
     """the framework's number format"""
+    texts: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
+    """its other formats, by its own name of the metric"""
     tie_note: str = ""
     """the note on answers that tie: which scores tie, or how ties count"""
 
