@@ -13,26 +13,9 @@ from kgeval.checkpoints.readers.arrays import ArrayModel
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train
-from tests.checkpoints.frameworks import ALL, MODULES, folder_of, options_of
+from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, folder_of, options_of
 from tests.checkpoints.layouts import ENTITIES, RELATIONS, WRITERS, tucker_code
 from tests.checkpoints.made import MADE, at_times
-
-SMALLEST = [
-    ("ampligraph", "RotatE"),
-    ("conve", "ConvE"),
-    ("dgl-ke", "TransR"),
-    ("kbc", "CP"),
-    ("libkge", "conve"),
-    ("marius", "ComplEx"),
-    ("openke", "rotate"),
-    ("pbg", "dyn-complex_diagonal-dot"),
-    ("pyg", "rotate"),
-    ("pykeen", "tucker"),
-    ("rotate", "pRotatE"),
-    ("torchkge", "complex"),
-    ("tucker", "TuckER"),
-]
-"""a small one of each framework, with layers where it has any"""
 
 INDISTINGUISHABLE = {("pyg", "rel_emb_im.weight", "deleted"), ("tkbc", "embeddings.3.weight", "deleted")}
 """a ComplEx of PyTorch Geometric without them has the very tensors of a RotatE, a TNTComplEx those of a TComplEx"""
@@ -170,6 +153,8 @@ def test_a_negative_variance_is_named(tmp_path, graph):
     with pytest.raises(CheckpointError, match=r"'bn0\.running_var' holds -\S+; expected finite numbers from 0\.$"):
         load_checkpoint(tmp_path, dataset=graph)
 
+
+SMALLEST = [(framework, variants.split()[0]) for framework, variants in VARIANTS.items()]
 
 REAL = [
     pytest.param(*case, marks=[] if case in SMALLEST else pytest.mark.slow)
