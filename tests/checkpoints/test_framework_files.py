@@ -19,6 +19,7 @@ from kgeval.errors import CheckpointError, KgevalError, UsageError
 from kgeval.scorers.alignment import align
 from tests.checkpoints.layouts import (
     ENTITIES,
+    FURTHER,
     RELATIONS,
     WRITERS,
     ampligraph_rotate,
@@ -45,13 +46,14 @@ def graph():
     return Dataset.build("other", splits, entities=Vocabulary(entities), relations=Vocabulary(relations, "relation"))
 
 
-@pytest.mark.parametrize("writer", [*(writer for _, writer in WRITERS), dicee_conex])
+@pytest.mark.parametrize("writer", [*(writer for _, writer in [*WRITERS, *FURTHER]), dicee_conex])
 def test_scores_follow_the_frameworks_formula(tmp_path, graph, writer):
     score, ids, options = writer(tmp_path)
     scorer = align(load_checkpoint(tmp_path, dataset=graph, **options), graph)
-    order = sorted if ids == "sorted" else list
-    entities = [order(ENTITIES).index(label) for label in graph.entities]
-    relations = [order(RELATIONS).index(label) for label in graph.relations]
+    rows = {"sorted": (sorted(ENTITIES), sorted(RELATIONS)), "dataset": (list(graph.entities), list(graph.relations))}
+    known = rows.get(ids, (ENTITIES, RELATIONS))
+    entities = [known[0].index(label) for label in graph.entities]
+    relations = [known[1].index(label) for label in graph.relations]
     everyone = np.arange(7)
     for side in ("head", "tail"):
         rows = [(a, r, 0) if side == "tail" else (0, r, a) for a in range(7) for r in range(3)]
