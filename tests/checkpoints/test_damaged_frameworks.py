@@ -25,7 +25,7 @@ UNREAD = ("expected", "kge.log", "trace", "train.log", "training_stats", "result
 """how the names of files begin that no reader opens"""
 
 TIMES = 40
-"""damaged checkpoints of each framework; half as many of those that the tests write for UMLS, twice for a small graph"""
+"""damaged checkpoints of each framework; half of them where tests write them for UMLS, twice for a small graph"""
 
 SECONDS = 20
 MEMORY = 2**30
