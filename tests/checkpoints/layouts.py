@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
+from kgeval import Dataset, Triples, Vocabulary
+
 torch = pytest.importorskip("torch")
 
 ENTITIES = ["Fox", "ant", "gnu", "bee", "eel", "cat", "dog"]
@@ -36,6 +38,17 @@ def single(array):
 
 def tensors(**arrays):
     return {name.replace("__", "."): torch.from_numpy(single(np.array(array))) for name, array in arrays.items()}
+
+
+def small_graph(name="own", *, backwards=False):
+    """A graph of these labels, numbered in their order or in another one."""
+    rows = np.array([(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)])
+    step = -1 if backwards else 1
+    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
+    if backwards:
+        splits = {split: Triples.of((6, 2, 6) - part.ids) for split, part in splits.items()}
+    labels = {"entities": Vocabulary(ENTITIES[::step]), "relations": Vocabulary(RELATIONS[::step], "relation")}
+    return Dataset.build(name, splits, **labels)
 
 
 # Formulas

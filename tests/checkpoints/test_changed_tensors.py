@@ -8,13 +8,13 @@ import shutil
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, load_checkpoint, load_dataset
+from kgeval import load_checkpoint, load_dataset
 from kgeval.checkpoints.readers.arrays import ArrayModel
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train
 from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, folder_of, options_of
-from tests.checkpoints.layouts import ENTITIES, FURTHER, RELATIONS, WRITERS, tucker_code
+from tests.checkpoints.layouts import FURTHER, WRITERS, small_graph, tucker_code
 from tests.checkpoints.made import MADE, at_times
 
 INDISTINGUISHABLE = {("pyg", "rel_emb_im.weight", "deleted"), ("tkbc", "embeddings.3.weight", "deleted")}
@@ -45,9 +45,7 @@ def umls(shared):
 
 @pytest.fixture(scope="module")
 def graph():
-    rows = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
-    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
-    return Dataset.build("small", splits, entities=Vocabulary(ENTITIES), relations=Vocabulary(RELATIONS, "relation"))
+    return small_graph()
 
 
 def copied(source, folder):

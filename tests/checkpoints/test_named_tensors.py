@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, load_checkpoint
+from kgeval import Triples, load_checkpoint
 from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, UsageError
-from tests.checkpoints.layouts import ENTITIES, RELATIONS, pykeen_keen, table, tensors, torch
+from tests.checkpoints.layouts import pykeen_keen, small_graph, table, tensors, torch
 
 TRANSE = {"model": "TransE", "norm": 1}
 
@@ -17,9 +17,7 @@ NAMES = {"entity": "ent.weight", "relation": "rel.weight"}
 
 @pytest.fixture
 def graph():
-    rows = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
-    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
-    return Dataset.build("own", splits, entities=Vocabulary(ENTITIES), relations=Vocabulary(RELATIONS, "relation"))
+    return small_graph()
 
 
 def state(**further):

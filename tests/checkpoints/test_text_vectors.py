@@ -5,20 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset
+from kgeval import evaluate, load_checkpoint, load_dataset
 from kgeval.errors import CheckpointError, UsageError
-from tests.checkpoints.layouts import ENTITIES, RELATIONS, E, R, kb2e, l1, l2, product, word2vec_text
+from tests.checkpoints.layouts import ENTITIES, RELATIONS, E, R, kb2e, l1, l2, product, small_graph, word2vec_text
 
 ROWS = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
 
 
 @pytest.fixture
 def graph():
-    """A graph that numbers its labels in another order."""
-    rows = [(6 - h, 2 - r, 6 - t) for h, r, t in ROWS]
-    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
-    relations = Vocabulary(RELATIONS[::-1], "relation")
-    return Dataset.build("other", splits, entities=Vocabulary(ENTITIES[::-1]), relations=relations)
+    return small_graph("other", backwards=True)
 
 
 def brute_force(formula, e=E, r=R):
