@@ -169,7 +169,7 @@ REFUSED = {
     "its distance is the norm of p = .*; kgeval has 1 and 2|truth value of an array": [
         distances(name, p=norm)
         for name in ("TransE", "TransH")
-        for norm in (*map(value, (None, 3, 0, "1", [], 1.5, {})), VECTOR, ENTITY)
+        for norm in (*map(value, (None, 3, 0, "1", [], 1.5, {}, True)), VECTOR, ENTITY)
     ],
     r"its entity vectors pass a normalizer .* Evaluate the live model instead": [
         of_entity(embedding(ENTITY, normalizer=called(named("functools", "partial"))))
