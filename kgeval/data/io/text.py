@@ -135,6 +135,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open a text file, and unpack it; what is no file, or too large for the memory, is refused."""
+    str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
     refuse_missing(path)
     try:
         checked(path, times=4)  # bytes of memory for each byte of the text
