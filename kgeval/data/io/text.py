@@ -135,8 +135,8 @@ def open_text(path: Path) -> Iterator[TextIO]:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open a text file, and unpack it; what is no file, or too large for the memory, is refused."""
-    str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
     refuse_missing(path)
+    str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
     try:
         checked(path, times=4)  # bytes of memory for each byte of the text
         with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
