@@ -136,6 +136,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open a text file, and unpack it; what is no file, or too large for the memory, is refused."""
     refuse_missing(path)
+    str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
     try:
         checked(path, times=4)  # bytes of memory for each byte of the text
         with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
