@@ -31,16 +31,22 @@ class ComparedRun:
     """what is not as the run wrote it, or its dataset not as it was ranked"""
 
 
-def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
-    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``; ``across`` datasets, a model has the same name on each.
+def read_compared(
+    runs: Sequence[tuple[str, str]], options: Mapping[str, Any], *, across: bool = False
+) -> list[ComparedRun]:
+    """Read the ranks of runs, each a name, which may be empty, and a path; ``across`` datasets, names may repeat.
 
     Other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over. Options are
     ``by``, columns or slices; ``dataset``, of text files and for slices of files that do not name it; of text files
     those of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones.
     """
-    places = [place for text in runs for place in _places(text)]
+    places = [
+        (f"{name}/{model}" if name and model else name, StoredRun(run))
+        for name, path in runs
+        for model, run in runs_at(Path(path), named=bool(name)).items()
+    ]
     if not places:
-        raise InputError(f"{runs[0]!r} is a file of a run, not its ranks: give the run directory.")
+        raise InputError(f"{runs[0][1]!r} is a file of a run, not its ranks: give the run directory.")
     files = [run.ranks_file.resolve() for _, run in places]
     for number, (_, run) in enumerate(places):
         if files[number] in files[:number]:
@@ -88,10 +94,9 @@ def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
         yield from note_on_ties(policies, common_ties(policies))
 
 
-def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
+def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which runs inside folders are not there to compare, because they failed or were interrupted."""
-    for text in runs:
-        path = Path(text if exists_safely(Path(text)) else text.partition("=")[2])
+    for path in (Path(path) for _, path in runs):
         if exists_safely(path) and path.is_dir():
             failed = read_common_table(path)["failed"] if is_several(path) else {}
             if missing := sorted({*failed, *unfinished_in(path)}):
@@ -115,17 +120,6 @@ def values_by_dataset(
                 raise InputError(f"{str(run.path)!r}: {what}. Write NAME=PATH.")
             of_dataset[run.name] = summary[str(name)]
     return found
-
-
-def _places(text: str) -> Iterator[tuple[str, StoredRun]]:
-    """Yield each run that a word of the command line names, with its name, empty where it has none."""
-    name, equals, rest = text.partition("=")
-    if text and (not equals or exists_safely(Path(text))):
-        name, rest = "", text
-    elif not name or not rest:
-        raise ConfigError(f"{text!r}: expected PATH or NAME=PATH.")
-    for model, path in runs_at(Path(rest), named=bool(name)).items():
-        yield (f"{name}/{model}" if name and model else name), StoredRun(path)
 
 
 def _policies(table: RankTable, run: StoredRun) -> dict[str, Any]:

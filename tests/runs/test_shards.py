@@ -198,7 +198,7 @@ def test_other_threads_or_place_or_no_number_of_shards_continue_it(interrupted, 
 def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
     """Also of several models, in the folder that theirs are in."""
     message = r"holds no run.* 3 of 5 shards are ranked\. Repeat its command, which continues it"
-    for read in (read_outcome, read_models, lambda run: read_compared([str(run)], {})):
+    for read in (read_outcome, read_models, lambda run: read_compared([("", str(run))], {})):
         with pytest.raises(InputError, match=message):
             read(place / "run")
     (place / "all").mkdir()
