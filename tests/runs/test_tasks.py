@@ -25,7 +25,7 @@ def test_several_models_meet_the_same_negatives(config, place):
     content = load_config(config(model=None, models=models, task=CLASSIFY, metrics=["roc_auc"]))
     outcomes = run(content, place / "out")
     assert [outcome.name for outcome in outcomes] == ["one", "two"]
-    tables = [outcome.result.table for outcome in outcomes]
+    tables = [outcome.table for outcome in outcomes]
     assert (tables[0].column("tail") == tables[1].column("tail")).all()
     one, two = (outcome.summary for outcome in outcomes)
     assert isinstance(one, LabelSummary)

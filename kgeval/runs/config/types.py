@@ -1,61 +1,20 @@
-"""Types of configuration values that need checks of their own: paths, options, metric names."""
+"""Types of configuration values that need checks of their own: options, metric names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
 from kgeval.analysis.slices.slice import slices
-from kgeval.data.io.text import first_line
-from kgeval.errors import InputError, NoPathError, did_you_mean
+from kgeval.errors import did_you_mean
 from kgeval.metrics.metric_options import checked_exponents
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.rank_table import SCHEMA, TIME
 from kgeval.settings.messages import short_repr
-
-
-@contextmanager
-def as_validation_error() -> Iterator[None]:
-    """Turn an InputError into a ValueError, which pydantic collects with the errors of all other values."""
-    try:
-        yield
-    except InputError as error:
-        raise ValueError(str(error)) from error
-
-
-def writable(path: str) -> str:
-    """Refuse a path that cannot be written to a configuration or a manifest."""
-    if not path:
-        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
-    if "\0" in path:
-        raise ValueError("a path has no null byte")
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
-    return path
-
-
-def existing(path: str) -> str:
-    if not (exists_safely(Path(path)) and Path(path).is_file()):
-        raise NoPathError(no_file(Path(path)))
-    return path
-
-
-def readable(path: str) -> str:
-    """Refuse a missing or damaged file before any work is done."""
-    if not exists_safely(Path(path)):
-        raise NoPathError(no_file(Path(path)))
-    with as_validation_error():
-        first_line(Path(path))
-    return path
+from kgeval.settings.path_types import as_validation_error
 
 
 def _scalar(value: Any) -> Any:
@@ -73,12 +32,6 @@ def _metric(name: str, block: ValidationInfo) -> str:
         parse(name, "ranks" if task is None else task.kind)
     return name
 
-
-PathText = Annotated[str, AfterValidator(writable)]
-
-ExistingFile = Annotated[PathText, AfterValidator(existing)]
-
-ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
@@ -129,10 +82,3 @@ def _exponents(value: Any) -> tuple[float, float]:
 
 Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
 """βe and βr, of popularity"""
-
-
-def or_text(schema: dict[str, Any]) -> None:
-    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
-    block = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"type": "string"}, block]

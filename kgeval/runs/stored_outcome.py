@@ -1,4 +1,4 @@
-"""Stored runs: their tables read again, with slices, and the metrics of these; nothing is scored."""
+"""Outcomes of stored runs: their tables read again, with slices, and the metrics of these; nothing is scored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.data.dataset import Dataset
@@ -16,98 +14,85 @@ from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.loading import load_dataset
 from kgeval.data.vocabulary import display_label
 from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
-from kgeval.files.opening import read_settings
-from kgeval.files.variables import expanded
-from kgeval.files.yaml_text import read_yaml
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary
-from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import (
-    CONFIG,
-    LABELS,
-    MANIFEST,
-    RANKS,
-    is_run,
-    is_stored,
-    notes_on_changes,
-    ranks_of,
-    read_block,
-    read_labels,
-    read_ranks,
-    tables_in,
-)
+from kgeval.run_directory.folders import runs_in
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, USUAL, MetricRequest
-from kgeval.runs.config.run_config import DatasetConfig
-from kgeval.runs.results import Result, task_policies
+from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences, ConfidenceTables
+from kgeval.tasks.confidences import Confidences
 
 IMPORT_OPTIONS = ("split", "filter", "setting", "unmatched", "columns", "separator")
 """of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
 
 
-def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any]) -> Result:
+def read_outcome(
+    path: Path, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None, *, name: str = ""
+) -> Outcome:
     """Read the tables of a stored run, or a file of ranks, with the metrics to compute of them, by default the run's.
 
     Options replace the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
     ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
     With slices, ``dataset`` is where the run's dataset is now.
     """
-    _refuse_interrupted(run)
+    run, options = StoredRun(path), options or {}
+    run.refuse_interrupted()
     kind = kind_of(run, metrics)
     _refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
     task, by = request.task, options.get("by") or request.by or ()
     stated = request.metrics if kind == (task.kind if task else "ranks") else ()
-    names = metrics or stated or USUAL[kind]
+    about: dict[str, Any] = {"metrics": metrics or stated or USUAL[kind], "folder": path, "stored": True}
     if kind == "ranks":
         table = _read_ranking(run, by, options)
         grouped, changes = group_stored(table, by, run, options.get("dataset"))
+        groups = {"by": options.get("by", ()), "groups_by": () if "by" in options else by, "grouped": grouped}
         policies = {"ties": protocol_of(table).ties} | request.policies
-        return Result(
-            table,
-            names,
-            policies,
-            by=options.get("by", ()),
-            changes=(*notes_on_changes(run), *changes),
-            groups_by=() if "by" in options else by,
-            grouped=grouped,
-        )
+        return Outcome(name, table, policies=policies, changes=(*run.changes, *changes), **groups, **about)
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
-        task = task.model_copy(update={name: options[name] for name in ("calibration",) if name in options})
-        return Result(read_labels(run), names, task_policies(task, {}), by, notes_on_changes(run))
-    if not isinstance(task, Confidences):
-        raise ConfigError(f"{run / CONFIG}: not the configuration of a run of confidences.")
-    policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
-    return Result(_read_confidences(run), names, policies, by, notes_on_changes(run))
+        policies = task_policies(task, {}) | {name: options[name] for name in ("calibration",) if name in options}
+    elif isinstance(task, Confidences):
+        policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
+    else:
+        raise ConfigError(f"{run.config_file}: not the configuration of a run of confidences.")
+    return Outcome(name, run.table(), policies=policies, by=by, changes=run.changes, **about)
 
 
-def read_request(run: Path) -> MetricRequest:
+def read_outcomes(
+    folder: Path, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None
+) -> list[Outcome]:
+    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
+    runs = {name: StoredRun(path) for name, path in runs_in(folder).items()}
+    by_kind = {kind_of(run, metrics): name for name, run in runs.items()}
+    if len(by_kind) > 1:
+        kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
+        raise InputError(
+            f"{str(folder)!r} holds runs {kinds}: no table has the metrics of both. Summarize one run at a time."
+        )
+    if not metrics and len({read_request(run).metrics for run in runs.values()}) > 1:
+        (kind,) = by_kind
+        metrics = USUAL[kind]
+    return [read_outcome(run.path, metrics, options, name=name) for name, run in runs.items()]
+
+
+def read_request(run: StoredRun) -> MetricRequest:
     """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator."""
-    if not exists_safely(run / CONFIG):
-        return MetricRequest()
+    content = run.config
     try:
-        content = _configuration(run)
         return MetricRequest(**{name: content[name] for name in MetricRequest.model_fields if name in content})
     except InputError as error:
-        raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
-    except (OSError, ValueError, TypeError) as error:
-        raise ConfigError(f"{run / CONFIG}: not the configuration of a run ({reason(error)}).") from error
+        raise ConfigError(f"{run.config_file}: not the configuration of a run.\n{error}") from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{run.config_file}: not the configuration of a run ({reason(error)}).") from error
 
 
-def _configuration(run: Path) -> dict[str, Any]:
-    content = read_yaml(read_settings(run / CONFIG))
-    if not isinstance(content, dict):
-        raise InputError("it holds no keys.")
-    return content
-
-
-def ungrouped(run: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out what groups the rows (columns and, of a stored run, the dataset of slices), and intervals."""
-    left_out = {"by", "intervals"} | ({"dataset"} if is_stored(run) else set())
+    left_out = {"by", "intervals"} | ({"dataset"} if StoredRun(path).is_stored else set())
     return {name: value for name, value in options.items() if name not in left_out}
 
 
@@ -115,22 +100,10 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _refuse_interrupted(run: Path) -> None:
-    if not exists_safely(run) or not run.is_dir() or is_run(run):
-        return
-    if there := [name for name in tables_in(run) if (run / name).is_file()]:
-        raise InputError(
-            f"{str(run)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, or give the "
-            "table itself."
-        )
-
-
-def kind_of(run: Path, metrics: tuple[str, ...]) -> str:
+def kind_of(run: StoredRun, metrics: tuple[str, ...]) -> str:
     """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
-    if not exists_safely(run / LABELS):
-        return "ranks"
-    if not exists_safely(run / RANKS):
-        return "classification"
+    if run.keeps != "confidences":
+        return run.keeps
     try:
         parse(metrics[0] if metrics else "rmse")
     except MetricError:
@@ -148,30 +121,22 @@ def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _read_ranking(run: Path, by: Sequence[str], options: Mapping[str, Any]) -> RankTable:
+def _read_ranking(run: StoredRun, by: Sequence[str], options: Mapping[str, Any]) -> RankTable:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
-    as_stored = is_stored(run) or "dataset" not in options
+    as_stored = run.is_stored or "dataset" not in options
     raw = imported.get("filter") == () and as_stored
     if raw:
         del imported["filter"]
     if "filter" in imported and as_stored:
-        known = ", ".join(read_ranks(run).filter or ()) or "no split"
+        known = ", ".join(run.ranks().filter or ()) or "no split"
         raise ConfigError(
             f"--filter {' '.join(imported['filter'])}: the stored ranks are filtered by {known}. --filter none shows "
             "the raw ones; for another filter, evaluate again. For a text file of ranks, add --dataset."
         )
     if imported and "dataset" not in options:
         raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
-    table = read_ranks(run, None if is_stored(run) and names_slices(by) else options.get("dataset"), **imported)
+    table = run.ranks(None if run.is_stored and names_slices(by) else options.get("dataset"), **imported)
     return table.raw() if raw else table
-
-
-def _read_confidences(run: Path) -> ConfidenceTables:
-    labels = read_labels(run)
-    files = {"score": run / RANKS} | {name: run / ranks_of(name) for name in labels.baselines}
-    return ConfidenceTables(
-        labels, {name: read_ranks(path) for name, path in files.items() if name == "score" or exists_safely(path)}
-    )
 
 
 def with_slices(table: RankTable, by: Sequence[str], dataset: Dataset) -> RankTable:
@@ -184,7 +149,7 @@ def names_slices(by: Sequence[str]) -> bool:
 
 
 def group_stored(
-    table: RankTable, by: Sequence[str], run: Path, source: str | None
+    table: RankTable, by: Sequence[str], run: StoredRun, source: str | None
 ) -> tuple[RankTable, tuple[str, ...]]:
     """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
 
@@ -195,31 +160,14 @@ def group_stored(
             raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known)}")
     if all(name in table.columns for name in by):
         return table, ()
-    dataset = _configured_dataset(run) if source is None else load_dataset(source)
-    difference = _difference(run, dataset)
-    if difference and source is None:
-        raise InputError(f"{difference}. Give the one that was ranked: --dataset.")
-    return with_slices(table, by, dataset), (f"{difference}; the slices are of what was given.",) if difference else ()
-
-
-def _configured_dataset(run: Path) -> Dataset:
-    if not exists_safely(run / CONFIG):
-        raise InputError(f"{str(run)!r} does not tell where its dataset is, on which slices rest. Add --dataset.")
-    try:
-        return DatasetConfig.model_validate(expanded(read_yaml(read_settings(run / CONFIG))["dataset"])).load()
-    except (InputError, OSError, ValueError, TypeError, KeyError) as error:
-        why = error.errors()[0]["msg"].removeprefix("Value error, ") if isinstance(error, ValidationError) else error
-        raise InputError(
-            f"{str(run)!r}: the dataset that its {CONFIG} names cannot be read, and slices rest on it. Add --dataset."
-            f"\n{reason(ValueError(why))}"
-        ) from error
-
-
-def _difference(run: Path, dataset: Dataset) -> str:
-    """Say that a dataset is not the very graph that a run ranked, if it tells."""
-    if read_block(run, "dataset").get("sha256") in (None, dataset.sha256()):
-        return ""
-    return f"dataset {dataset.name} is not as it was ranked in {str(run)!r}: labels, triples or their order are others"
+    dataset = run.dataset() if source is None else load_dataset(source)
+    if run.fingerprint in (None, dataset.sha256()):
+        return with_slices(table, by, dataset), ()
+    what = f"dataset {dataset.name} is not as it was ranked in {str(run.path)!r}"
+    what = f"{what}: labels, triples or their order are others"
+    if source is None:
+        raise InputError(f"{what}. Give the one that was ranked: --dataset.")
+    return with_slices(table, by, dataset), (f"{what}; the slices are of what was given.",)
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:
