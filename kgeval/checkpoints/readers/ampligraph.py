@@ -8,7 +8,6 @@ Its own evaluation, which is not that of AmpliGraph 2, is the protocol ``ampligr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from kgeval.checkpoints.shared.locate import (
     find_checkpoint_file,
     find_checkpoint_folder,
     find_labels,
+    labels_by_id,
 )
 from kgeval.checkpoints.shared.tensors import names_in
 from kgeval.data.vocabulary import Vocabulary
@@ -39,21 +39,6 @@ from kgeval.scorers.family import Family
 
 KERAS = "keras_metadata.pb"
 VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
-
-
-@dataclass(frozen=True)
-class AmpliGraphModel:
-    entity: FloatArray
-    relation: FloatArray
-    settings: dict[str, Any]
-
-    @property
-    def k(self) -> int:
-        """How many dimensions the model has, complex ones where it is complex."""
-        k = self.settings.get("k")
-        if not isinstance(k, int) or isinstance(k, bool) or k <= 0:
-            raise CheckpointError(f"{KERAS}: k is {k!r}; expected a positive number.")
-        return k
 
 
 def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
@@ -70,7 +55,7 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     except CheckpointError as error:
         raise CheckpointError(f"{folder / 'variables'}: {error}") from error
-    family = MODELS[name](AmpliGraphModel(entity, relation, settings))
+    family = MODELS[name](entity, relation, settings)
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
     found = find_labels(folder, options)
@@ -80,21 +65,35 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     return found.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
 
 
-def _rotate(parts: AmpliGraphModel) -> Family:
+def _number(settings: dict[str, Any], name: str, otherwise: str) -> int:
+    value = settings.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise CheckpointError(f"{KERAS}: {name} is {value!r}{otherwise}.")
+    return value
+
+
+def _width(settings: dict[str, Any]) -> int:
+    """How many dimensions the model has, complex ones where it is complex."""
+    return _number(settings, "k", "; expected a positive number")
+
+
+def _rotate(entity: FloatArray, relation: FloatArray, settings: dict[str, Any]) -> Family:
     """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
-    size = parts.settings.get("max_rel_size")
-    if not isinstance(size, int) or isinstance(size, bool) or size <= 0:
-        raise CheckpointError(f"{KERAS}: max_rel_size is {size!r}, so that phases have no unit.")
-    extent = np.sqrt(6 / (2 * parts.k * size))
-    return RotatE(parts.entity, np.asarray(parts.relation[:, : parts.k], np.float64) / (extent / np.pi), 1)
+    size, width = _number(settings, "max_rel_size", ", so that phases have no unit"), _width(settings)
+    extent = np.sqrt(6 / (2 * width * size))
+    return RotatE(entity, np.asarray(relation[:, :width], np.float64) / (extent / np.pi), 1)
 
 
-MODELS: dict[str, Callable[[AmpliGraphModel], Family]] = {
-    "TransE": lambda parts: TransE(parts.entity, parts.relation, 1),
-    "DistMult": lambda parts: DistMult(parts.entity, parts.relation),
-    "ComplEx": lambda parts: ComplEx(parts.entity, parts.relation),
-    # In the frequency domain: 2/k times ComplEx.
-    "HolE": lambda parts: ComplEx(parts.entity, np.asarray(parts.relation, np.float64) * (2 / parts.k)),
+def _hole(entity: FloatArray, relation: FloatArray, width: float) -> Family:
+    """In the frequency domain: 2 over the number of its dimensions times ComplEx."""
+    return ComplEx(entity, np.asarray(relation, np.float64) * (2 / width))
+
+
+MODELS: dict[str, Callable[[FloatArray, FloatArray, dict[str, Any]], Family]] = {
+    "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
+    "DistMult": lambda entity, relation, _: DistMult(entity, relation),
+    "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
+    "HolE": lambda entity, relation, settings: _hole(entity, relation, _width(settings)),
     "RotatE": _rotate,
 }
 
@@ -147,8 +146,7 @@ MODELS1: dict[str, Callable[[Any, Any, Any], Family]] = {
     "TransE": TransE,
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
-    # In the frequency domain: 2/k times ComplEx.
-    "HolE": lambda entity, relation, _: ComplEx(entity, np.asarray(relation, np.float64) * (4 / relation.shape[1])),
+    "HolE": lambda entity, relation, _: _hole(entity, relation, relation.shape[1] / 2),
 }
 
 
@@ -180,10 +178,10 @@ def _norm(settings: Any) -> Any:
 
 
 def _vocabulary1(file: Path, ids: Any, kind: str) -> Vocabulary:
-    typed = isinstance(ids, dict) and all(type(row) is int and type(label) in LABELS for label, row in ids.items())
-    if not typed or sorted(ids.values()) != list(range(len(ids))):
+    labels = labels_by_id(ids, LABELS)
+    if labels is None:
         raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on of labels.")
-    return Vocabulary(map(str, sorted(ids, key=ids.__getitem__)), kind)
+    return Vocabulary(map(str, labels), kind)
 
 
 def _fits(file: Path) -> bool:

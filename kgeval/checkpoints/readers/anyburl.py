@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.prediction_file import (
-    ListedOnce,
-    Predictions,
-    needed_dataset,
-    note_on_repeats,
-    predictions_of,
-)
-from kgeval.data.dataset import Dataset
+from kgeval.checkpoints.readers.prediction_file import CheckedLists, Predictions
 from kgeval.data.io.text import open_text
-from kgeval.data.triples import SIDES, Side
+from kgeval.data.triples import Side
 from kgeval.errors import CheckpointError, DatasetError, did_you_mean
-from kgeval.scorers.adapters.prediction_lists import Key, OneList, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
 
@@ -46,28 +37,17 @@ def read(path: Path, options: Options) -> Predictions:
     ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
     triple that is there again, the last lists stand, as in AnyBURL's own evaluation.
     """
-    dataset = needed_dataset(path, options)
-    order = options.resolve("order", None, "") or "confidence"
+    lists, order = CheckedLists(path, options), options.resolve("order", None, "") or "confidence"
     if order not in ORDERS:
         raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
-    found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
-    repeats = 0
     try:
-        for (side, key, listed), cells in _lists(path, dataset):
-            found[side][key] = listed
-            repeats += cells - len(listed.ids)
+        _add_lines(path, lists)
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
-    sides = {side: SideLists.of(lists) for side, lists in found.items() if lists}
-    if order == "listed":
-        sides = {side: lists.by_place() for side, lists in sides.items()}
-    return predictions_of("anyburl", path, options, sides, note_on_repeats(repeats))
+    return lists.predictions("anyburl", by_place=order == "listed")
 
 
-def _lists(path: Path, dataset: Dataset) -> Iterator[tuple[ListedOnce, int]]:
-    """Yield each list, and how many predictions its line has."""
-    entities = {label: index for index, label in enumerate(dataset.entities)}
-    relations = {label: index for index, label in enumerate(dataset.relations)}
+def _add_lines(path: Path, lists: CheckedLists) -> None:
     triple: tuple[int, int, int] | None = None
     seen: set[Side] = set()
     with open_text(path) as text:
@@ -77,17 +57,16 @@ def _lists(path: Path, dataset: Dataset) -> Iterator[tuple[ListedOnce, int]]:
                 continue
             where = f"{path}, line {number}"
             if mark not in MARKS:
-                triple, seen = _triple(where, [mark, *cells], entities, relations), set()
+                triple, seen = _triple(where, [mark, *cells], lists), set()
                 continue
             if triple is None:
                 raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
             side, (head, relation, tail) = MARKS[mark], triple
             key = (tail, relation, head) if side == "head" else (head, relation, tail)
-            listed = ListedOnce(side, key, OneList.of(_confidences(where, cells, entities)))
+            lists.add(where, side, key, _confidences(where, cells), "confidences")
             if side in seen:
                 raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
             seen.add(side)
-            yield listed, len(cells) // 2
 
 
 def _cells(line: str) -> list[str]:
@@ -106,38 +85,31 @@ def _braced(listed: str) -> list[str]:
     return cells if all(found) else []
 
 
-def _triple(where: str, cells: list[str], entities: dict[str, int], relations: dict[str, int]) -> tuple[int, int, int]:
+def _triple(where: str, cells: list[str], lists: CheckedLists) -> tuple[int, int, int]:
     if len(cells) != 3:
         raise CheckpointError(
             f"{where}: expected head, relation, tail, or 'Heads:', 'Tails:'; found {len(cells)} words."
         )
-    for cell, known, kind in zip(cells, (entities, relations, entities), ("entity", "relation", "entity"), strict=True):
-        if cell not in known:
-            raise CheckpointError(f"{where}: unknown {kind} {cell!r}. Is it the right dataset?")
     head, relation, tail = cells
-    return entities[head], relations[relation], entities[tail]
+    return lists.id(where, "entity", head), lists.id(where, "relation", relation), lists.id(where, "entity", tail)
 
 
-def _confidences(where: str, cells: list[str], entities: dict[str, int]) -> dict[int, float]:
+def _confidences(where: str, cells: list[str]) -> list[tuple[str, float]]:
     if len(cells) % 2:
         raise CheckpointError(
             f"{where}: expected pairs of entity and confidence, between tabs; found {len(cells)} cells."
         )
-    scores: dict[int, float] = {}
-    for label, spelled in zip(cells[::2], cells[1::2], strict=True):
-        if label not in entities:
-            raise CheckpointError(f"{where}: unknown entity {label!r}. Is it the right dataset?")
-        try:
-            score = float(spelled)
-        except ValueError:
-            score = math.nan
-        if not math.isfinite(score):
-            raise CheckpointError(f"{where}: the confidence {spelled[:40]!r} of {label!r} is no number.")
-        if scores.setdefault(entities[label], score) != score:
-            raise CheckpointError(
-                f"{where}: {label!r} is listed twice, with the confidences {scores[entities[label]]}, {score}."
-            )
-    return scores
+    return [(label, _number(where, label, cell)) for label, cell in zip(cells[::2], cells[1::2], strict=True)]
+
+
+def _number(where: str, label: str, spelled: str) -> float:
+    try:
+        score = float(spelled)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise CheckpointError(f"{where}: the confidence {spelled[:40]!r} of {label!r} is no number.")
+    return score
 
 
 def _recognises(path: Path) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,7 +21,7 @@ from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table,
 from kgeval.data.dataset import Dataset
 from kgeval.data.io.text import read_columns
 from kgeval.data.io.triple_files import read_triples
-from kgeval.data.triples import Triples
+from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import ScoreTable, TripleArrays
@@ -139,7 +140,7 @@ def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:
     return np.where(own < 0, len(labels) + ids, own)
 
 
-SCORES = {"tail": "tail_scores", "head": "head_scores"}
+SCORES: dict[Side, str] = {"tail": "tail_scores", "head": "head_scores"}
 
 
 def read_score_array(path: Path, options: Options) -> ArrayModel:
@@ -148,17 +149,29 @@ def read_score_array(path: Path, options: Options) -> ArrayModel:
     Each may be a ``.safetensors`` with one tensor.
     """
     path = folder_of_tables(path, *SCORES.values())
-    found = encoded_triples(path, options)
-    files = {side: file for side, name in SCORES.items() if (file := table_file(path, name))}
-    scores = {side: mapped_array(file) for side, file in files.items()}
+    return _array_model(path, "scores", SCORES, ScoreTable, encoded_triples(path, options), options)
+
+
+def _array_model(
+    folder: Path,
+    format: str,
+    names: Mapping[Side, str],
+    make: Callable[..., TripleArrays],
+    found: EncodedTriples,
+    options: Options,
+    *first: Path,
+) -> ArrayModel:
+    """Make the model of the tables of some names, of which each side has one; the ``first`` files are read already."""
+    files = {side: file for side, name in names.items() if (file := table_file(folder, name))}
+    arrays = {side: mapped_array(file) for side, file in files.items()}
     for side, file in files.items():
-        found.refuse_other_rows(file, len(scores[side]))
+        found.refuse_other_rows(file, len(arrays[side]))
     try:
-        model = ScoreTable(found.triples, relations=found.relations, **scores)
+        model = make(found.triples, relations=found.relations, **arrays)
     except InputError as error:
-        raise CheckpointError(f"{path}: {error}") from error
-    read_files = (*files.values(), *found.files)
-    return ArrayModel(model, "scores", read_files, found.entities, found.relations, options.origins)
+        raise CheckpointError(f"{folder}: {error}") from error
+    read_files = (*first, *files.values(), *found.files)
+    return ArrayModel(model, format, read_files, found.entities, found.relations, options.origins)
 
 
 SCORE_ARRAYS = Reader(
@@ -171,7 +184,7 @@ SCORE_ARRAYS = Reader(
 
 ENTITY = "entity"
 
-QUERY = {"tail": "query", "head": "head_query"}
+QUERY: dict[Side, str] = {"tail": "query", "head": "head_query"}
 
 
 def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
@@ -185,16 +198,8 @@ def read_dual_encoder(path: Path, options: Options) -> ArrayModel:
     entity = table_file(path, ENTITY)
     if entity is None:
         raise CheckpointError(f"{path}: found no {ENTITY}.npy or {ENTITY}.safetensors, the vectors of the entities.")
-    files = {side: file for side, name in QUERY.items() if (file := table_file(path, name))}
-    vectors, queries = mapped_array(entity), {side: mapped_array(file) for side, file in files.items()}
-    for side, file in files.items():
-        found.refuse_other_rows(file, len(queries[side]))
-    try:
-        model = DualEncoder(found.triples, vectors, similarity=similarity, relations=found.relations, **queries)
-    except InputError as error:
-        raise CheckpointError(f"{path}: {error}") from error
-    read_files = (entity, *files.values(), *found.files)
-    return ArrayModel(model, "dual-encoder", read_files, found.entities, found.relations, options.origins)
+    make = partial(DualEncoder, vectors=mapped_array(entity), similarity=similarity)
+    return _array_model(path, "dual-encoder", QUERY, make, found, options, entity)
 
 
 DUAL_ENCODERS = Reader(

@@ -41,11 +41,8 @@ class NativeFile:
     model: str | None
     options: dict[str, Any]
     reciprocal: bool | None
-    name: str | None = None
-    """what a framework called the model"""
-    numbering: Numbering = "unknown"
-    layouts: tuple[str, ...] = ()
-    lower_is_better: bool = False
+    details: dict[str, Any]
+    """further fields of the checkpoint"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -62,19 +59,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     model = model_of_arrays(
         file, stored.arrays, options, model=stored.model, stored=stored.options, reciprocal=stored.reciprocal
     )
-    return Checkpoint(
-        model=model,
-        format="native",
-        files=(file, *label_files),
-        entities=labels.get("entity"),
-        relations=labels.get("relation"),
-        origins=options.origins,
-        name=stored.name,
-        numbering=stored.numbering,
-        layouts=stored.layouts,
-        lower_is_better=stored.lower_is_better,
-        times=labels.get("time"),
-    )
+    entities, relations, times = (labels.get(kind) for kind in ("entity", "relation", "time"))
+    labelled = ((file, *label_files), entities, relations, options.origins)
+    return Checkpoint(model, "native", *labelled, times=times, **stored.details)
 
 
 def _file(path: Path) -> Path:
@@ -108,7 +95,7 @@ def _read_npz(file: Path) -> NativeFile:
         raise
     except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
         raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
-    return NativeFile(arrays, {}, None, {}, None)
+    return NativeFile(arrays, {}, None, {}, None, {})
 
 
 def _read_safetensors(file: Path) -> NativeFile:
@@ -116,9 +103,12 @@ def _read_safetensors(file: Path) -> NativeFile:
     try:
         options = _parse_json(metadata.get("options", "{}"), dict)
         reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
-        numbering = _numbering(metadata.get("numbering", "unknown"))
-        layouts = tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list)))
-        lower_is_better = _parse_json(metadata.get("lower_is_better", "false"), bool)
+        details = {
+            "name": metadata.get("name"),
+            "numbering": _numbering(metadata.get("numbering", "unknown")),
+            "layouts": tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list))),
+            "lower_is_better": _parse_json(metadata.get("lower_is_better", "false"), bool),
+        }
         budget = Budget(file, times=JSON)
         labels = {
             kind: _embedded_labels(tensors.pop(name), kind, budget) for name, kind in LABELS.items() if name in tensors
@@ -130,8 +120,7 @@ def _read_safetensors(file: Path) -> NativeFile:
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
-    model, name = metadata.get("model"), metadata.get("name")
-    return NativeFile(tensors, labels, model, options, reciprocal, name, numbering, layouts, lower_is_better)
+    return NativeFile(tensors, labels, metadata.get("model"), options, reciprocal, details)
 
 
 def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -> Vocabulary:

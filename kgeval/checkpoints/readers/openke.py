@@ -7,16 +7,17 @@ whether vectors are normalised first: these are asked for under OpenKE's own nam
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows, side_by_side
+from kgeval.checkpoints.shared.state_dict_format import Model, Option, StateDictFormat, halves, named, unit_rows
+from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
 from kgeval.scorers.families.bilinear import RESCAL, DistMult
@@ -31,45 +32,17 @@ ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"
 CONSTANTS = ("zero_const", "pi_const")
 """what every model holds beside its tables"""
 
-DISTINGUISHING_TENSOR = {
-    "TransH": "norm_vector.weight",
-    "TransR": "transfer_matrix.weight",
-    "TransD": "ent_transfer.weight",
-    "RESCAL": "rel_matrices.weight",
-    "ComplEx": "ent_re_embeddings.weight",
-    "SimplE": "rel_inv_embeddings.weight",
-    "RotatE": "rel_embedding_range",
-}
-"""the tensor that only this model has"""
+NORMAL, MATRICES, FORMS = "norm_vector.weight", "transfer_matrix.weight", "rel_matrices.weight"
 
-INDISTINGUISHABLE = ("TransE", "DistMult")
-"""the models whose files look the same"""
+RANGE = "rel_embedding_range"
 
-IGNORED_TENSORS = ("*_const", "*margin", "*embedding_range", "loss.*")
-"""tensors that no rank depends on where a formula does not take them"""
-
-LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
-"""the sign that each loss gives to the form of a RESCAL"""
+TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELATION)}
 
 
-def read(path: Path, options: Options) -> Checkpoint:
-    file = find_checkpoint_file(path, [_is_model, _is_trainers, _is_json], "model of OpenKE")
-    whole = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
-    trainers = f"model.{ENTITY}" in whole or "model.ent_re_embeddings.weight" in whole
-    tensors = whole.under("model.") if trainers else whole
-    stored = next((model for model, name in DISTINGUISHING_TENSOR.items() if name in tensors), None)
-    if stored is None:
-        _tables(tensors)  # without them it is none of those that are asked for
-    name = options.require("model", stored, file.name, INDISTINGUISHABLE if stored is None else [stored])
-    found = find_labels(folder_of(path), options)
-    family = MODELS[name](tensors, options)
-    if name == "RotatE":
-        options.resolve("rel_embedding_range", tensors.number("rel_embedding_range"), file.name)
-    options.record_origins(family, "OpenKE", norm="p_norm", normalization="" if name == "TransD" else "norm_flag")
-    whole.refuse_unused(name, *IGNORED_TENSORS, *(["*rel_inv_embeddings.weight"] if name == "SimplE" else []))
-    lower = LOSSES.get(str(options.resolved.get("loss")), -1.0) > 0
-    details = {"name": name, "numbering": "files", "layouts": ("openke",), "lower_is_better": lower}
-    return found.checkpoint(family, "openke", [file], options, **details)
+def _tensors(file: Path) -> Tensors:
+    tensors = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
+    trainers = f"model.{ENTITY}" in tensors or "model.ent_re_embeddings.weight" in tensors
+    return tensors.under("model.") if trainers else tensors
 
 
 def _read_json(file: Path) -> Tensors:
@@ -83,84 +56,38 @@ def _read_json(file: Path) -> Tensors:
     return Tensors(file, arrays | singles)
 
 
-def _tables(tensors: Tensors) -> tuple[Any, Any]:
-    return tensors.matrix(ENTITY), tensors.matrix(RELATION)
+def _transe(entity: FloatArray, relation: FloatArray, norm: Any, *, flag: bool) -> Family:
+    scaled = normalize_rows if flag else np.asarray
+    return TransE(scaled(entity), scaled(relation), norm)
 
 
-def _norm(tensors: Tensors, options: Options) -> Literal[1, 2]:
-    return 1 if options.require("p_norm", None, tensors.path.name, [1, 2]) == 1 else 2
-
-
-def _is_normalised(tensors: Tensors, options: Options) -> bool:
-    return bool(options.require("norm_flag", None, tensors.path.name, [True, False]))
-
-
-def _transe(tensors: Tensors, options: Options) -> Family:
-    entity, relation = _tables(tensors)
-    norm = _norm(tensors, options)
-    if _is_normalised(tensors, options):
-        entity, relation = normalize_rows(entity), normalize_rows(relation)
-    return TransE(entity, relation, norm)
-
-
-def _projected(tensors: Tensors, options: Options, kind: Callable[..., Family], **arrays: Any) -> Family:
+def _projected(family: Callable[..., Family]) -> Callable[..., Family]:
     """Make a model that projects first, and normalises what it has projected if the flag is set."""
-    entity, relation = _tables(tensors)
-    norm, flag = _norm(tensors, options), _is_normalised(tensors, options)
-    relation = normalize_rows(relation) if flag else relation
-    return kind(entity, relation, norm=norm, normalization="unit" if flag or kind is TransD else "free", **arrays)
+
+    def build(relation: FloatArray, normalization: str, **arguments: Any) -> Family:
+        relation = normalize_rows(relation) if normalization == "unit" else relation
+        return family(relation=relation, normalization=normalization, **arguments)
+
+    return build
 
 
-def _transh(tensors: Tensors, options: Options) -> Family:
-    return _projected(tensors, options, TransH, normal=normalize_rows(tensors.matrix("norm_vector.weight")))
-
-
-def _transr(tensors: Tensors, options: Options) -> Family:
-    return _projected(tensors, options, TransR, projection=tensors.matrix("transfer_matrix.weight"))
-
-
-def _transd(tensors: Tensors, options: Options) -> Family:
+def _transd(relation: FloatArray, *, flag: bool, **arguments: Any) -> Family:
     """Projected entities are always normalised, the flag is about the relation."""
-    transfers = {kind: tensors.matrix(f"{kind}_transfer.weight") for kind in ("ent", "rel")}
-    return _projected(tensors, options, TransD, entity_transfer=transfers["ent"], relation_transfer=transfers["rel"])
+    return TransD(relation=normalize_rows(relation) if flag else relation, normalization="unit", **arguments)
 
 
-def _complex(tensors: Tensors, _: Options) -> Family:
-    entity, relation = (
-        side_by_side(tensors.path, *(tensors.matrix(f"{kind}_{part}_embeddings.weight") for part in ("re", "im")))
-        for kind in ("ent", "rel")
-    )
-    return ComplEx(entity, relation)
-
-
-def _rescal(tensors: Tensors, options: Options) -> Family:
+def _rescal(entity: FloatArray, relation: FloatArray, sign: float) -> Family:
     """A MarginLoss makes the form large for facts, the other losses small; OpenKE ranks as for the others."""
-    sign = LOSSES[options.require("loss", None, tensors.path.name, list(LOSSES))]
-    return RESCAL(tensors.matrix(ENTITY), np.float32(sign) * tensors.matrix("rel_matrices.weight"))
+    return RESCAL(entity, np.float32(sign) * relation)
 
 
-def _rotate(tensors: Tensors, _: Options) -> Family:
+def _phases(tensors: Tensors) -> FloatArray:
     """Relations are phases, stored in units of the embedding range over π; OpenKE's π is a float32."""
-    entity, relation = _tables(tensors)
-    extent = tensors.number("rel_embedding_range")
+    relation, extent = tensors.matrix(RELATION), tensors.number(RANGE)
     pi = tensors.number("pi_const") or float(np.float32(np.pi))
     if not extent:
-        raise CheckpointError(f"{tensors.path}: rel_embedding_range is {extent}: the phases have no unit.")
-    return RotatE(entity, np.asarray(relation, np.float64) / (extent / pi), 1)
-
-
-MODELS: dict[str, Callable[[Tensors, Options], Family]] = {
-    "ComplEx": _complex,
-    "DistMult": lambda tensors, _: DistMult(*_tables(tensors)),
-    "RESCAL": _rescal,
-    "RotatE": _rotate,
-    # Its prediction takes the relation as it is, and no account of the inverse that it has trained.
-    "SimplE": lambda tensors, _: DistMult(*_tables(tensors)),
-    "TransD": _transd,
-    "TransE": _transe,
-    "TransH": _transh,
-    "TransR": _transr,
-}
+        raise CheckpointError(f"{tensors.path}: {RANGE} is {extent}: the phases have no unit.")
+    return np.asarray(relation, np.float64) / (extent / pi)
 
 
 def _is_model(file: Path, prefix: str = "") -> bool:
@@ -188,10 +115,46 @@ def _is_json(file: Path) -> bool:
     return beginning.lstrip().startswith(b"{") and any(name in beginning for name in names)
 
 
-READER = Reader(
+LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
+"""the sign that each loss gives to the form of a RESCAL"""
+
+DISTANCE = TABLES | {"norm": Option("p_norm", {1: 1, 2: 2})}
+FLAG = {"flag": Option("norm_flag", {True: True, False: False})}
+PROJECTED = DISTANCE | {"normalization": Option("norm_flag", {True: "unit", False: "free"})}
+TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_transfer.weight") for kind in TABLES}
+HALVES = {kind: halves(*(f"{kind[:3]}_{part}_embeddings.weight" for part in ("re", "im"))) for kind in TABLES}
+
+FORMAT = StateDictFormat(
     name="openke",
+    framework="OpenKE",
     summary="a model of OpenKE (.ckpt, or the .json of save_parameters)",
-    recognises=lambda path: contains_file(path, lambda file: _is_model(file) or _is_trainers(file) or _is_json(file)),
-    read=read,
+    what="model of OpenKE",
+    files=(_is_model, _is_trainers, _is_json),
+    tensors=_tensors,
+    models={
+        "TransE": Model(_transe, DISTANCE | FLAG),
+        "DistMult": Model(DistMult, TABLES),
+        "TransH": Model(_projected(TransH), PROJECTED | {"normal": unit_rows(named(NORMAL))}, NORMAL),
+        "TransR": Model(_projected(TransR), PROJECTED | {"projection": named(MATRICES)}, MATRICES),
+        "TransD": Model(_transd, DISTANCE | FLAG | TRANSFERS, "ent_transfer.weight"),
+        "RESCAL": Model(_rescal, TABLES | {"relation": named(FORMS), "sign": Option("loss", LOSSES)}, FORMS),
+        "ComplEx": Model(ComplEx, HALVES, "ent_re_embeddings.weight"),
+        # Its prediction takes the relation as it is, and no account of the inverse that it has trained.
+        "SimplE": Model(DistMult, TABLES, "rel_inv_embeddings.weight", ignored=("*rel_inv_embeddings.weight",)),
+        "RotatE": Model(RotatE, TABLES | {"relation": _phases, "norm": 1}, RANGE, records=RANGE),
+    },
+    tables=TABLES,
+    ignored=("*_const", "*margin", "*embedding_range", "loss.*"),
+    numbering="files",
+    layouts=("openke",),
+    own_names=True,
     known_by=(frozenset({ENTITY, RELATION, *CONSTANTS}),),
 )
+
+
+def _read(path: Path, options: Options) -> Checkpoint:
+    checkpoint = FORMAT.read(path, options)
+    return replace(checkpoint, lower_is_better=options.resolved.get("loss") == "MarginLoss")
+
+
+READER = replace(FORMAT.reader(), read=_read)

@@ -6,59 +6,42 @@ has to be named. Ids are those of the sorted labels of all splits. A TransE norm
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows, side_by_side
+from kgeval.checkpoints.shared.locate import contains_file
+from kgeval.checkpoints.shared.state_dict_format import Model, Option, StateDictFormat, halves, holds, named, unit_rows
 from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.translations import TransE
-from kgeval.scorers.family import Family
 
 FILE, CONFIG, LABELS = "model.vec.pt", "config.npy", "ent_labels.tsv"
 
-TABLES = ("ent_embeddings", "rel_embeddings")
+NAMES = {"entity": "ent_embeddings", "relation": "rel_embeddings"}
+TABLES: dict[str, Any] = {kind: named(f"{name}.weight") for kind, name in NAMES.items()}
+UNIT_TABLES = {kind: unit_rows(table) for kind, table in TABLES.items()}
+HALVES = {kind: halves(f"{name}_real.weight", f"{name}_img.weight") for kind, name in NAMES.items()}
+REAL = "ent_embeddings_real.weight"
 
-HALVES = tuple((f"{table}_real", f"{table}_img") for table in TABLES)
-
-
-def read(path: Path, options: Options) -> Checkpoint:
-    """Read a ComplEx, or what the options say: a TransE (and l1_flag) or a DistMult."""
-    file = find_checkpoint_file(path, [lambda file: file.name == FILE], f"{FILE} of pykg2vec")
-    tensors = Tensors.read(file)
-    is_complex = f"{HALVES[0][0]}.weight" in tensors
-    models = ["ComplEx"] if is_complex else ["TransE", "DistMult"]
-    name = options.require("model", models[0] if is_complex else None, file.name, models)
-    family = _family(name, tensors, options)
-    options.record_origins(family, "pykg2vec", norm="l1_flag")
-    tensors.refuse_unused(name)
-    return find_labels(folder_of(path), options).checkpoint(family, "pykg2vec", [file], options, numbering="sorted")
-
-
-def _family(name: str, tensors: Tensors, options: Options) -> Family:
-    if name == "ComplEx":
-        return ComplEx(
-            *(side_by_side(tensors.path, *(tensors.matrix(f"{n}.weight") for n in names)) for names in HALVES)
-        )
-    entity, relation = (tensors.matrix(f"{table}.weight") for table in TABLES)
-    if name == "DistMult":
-        return DistMult(entity, relation)
-    flag = options.require("l1_flag", None, tensors.path.name, [True, False])
-    return TransE(normalize_rows(entity), normalize_rows(relation), 1 if flag else 2)
+FORMAT = StateDictFormat(
+    name="pykg2vec",
+    framework="pykg2vec",
+    summary="a TransE, DistMult or ComplEx of pykg2vec (model.vec.pt, config.npy)",
+    what=f"{FILE} of pykg2vec",
+    files=(lambda file: file.name == FILE,),
+    models={
+        "TransE": Model(TransE, UNIT_TABLES | {"norm": Option("l1_flag", {True: 1, False: 2})}),
+        "DistMult": Model(DistMult, TABLES),
+        "ComplEx": Model(ComplEx, HALVES, REAL),
+    },
+    known_by=(frozenset({*(f"{name}.weight" for name in NAMES.values()), CONFIG, LABELS}),),
+)
 
 
 def _fits(file: Path) -> bool:
     beside = file.name == FILE and file.with_name(CONFIG).is_file()
-    return beside and not {f"{TABLES[0]}.weight", f"{HALVES[0][0]}.weight"}.isdisjoint(names_in(file))
+    return beside and holds({".pt"}, {"ent_embeddings.weight"}, {REAL})(file)
 
 
-READER = Reader(
-    name="pykg2vec",
-    summary="a TransE, DistMult or ComplEx of pykg2vec (model.vec.pt, config.npy)",
-    recognises=lambda path: contains_file(path, _fits),
-    read=read,
-    known_by=(frozenset({*(f"{table}.weight" for table in TABLES), CONFIG, LABELS}),),
-)
+READER = replace(FORMAT.reader(), recognises=lambda path: contains_file(path, _fits))

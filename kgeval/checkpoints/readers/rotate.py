@@ -6,17 +6,17 @@ embeddings, in whose units phases are stored, is in the checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.arrays import Float64Array
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of
+from kgeval.checkpoints.shared.state_dict_format import Model, Take, named
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
@@ -25,7 +25,6 @@ from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.rotations import PRotatE, RotatE
 from kgeval.scorers.families.translations import TransE
-from kgeval.scorers.family import Family
 
 FILE = "checkpoint"
 
@@ -43,11 +42,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     tensors = Tensors(file, content["model_state_dict"])
     config = folder_of(file) / "config.json"
     name = options.require("model", _model_name(config), config.name if config.is_file() else file.name, list(MODELS))
-    family = MODELS[name](tensors.matrix("entity_embedding"), tensors.matrix("relation_embedding"), tensors)
-    if name in {"RotatE", "pRotatE"}:
-        options.resolve("embedding_range", tensors.number("embedding_range"), file.name)
-    options.record_origins(family, "RotatE")
-    tensors.refuse_unused(name, "gamma", "embedding_range", "modulus")
+    family = MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
     found = find_labels(folder_of(file), options)
     files = [file, config] if config.is_file() else [file]
     return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
@@ -63,14 +58,19 @@ def _model_name(config: Path) -> str | None:
     return None if name is None else str(name)
 
 
-def phases(array: FloatArray, tensors: Tensors, pi: float = PI) -> Float64Array:
-    extent = tensors.number("embedding_range")
-    if not extent:
-        raise CheckpointError(f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit.")
-    return np.asarray(array, np.float64) / (extent / pi)
+def _phases(name: str, pi: float = PI) -> Take:
+    def take(tensors: Tensors) -> Float64Array:
+        array, extent = tensors.matrix(name), tensors.number("embedding_range")
+        if not extent:
+            raise CheckpointError(
+                f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit."
+            )
+        return np.asarray(array, np.float64) / (extent / pi)
+
+    return take
 
 
-def _protate(entity: FloatArray, relation: FloatArray, tensors: Tensors) -> Family:
+def _protate_entity(tensors: Tensors) -> Float64Array:
     """A trained modulus multiplies the distance: it is no matter to a rank as long as it is positive."""
     modulus = tensors.number("modulus")
     if modulus is None or not modulus > 0:
@@ -78,26 +78,31 @@ def _protate(entity: FloatArray, relation: FloatArray, tensors: Tensors) -> Fami
             f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
             "number."
         )
-    return PRotatE(phases(entity, tensors, PROTATE_PI), phases(relation, tensors, PROTATE_PI))
+    return np.asarray(_phases("entity_embedding", PROTATE_PI)(tensors))
 
 
-MODELS: dict[str, Callable[[Any, Any, Tensors], Family]] = {
-    "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
-    "DistMult": lambda entity, relation, _: DistMult(entity, relation),
-    "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
-    "RotatE": lambda entity, relation, tensors: RotatE(entity, phases(relation, tensors), 1),
-    "pRotatE": _protate,
+TABLES: dict[str, Any] = {kind: named(f"{kind}_embedding") for kind in ("entity", "relation")}
+PHASES = {"relation": _phases("relation_embedding"), "norm": 1}
+PROTATE = {"entity": _protate_entity, "relation": _phases("relation_embedding", PROTATE_PI)}
+
+MODELS = {
+    "TransE": Model(TransE, TABLES | {"norm": 1}),
+    "DistMult": Model(DistMult, TABLES),
+    "ComplEx": Model(ComplEx, TABLES),
+    "RotatE": Model(RotatE, TABLES | PHASES, records="embedding_range"),
+    "pRotatE": Model(PRotatE, PROTATE, records="embedding_range"),
 }
 
 
-def _fits(file: Path) -> bool:
+def _recognises(path: Path) -> bool:
+    file = path / FILE if path.is_dir() else path
     return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
 
 
 READER = Reader(
     name="rotate",
     summary="a folder of the RotatE code or an OGB example (checkpoint, config.json), or its checkpoint",
-    recognises=lambda path: _fits(path / FILE if path.is_dir() else path),
+    recognises=_recognises,
     read=read,
     known_by=(frozenset({"entity_embedding", "relation_embedding"}), frozenset({FILE, "config.json"})),
 )

@@ -41,10 +41,9 @@ def read(path: Path, options: Options) -> Predictions:
     ranks aside; equal scores tie.
     """
     try:
-        run = _Run.read(path, needed_dataset(path, options))
+        sides = _lists(path, needed_dataset(path, options))
     except DatasetError as error:
         raise CheckpointError(str(error)) from error
-    sides = {side: run.lists(side) for side in SIDES if (run.queries.sides == side).any()}
     return predictions_of("trec", path, options, sides)
 
 
@@ -66,73 +65,62 @@ class _Column(NamedTuple):
         self.refuse(~np.asarray(pc.match_substring_regex(self.cells, pattern)), why)
 
 
-class _Queries(NamedTuple):
-    sides: npt.NDArray[np.object_]
-    """object[query]"""
-    ids: list[IntArray]
-    """int64[query] each: anchors, relations, and of a temporal graph times"""
-
-    @classmethod
-    def of(cls, column: _Column, owners: IntArray, names: pa.Array, dataset: Dataset) -> _Queries:
-        """Take the distinct names of a column apart, of which ``owners`` (int64[row]) says where they stand."""
-        parts = pc.extract_regex(names, NAME)
-        timed = np.asarray(pc.not_equal(pc.struct_field(parts, "time"), ""))[owners]
-        if dataset.times is None:
-            column.refuse(timed, f"is of a time, and {dataset.name} has none")
-        else:
-            column.refuse(~timed, f"lacks its time (tail-12-3-5), and {dataset.name} is a temporal graph")
-        kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
-        labels = {name: found for name, found in kinds.items() if found is not None}
-        ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
-        for found, (name, known) in zip(ids, labels.items(), strict=True):
-            column.refuse(
-                (found >= len(known))[owners],
-                _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known)),
-                OTHER_DATASET,
-            )
-        return cls(pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids)
+def _lists(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
+    table = read_columns(path, COLUMNS)
+    query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
+    query.refuse_unlike(NAME, "is not named as tail-12-3")
+    entity.refuse_unlike(rf"^{ID}$", "is no id")
+    score.refuse_unlike(NUMBER, "is no number")
+    entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
+    score.refuse(~np.isfinite(scores), "is no finite number")
+    size = len(dataset.entities)
+    entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
+    codes = query.cells.combine_chunks().dictionary_encode()
+    owners = np.asarray(codes.indices, np.int64)
+    order = np.lexsort((entities, owners))
+    again = np.zeros(len(order), np.bool_)
+    again[order[1:]] = (np.diff(owners[order]) == 0) & (np.diff(entities[order]) == 0)
+    entity.refuse(again, "is there a second time for its query")
+    order = np.argsort(owners, kind="stable")
+    sides, ids = _queries(query, owners, codes.dictionary, dataset)
+    every = {side: sides == side for side in SIDES}
+    ordered = owners[order], entities[order], scores[order]
+    return {side: _of_queries(chosen, ids, *ordered) for side, chosen in every.items() if chosen.any()}
 
 
-class _Run(NamedTuple):
-    """The rows of a run, one query after the other."""
+def _queries(
+    column: _Column, owners: IntArray, names: pa.Array, dataset: Dataset
+) -> tuple[npt.NDArray[np.object_], list[IntArray]]:
+    """Take the distinct names of a column apart, of which ``owners`` (int64[row]) says where they stand.
 
-    queries: _Queries
-    owners: IntArray
-    """int64[row], the query of each"""
-    entities: IntArray
-    """int64[row]"""
-    scores: Float64Array
-    """float64[row]"""
+    Returns their sides, object[query], and their ids, int64[query] each: anchors, relations, and of a temporal graph
+    times.
+    """
+    parts = pc.extract_regex(names, NAME)
+    timed = np.asarray(pc.not_equal(pc.struct_field(parts, "time"), ""))[owners]
+    if dataset.times is None:
+        column.refuse(timed, f"is of a time, and {dataset.name} has none")
+    else:
+        column.refuse(~timed, f"lacks its time (tail-12-3-5), and {dataset.name} is a temporal graph")
+    kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
+    labels = {name: found for name, found in kinds.items() if found is not None}
+    ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
+    for found, (name, known) in zip(ids, labels.items(), strict=True):
+        what = _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known))
+        column.refuse((found >= len(known))[owners], what, OTHER_DATASET)
+    return pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids
 
-    @classmethod
-    def read(cls, path: Path, dataset: Dataset) -> _Run:
-        table = read_columns(path, COLUMNS)
-        query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
-        query.refuse_unlike(NAME, "is not named as tail-12-3")
-        entity.refuse_unlike(rf"^{ID}$", "is no id")
-        score.refuse_unlike(NUMBER, "is no number")
-        entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
-        score.refuse(~np.isfinite(scores), "is no finite number")
-        size = len(dataset.entities)
-        entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
-        codes = query.cells.combine_chunks().dictionary_encode()
-        owners = np.asarray(codes.indices, np.int64)
-        order = np.lexsort((entities, owners))
-        again = np.zeros(len(order), np.bool_)
-        again[order[1:]] = (np.diff(owners[order]) == 0) & (np.diff(entities[order]) == 0)
-        entity.refuse(again, "is there a second time for its query")
-        order = np.argsort(owners, kind="stable")
-        queries = _Queries.of(query, owners, codes.dictionary, dataset)
-        return cls(queries, owners[order], entities[order], scores[order])
 
-    def lists(self, side: Side) -> SideLists:
-        chosen = self.queries.sides == side
-        rows = chosen[self.owners]
-        anchors, relations, *times = (ids[chosen].tolist() for ids in self.queries.ids)
-        keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)
-        lengths = np.bincount(self.owners, minlength=len(chosen))[chosen]
-        places = {key: row for row, key in enumerate(keys)}
-        return SideLists(places, Rows.sized(lengths, self.entities[rows]), self.scores[rows])
+def _of_queries(
+    chosen: BoolArray, ids: list[IntArray], owners: IntArray, entities: IntArray, scores: Float64Array
+) -> SideLists:
+    """Make the lists of the chosen queries (bool[query]) of rows that are in the order of queries."""
+    rows = chosen[owners]
+    anchors, relations, *times = (found[chosen].tolist() for found in ids)
+    keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)
+    lengths = np.bincount(owners, minlength=len(chosen))[chosen]
+    places = {key: row for row, key in enumerate(keys)}
+    return SideLists(places, Rows.sized(lengths, entities[rows]), scores[rows])
 
 
 def _beyond(what: str, dataset: Dataset, size: int) -> str:

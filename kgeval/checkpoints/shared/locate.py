@@ -21,6 +21,14 @@ from kgeval.errors import CheckpointError, InputError, UsageError, reason
 from kgeval.files.opening import read_json
 
 
+def labels_by_id(ids: Any, of: tuple[type, ...] = (str,)) -> list[Any] | None:
+    """Order the labels of a dictionary {label: id}; None where its ids are not 0, 1, 2 and so on of such labels."""
+    typed = isinstance(ids, dict) and all(type(label) in of and type(row) is int for label, row in ids.items())
+    if not typed or sorted(ids.values()) != list(range(len(ids))):
+        return None
+    return sorted(ids, key=ids.__getitem__)
+
+
 def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
     """Read a vocabulary; a header ``id<TAB>label`` is skipped.
 

@@ -18,7 +18,7 @@ from kgeval.checkpoints.reader import PICKLED, Reader
 from kgeval.checkpoints.readers.pykeen.baselines import BASELINES, PyKEENBaseline, baseline_of
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, read_ids, read_labels
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, labels_by_id, read_ids, read_labels
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, reason
@@ -196,10 +196,10 @@ def _set_attribute(model: Module, key: str, value: Any) -> None:
 def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
-    typed = all(isinstance(label, str) and type(row) is int for label, row in ids.items())
-    if not typed or sorted(ids.values()) != list(range(len(ids))):
+    labels = labels_by_id(ids)
+    if labels is None:
         raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
-    return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
+    return Vocabulary(labels, kind)
 
 
 def _labels(file: Path, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:
