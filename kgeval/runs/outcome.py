@@ -13,13 +13,13 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import FileError, InputError, KgevalError, RunError, first_few, reason
 from kgeval.files.opening import read_settings
 from kgeval.files.yaml_text import read_yaml
+from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.summary import Summary, notes_with_models
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import CONFIG, REPORT, altered, read_block
 from kgeval.run_directory.folders import runs_in
-from kgeval.runs.config.metric_request import USUAL
 from kgeval.runs.results import Result
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.stored_result import kind_of, read_request, read_result
@@ -190,5 +190,5 @@ def read_outcomes(folder: Path, metrics: tuple[str, ...], options: Mapping[str, 
         )
     if not metrics and len({read_request(path).metrics for path in runs.values()}) > 1:
         (kind,) = by_kind
-        metrics = USUAL[kind]
+        metrics = KINDS[kind].metrics
     return [Outcome(name, read_result(path, metrics, options), path, stored=True) for name, path in runs.items()]

@@ -19,6 +19,7 @@ from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, re
 from kgeval.files.opening import read_settings
 from kgeval.files.variables import expanded
 from kgeval.files.yaml_text import read_yaml
+from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary
 from kgeval.paths import exists_safely
@@ -38,8 +39,7 @@ from kgeval.run_directory.contents import (
     read_ranks,
     tables_in,
 )
-from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, USUAL, MetricRequest
-from kgeval.runs.config.run_config import DatasetConfig
+from kgeval.runs.config.run_config import DatasetConfig, TaskRequest
 from kgeval.runs.results import Result, task_policies
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
@@ -61,7 +61,7 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
     request = read_request(run).with_overrides(options)
     task, by = request.task, options.get("by") or request.by or ()
     stated = request.metrics if kind == (task.kind if task else "ranks") else ()
-    names = metrics or stated or USUAL[kind]
+    names = metrics or stated or KINDS[kind].metrics
     if kind == "ranks":
         table = _read_ranking(run, by, options)
         grouped, changes = group_stored(table, by, run, options.get("dataset"))
@@ -85,13 +85,13 @@ def read_result(run: Path, metrics: tuple[str, ...], options: Mapping[str, Any])
     return Result(_read_confidences(run), names, policies, by, notes_on_changes(run))
 
 
-def read_request(run: Path) -> MetricRequest:
+def read_request(run: Path) -> TaskRequest:
     """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator."""
     if not exists_safely(run / CONFIG):
-        return MetricRequest()
+        return TaskRequest()
     try:
         content = _configuration(run)
-        return MetricRequest(**{name: content[name] for name in MetricRequest.model_fields if name in content})
+        return TaskRequest(**{name: content[name] for name in TaskRequest.model_fields if name in content})
     except InputError as error:
         raise ConfigError(f"{run / CONFIG}: not the configuration of a run.\n{error}") from error
     except (OSError, ValueError, TypeError) as error:
@@ -140,8 +140,8 @@ def kind_of(run: Path, metrics: tuple[str, ...]) -> str:
 
 def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
     for name in options:
-        if name in INAPPLICABLE_OPTIONS[kind]:
-            raise ConfigError(f"{option_name(name)}: {INAPPLICABLE_OPTIONS[kind][name]}.")
+        if name in KINDS[kind].without:
+            raise ConfigError(f"{option_name(name)}: {KINDS[kind].without[name]}.")
         if kind != "ranks" and name in ("dataset", *IMPORT_OPTIONS):
             raise ConfigError(f"{option_name(name)}: the run tells its own. Leave it out.")
     if kind != "ranks" and (other := set(options.get("by", ())) - {"relation"}):

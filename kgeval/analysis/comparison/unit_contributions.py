@@ -17,8 +17,9 @@ from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.intervals.bootstrap import percentiles
-from kgeval.metrics.intervals.interval import Interval, Unit, Units, is_rounding
+from kgeval.metrics.intervals.interval import Interval, Unit, is_rounding
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
+from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
