@@ -161,6 +161,8 @@ class TaskRequest(MetricRequest):
 class RunConfig(TaskRequest, Evaluated):
     """One experiment: one dataset, one evaluation, one or several models."""
 
+    display_name = "RunConfig"
+
     tracker: TrackerConfig | None = None
     """a result tracker of PyKEEN, which is told of every run"""
     output: PathText | None = None
