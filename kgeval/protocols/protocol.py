@@ -17,9 +17,9 @@ from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
+from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import MetricOptions
-from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import TableView
@@ -89,7 +89,7 @@ class Protocol:
     """the precision and order of sums"""
     order: tuple[str, ...] = ("triple",)
     """the columns by which rows are sorted before they are summed"""
-    metrics: tuple[str, ...] = DEFAULT
+    metrics: tuple[str, ...] = RANKS.metrics
     """the metrics that are reported, under kgeval's names"""
     framework_metrics: tuple[FrameworkMetric, ...] = ()
     """the metrics under the framework's names; empty where it has none"""

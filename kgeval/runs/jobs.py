@@ -16,6 +16,7 @@ from kgeval.checkpoints.checkpoint import with_folder
 from kgeval.checkpoints.readers.pykeen.reader import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.files.opening import sha256_of_file
+from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.paths import exists_safely
@@ -28,7 +29,6 @@ from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
 from kgeval.run_directory.staging import unstaged
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS
 from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.variables import Variables
@@ -208,7 +208,7 @@ class Job:
     @property
     def _values(self) -> dict[str, Any]:
         config = self.config
-        inapplicable = {"evaluation", *INAPPLICABLE_OPTIONS[config.task.kind]} if config.task else set()
+        inapplicable = {"evaluation", *KINDS[config.task.kind].without} if config.task else set()
         content = config.model_dump(mode="json", exclude_none=True, exclude=inapplicable)
         if "evaluation" in content and "sides" not in config.evaluation.model_fields_set:
             del content["evaluation"]["sides"]  # they are the model's to say

@@ -12,6 +12,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.data.io.triple_files import TRIPLE
+from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary
@@ -117,10 +118,7 @@ def beside(groups: Summary | None) -> dict[str, Any]:
 
 def task_policies(task: Classification | Confidences, policies: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`kgeval.summarize` takes for a task: its own keys and, for the ranks of confidences, two policies."""
-    if isinstance(task, Classification):
-        return {"calibration": task.calibration}
-    own = {"mapping": task.mapping, "high_confidence": task.high_confidence}
-    return own | {"ties": policies["ties"], "seed": policies["seed"]}
+    return {name: getattr(task, name, policies.get(name)) for name in KINDS[task.kind].options}
 
 
 def concealed(value: Any, variables: Variables) -> Any:

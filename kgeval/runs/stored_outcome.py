@@ -14,13 +14,14 @@ from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.loading import load_dataset
 from kgeval.data.vocabulary import display_label
 from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
+from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.folders import runs_in
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.runs.config.metric_request import INAPPLICABLE_OPTIONS, USUAL, MetricRequest
+from kgeval.runs.config.run_config import TaskRequest
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
@@ -45,7 +46,7 @@ def read_outcome(
     request = read_request(run).with_overrides(options)
     task, by = request.task, options.get("by") or request.by or ()
     stated = request.metrics if kind == (task.kind if task else "ranks") else ()
-    about: dict[str, Any] = {"metrics": metrics or stated or USUAL[kind], "folder": path, "stored": True}
+    about: dict[str, Any] = {"metrics": metrics or stated or KINDS[kind].metrics, "folder": path, "stored": True}
     if kind == "ranks":
         table = _read_ranking(run, by, options)
         grouped, changes = group_stored(table, by, run, options.get("dataset"))
@@ -75,15 +76,15 @@ def read_outcomes(
         )
     if not metrics and len({read_request(run).metrics for run in runs.values()}) > 1:
         (kind,) = by_kind
-        metrics = USUAL[kind]
+        metrics = KINDS[kind].metrics
     return [read_outcome(run.path, metrics, options, name=name) for name, run in runs.items()]
 
 
-def read_request(run: StoredRun) -> MetricRequest:
+def read_request(run: StoredRun) -> TaskRequest:
     """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator."""
     content = run.config
     try:
-        return MetricRequest(**{name: content[name] for name in MetricRequest.model_fields if name in content})
+        return TaskRequest(**{name: content[name] for name in TaskRequest.model_fields if name in content})
     except InputError as error:
         raise ConfigError(f"{run.config_file}: not the configuration of a run.\n{error}") from error
     except (ValueError, TypeError) as error:
@@ -113,8 +114,8 @@ def kind_of(run: StoredRun, metrics: tuple[str, ...]) -> str:
 
 def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
     for name in options:
-        if name in INAPPLICABLE_OPTIONS[kind]:
-            raise ConfigError(f"{option_name(name)}: {INAPPLICABLE_OPTIONS[kind][name]}.")
+        if name in KINDS[kind].without:
+            raise ConfigError(f"{option_name(name)}: {KINDS[kind].without[name]}.")
         if kind != "ranks" and name in ("dataset", *IMPORT_OPTIONS):
             raise ConfigError(f"{option_name(name)}: the run tells its own. Leave it out.")
     if kind != "ranks" and (other := set(options.get("by", ())) - {"relation"}):

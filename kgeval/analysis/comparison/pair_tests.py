@@ -25,11 +25,11 @@ from kgeval.metrics.intervals.interval import (
     Intervals,
     NoInterval,
     Unit,
-    Units,
     is_rounding,
 )
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
+from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import TableView

@@ -17,9 +17,11 @@ from numpy.random import Generator, Philox
 from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.triples import TARGETS
-from kgeval.metrics.intervals.interval import NoInterval, Unit, Units
+from kgeval.metrics.intervals.interval import NoInterval, Unit
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
-from kgeval.metrics.metric import Needs, Undefined
+from kgeval.metrics.intervals.units import Units
+from kgeval.metrics.kinds import Needs
+from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection, TableView

@@ -12,9 +12,8 @@ import click
 from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, NAMES, QUIET, import_options, thresholds
 from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
 @setting_options(MetricRequest, "metrics", *POLICIES, stored=True)
 @setting_options(Intervals, "unit", "level", place=("intervals",), stored=True)
 @setting_options(MetricRequest, "by", stored=True)
-@setting_options(Classification, "calibration", stored=True)
+@setting_options(LabelOptions, "calibration", stored=True)
 @click.option(
     "--mapping",
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
     help="For confidences: how scores become confidences, fitted on validation.  [default: as in the run]",
 )
 @NAMES
-@setting_options(Confidences, "high_confidence", stored=True)
+@setting_options(ConfidenceOptions, "high_confidence", stored=True)
 @thresholds
 @FORMAT
 @DIGITS

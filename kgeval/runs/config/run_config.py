@@ -12,14 +12,14 @@ from kgeval.baselines.baseline import Baseline
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
-from kgeval.metrics.names import Kind
+from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.paths import is_plain_name
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
 from kgeval.reports.document import EXTRA, has_libraries
-from kgeval.runs.config.metric_request import USUAL, MetricRequest
+from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.shards.executors.executor import ExecutorConfig
@@ -63,8 +63,19 @@ class Evaluated(Settings):
     """where the shards are ranked; by default here"""
 
 
-class RunConfig(MetricRequest, Evaluated):
+class TaskRequest(MetricRequest):
+    """What is asked of a model's scores; a run keeps it, so that ``kgeval summarize`` can answer again."""
+
+    display_name = "MetricRequest"
+
+    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
+    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
+
+
+class RunConfig(TaskRequest, Evaluated):
     """One experiment: one dataset, one evaluation, one or several models."""
+
+    display_name = "RunConfig"
 
     tracker: TrackerConfig | None = None
     """a result tracker of PyKEEN, which is told of every run"""
@@ -129,7 +140,7 @@ class RunConfig(MetricRequest, Evaluated):
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> KindName:
         """What is computed of the models: ranks, or what their task is."""
         return "ranks" if self.task is None else self.task.kind
 
@@ -150,7 +161,7 @@ class RunConfig(MetricRequest, Evaluated):
         """Write down what was left to the protocol; of its filter, the splits that there are."""
         if self.task is not None:
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
-            return self.model_copy(update={"metrics": self.metrics or USUAL[self.task.kind], "ties": ties})
+            return self.model_copy(update={"metrics": self.metrics or KINDS[self.task.kind].metrics, "ties": ties})
         resolved = self.resolved_evaluation(dataset)
         ties = tie_policy(resolved.ties).name
         return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})

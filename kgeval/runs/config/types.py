@@ -1,4 +1,7 @@
-"""Types of configuration values that need checks of their own: options, metric names."""
+"""Types of configuration values that need checks of their own: options, metric names.
+
+Commands make options of them before it is known that any is checked: what a check needs is imported by the check.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
-from kgeval.analysis.slices.slice import slices
 from kgeval.errors import did_you_mean
-from kgeval.metrics.metric_options import checked_exponents
-from kgeval.metrics.names import parse
-from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.ranking.rank_table import SCHEMA, TIME
 from kgeval.settings.messages import short_repr
 from kgeval.settings.path_types import as_validation_error
 
@@ -27,6 +25,8 @@ def _metric(name: str, block: ValidationInfo) -> str:
     """Refuse the name of no metric of the block's task; without a task, of no metric of ranks."""
     if "task" not in block.data:  # the task is malformed, which is a problem of its own; the kind of metric is unknown
         return name
+    from kgeval.metrics.names import parse
+
     task = block.data["task"]
     with as_validation_error():
         parse(name, "ranks" if task is None else task.kind)
@@ -47,6 +47,9 @@ Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_CO
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
     """Refuse what no table of the block's task, or no rank table without one, can be grouped by."""
+    from kgeval.analysis.slices.slice import slices
+    from kgeval.ranking.rank_table import SCHEMA, TIME
+
     task = block.data.get("task")
     if task is not None and name != "relation":
         raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
@@ -60,8 +63,14 @@ ColumnsAndSlices = Annotated[
 ]
 
 
+def _tie_names() -> list[str]:
+    from kgeval.metrics.ranks.ties import tie_policies
+
+    return list(tie_policies())
+
+
 def _tie_name(value: Any) -> Any:
-    names = tie_policies()
+    names = _tie_names()
     if not isinstance(value, str) or value not in names:
         raise PydanticKnownError("literal_error", {"expected": ", ".join(map(repr, names))})
     return value
@@ -70,12 +79,14 @@ def _tie_name(value: Any) -> Any:
 TieName = Annotated[
     str,
     BeforeValidator(_tie_name, json_schema_input_type=str),
-    Field(json_schema_extra=lambda schema: schema.update(enum=list(tie_policies()))),
+    Field(json_schema_extra=lambda schema: schema.update(enum=_tie_names())),
 ]
 """the name of a tie policy, which an installed package may bring"""
 
 
 def _exponents(value: Any) -> tuple[float, float]:
+    from kgeval.metrics.metric_options import checked_exponents
+
     with as_validation_error():
         return checked_exponents(value)
 
