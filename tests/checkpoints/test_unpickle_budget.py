@@ -145,9 +145,19 @@ def test_what_asks_for_too_much_is_refused(file, message, attack):
         refuse(archive(file, program(REFUSED[message][attack], protocol=5)), message or None)
 
 
-def test_a_reference_is_checked_before_it_is_hashed(file):
-    key = row(value("storage"), named("torch", "FloatStorage"), b"h\xff", value("cpu"), value(1))
-    refuse(archive(file, program(doubled(60) + key + b"Q", protocol=4)))
+# Keys, which are hashed while the pickle is read
+
+KEYS = {
+    "a key that is made of more than 64 values": (
+        *(b"}h\xffNs", b"}(K\1Nh\xffNu", b"(h\xffNd", b"}h\xff\x85Ns", b"\x8f(h\xff\x90", b"(h\xff\x91"),
+    ),
+    "": (row(value("storage"), named("torch", "FloatStorage"), b"h\xff", value("cpu"), value(1)) + b"Q",),
+}
+
+
+@pytest.mark.parametrize(("message", "used"), [(message, used) for message, uses in KEYS.items() for used in uses])
+def test_keys_that_take_exponential_time_to_hash_are_refused(file, message, used):
+    refuse(archive(file, program(doubled(60) + used, protocol=4)), message or None)
 
 
 # What no table of instructions says
