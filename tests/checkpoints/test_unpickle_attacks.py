@@ -279,7 +279,9 @@ def fits(size, stride, offset):
     return all(0 <= offset + sum(i * step for i, step in zip(index, stride, strict=True)) < 10 for index in indices)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(size=st.lists(LENGTHS, max_size=3), stride=st.lists(LENGTHS, max_size=3), offset=LENGTHS)
 @example(size=[2, 3], stride=[1, 2], offset=3)
 @example(size=[2, 5], stride=[6, 1], offset=0)
@@ -289,9 +291,10 @@ def fits(size, stride, offset):
 @example(size=[1], stride=[2**62], offset=0)
 def test_a_tensor_lies_within_its_numbers_or_is_refused(file, size, stride, offset):
     """Each of its numbers is the one that the strides lead to."""
+    fitting = fits(size, stride, offset)
     assume(0 not in size or max(*size, *stride, 0) < 10)
     archive(file, program(tensor(storage(), tuple(size), tuple(stride), offset)), TEN)
-    if not fits(size, stride, offset):
+    if not fitting:
         refuse(file)
         return
     read = read_torch(file)
