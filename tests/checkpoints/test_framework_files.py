@@ -226,6 +226,13 @@ def configured(folder, writer, **changes):
     path.write_text(json.dumps(kept), encoding="utf-8")
 
 
+def test_a_dicee_folder_without_weights_is_refused(tmp_path, graph):
+    dicee_lfmult(tmp_path)
+    (tmp_path / "model.pt").unlink()
+    with pytest.raises(CheckpointError, match=r"no such file '.*model\.pt'"):
+        load_checkpoint(tmp_path, dataset=graph, format="dicee")
+
+
 @pytest.mark.parametrize("model", ["FMult", "FMult2"])
 def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
     configured(tmp_path, dicee_lfmult, model=model)
