@@ -107,8 +107,8 @@ def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[s
 
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
     """Make the block of a dataset from its path or PyKEEN name, its layout and its files of names."""
+    from kgeval.data.dataset_config import dataset_block
     from kgeval.data.loading import PYKEEN
-    from kgeval.runs.config.run_config import dataset_block
 
     further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}
     if not further:

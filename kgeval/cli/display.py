@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.streams import say, say_json, transliterate, width
+from kgeval.cli.streams import encodable, say, say_json, width
 from kgeval.errors import visible
 from kgeval.text_layout import wrap_lines
 
@@ -63,13 +63,13 @@ def show(result: Shown, form: str = "text") -> None:
     for index, table in enumerate(result.tables()):
         if index or result.heads:
             say("")
-        for line in table.lines(width(), wanted_digits(), spell=_spelled):
+        for line in table.lines(width(), wanted_digits(), spell=_encodable):
             say(line)
     return None
 
 
-def _spelled(text: str) -> str:
-    return text if sys.stdout is None else transliterate(text, sys.stdout)
+def _encodable(text: str) -> str:
+    return text if sys.stdout is None else encodable(text, sys.stdout)
 
 
 def show_notes(notes: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
     """Print the metrics of one model; of several, one table with a row each, or with groups a table each."""
     from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say
-    from kgeval.runs.outcome import with_common_ties
+    from kgeval.runs.several_models import with_common_ties
 
     for index, page in enumerate(_pages(with_common_ties(outcomes))):
         if index:
@@ -29,7 +29,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
     from kgeval.metrics.labels.label_summary import LabelSummary, label_table
     from kgeval.metrics.rank_summary import RankSummary
     from kgeval.metrics.summary import MODEL
-    from kgeval.runs.outcome import comparability_notes
+    from kgeval.runs.several_models import comparability_notes
     from kgeval.table import Page
 
     of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
@@ -46,7 +46,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
         yield from (Page((f"{name}:", *one.heads), one.tables()) for name, one in of_ranks.items())
     elif of_ranks:
         page = side_by_side(of_ranks)
-        groups = {one.name: one.result.groups.tables() for one in outcomes if one.result.groups is not None}
+        groups = {one.name: one.groups.tables() for one in outcomes if one.groups is not None}
         titled = (replace(table, title=f"{name}:") for name, tables in groups.items() for table in tables)
         yield Page(page.heads, (*page.parts, *titled))
 
@@ -55,9 +55,9 @@ def _page(outcome: Outcome) -> Page:
     """Lay out the framework's own metrics if its protocol was followed and no others requested; else the summary."""
     from kgeval.table import Page, Table
 
-    framework, groups = outcome.result.framework, outcome.result.groups
+    framework, groups = outcome.framework, outcome.groups
     further = () if groups is None else groups.tables()
-    if framework is None or not outcome.result.follows_protocol:
+    if framework is None or not outcome.follows_protocol:
         return Page(outcome.summary.heads, (*outcome.summary.tables(), *further))
     headline = Table([framework.protocol, ""], [*framework.headline.items()])
     left_out = len(framework.headline) < len(framework.texts)
@@ -82,7 +82,7 @@ def show_remarks(
 ) -> None:
     """Print the notes on outcomes, their folders, whether they compare, and which models failed."""
     from kgeval.cli.display import show_notes, show_place
-    from kgeval.runs.outcome import comparability_notes, notes_by_model
+    from kgeval.runs.several_models import comparability_notes, notes_by_model
 
     show_notes(notes_by_model(outcomes))
     for outcome in outcomes:

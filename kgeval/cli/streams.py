@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import sys
 import threading
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -18,60 +16,13 @@ import click
 
 from kgeval.errors import CONTROLS, visible
 
-SPELLINGS = {
-    "─": "-",
-    "—": "-",
-    "–": "-",
-    "−": "-",
-    "⁻": "-",
-    "·": ".",
-    "…": "...",
-    "×": "x",
-    "′": "'",
-    "½": "1/2",
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-    "‖": "||",
-    "∣": "|",
-    "⟨": "<",
-    "⟩": ">",
-    "√": "sqrt ",
-    "∫": "integral ",
-    "∞": "inf",
-    "Σ": "Sum",
-    "∑": "Sum",
-    "Π": "Prod",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "≈": "~",
-    "→": "->",
-    "∈": " in ",
-    "∘": " o ",
-    "⊙": " o ",
-    "⊗": "(x)",
-    "⋆": "*",
-    "⌊": "floor(",
-    "⌋": ")",
-    "⌈": "ceil(",
-    "⌉": ")",
-    "ŵ": "w^",
-    "ŷ": "y^",
-    "̂": "^",
-}
-"""characters of tables and formulas, in ASCII"""
-
-SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀᵉᵐᵖˣ]+")
-
 
 def say(text: str, *, err: bool = False) -> None:
     """Print a line to standard output, or to standard error; a closed stream is skipped."""
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
         with _named(stream):
-            click.echo(transliterate(text, stream), file=stream)
+            click.echo(encodable(text, stream), file=stream)
 
 
 def say_json(content: Any) -> None:
@@ -105,20 +56,17 @@ def discard_output() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def transliterate(text: str, stream: TextIO) -> str:
-    r"""Replace the characters that control a terminal, or that a stream's encoding lacks.
-
-    Those of formulas become ASCII, those of labels escapes.
+def encodable(text: str, stream: TextIO) -> str:
+    r"""Write characters as escapes that control a terminal, or that a stream's encoding lacks; rules as hyphens.
 
     >>> from io import BytesIO, TextIOWrapper
-    >>> print(transliterate("Σ 1/rank² ≤ β, Zoë", TextIOWrapper(BytesIO(), encoding="ascii")))
-    Sum 1/rank^2 <= beta, Zo\xeb
+    >>> print(encodable("β of Zoë ──", TextIOWrapper(BytesIO(), encoding="ascii")))
+    \u03b2 of Zo\xeb --
     """
-    text = visible(text)
+    text, encoding = visible(text), stream.encoding or "utf-8"
     if _can_encode(stream, text):
         return text
-    text = SUPERSCRIPTS.sub(lambda match: match[0] if _can_encode(stream, match[0]) else f"^{match[0]}", text)
-    return "".join(char if _can_encode(stream, char) else _to_ascii(char) for char in text)
+    return text.replace("─", "-").encode(encoding, "backslashreplace").decode(encoding)
 
 
 def width(*, err: bool = False) -> int | None:
@@ -133,17 +81,6 @@ def _can_encode(stream: TextIO, text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _to_ascii(char: str) -> str:
-    if char in SPELLINGS:
-        return SPELLINGS[char]
-    name, decomposition = unicodedata.name(char, ""), unicodedata.decomposition(char)
-    if name.startswith("GREEK") and "LETTER" in name:
-        return name.rpartition(" ")[2].lower()
-    if decomposition.startswith(("<super>", "<sub>")):
-        return "".join(part if part.isascii() else _to_ascii(part) for part in unicodedata.normalize("NFKD", char))
-    return char.encode("ascii", "backslashreplace").decode()
 
 
 class _Termination(KeyboardInterrupt):

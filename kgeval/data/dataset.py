@@ -64,6 +64,7 @@ class Dataset:
         id_source: str | None = None,
         notes: tuple[str, ...] = (),
         times: Vocabulary | None = None,
+        where: Callable[[str, int], str] | None = None,
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
@@ -79,6 +80,8 @@ class Dataset:
             of a weighted graph, by split: float64[row]
         files, id_source, notes, times
             as in :class:`Dataset`
+        where
+            how a message names a row, given its split and its number from 0; by default by both
 
         Raises
         ------
@@ -103,10 +106,10 @@ class Dataset:
             if split not in SPLITS:
                 raise DatasetError(f"{name}: unknown split {split!r}. {did_you_mean(str(split), SPLITS)}")
         parts: dict[str, Triples] = {split: Triples.of(splits.get(split, [])) for split in SPLITS}
+        where = where or partial("{}, split {}: triple {}".format, name)
         for split, triples in parts.items():
-            where = partial("{}, split {}: triple {}".format, name, split)
-            check_ids(triples, entities, relations, where)
-            check_times(triples, times, where)
+            check_ids(triples, entities, relations, partial(where, split))
+            _check_times(triples, times, partial(where, split))
         kept = {split: triples.distinct() for split, triples in parts.items()}
         return cls(
             name=name,
@@ -262,7 +265,7 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
         )
 
 
-def check_times(triples: Triples, times: Vocabulary | None, where: Callable[[int], str]) -> None:
+def _check_times(triples: Triples, times: Vocabulary | None, where: Callable[[int], str]) -> None:
     """Refuse triples without a time in a temporal graph, triples with one in another, and times that there are not."""
     if (triples.contexts is None) != (times is None) and len(triples):
         has, lacks = ("a time", "no times") if times is None else ("no time", "times")

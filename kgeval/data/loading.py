@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ MAX_NAMES = 8
 
 
 def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
-    """List the files in a folder that no layout recognises, and what the nearest layout needs."""
+    """List the files in a folder that no layout recognises, and what the nearest layout lacks."""
     entries = sorted(
         (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
         key=lambda entry: (entry.is_file(), entry.name),
@@ -45,43 +45,23 @@ def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
 
 
 def _nearest_layout(folder: Path, layouts: Mapping[str, Layout], names: list[str]) -> list[str]:
-    """Say what the nearest layout has and lacks: it has most files (misspelt ones count half), then lacks fewest."""
+    """Say what the nearest layout lacks: it has most files (misspelt ones count half), then lacks fewest."""
     nearest, lines = (0.0, 0), []
     for layout in layouts.values():
-        present, missing, misspelt = _fit(folder, layout, names)
-        nearness = len(present) + len(misspelt) / 2, -len(missing)
-        if nearness > nearest:
-            nearest = nearness
-            there = f"{', '.join(present)} {'are' if len(present) > 1 else 'is'} there; " if present else ""
-            lacking = f"{', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing"
-            lines = [f"The nearest layout is {layout.name}: {there}{lacking}."]
+        missing = [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
+        others = [name for name in names if not any(name in files for files in layout.needs)]
+        misspelt = {name: right for files in missing for right in files for name in _similar(right, others)}
+        nearness = len(layout.needs) - len(missing) + len(misspelt) / 2, -len(missing)
+        if nearness > nearest and nearness[0] > 0:
+            nearest, lacking = nearness, ", ".join(files[0] for files in missing)
+            lines = [f"The nearest layout is {layout.name}: {lacking} {'are' if len(missing) > 1 else 'is'} missing."]
             lines += [f"{name}: did you mean {right}?" for name, right in misspelt.items()]
     return lines
 
 
-def _fit(folder: Path, layout: Layout, names: list[str]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Find the files of a layout that a folder has and lacks, and the right names of misspelt ones."""
-    present: list[str] = []
-    missing: list[str] = []
-    misspelt: dict[str, str] = {}
-    for alternatives in layout.needs:
-        paths = [path for pattern in alternatives for path in sorted(folder.glob(pattern))]
-        present.extend(str(path.relative_to(folder)) for path in paths[:1])
-        if not paths:
-            missing.append(alternatives[0])
-            misspelt.update(_misspelt(alternatives, [name for name in names if name not in present]))
-    return present, missing, misspelt
-
-
-def _misspelt(alternatives: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """Find a file with the suffix of an alternative and a similar stem; by its name, the right one."""
-    for name in names:
-        for right in alternatives:
-            stem, suffix = right.split(".", 1) if "." in right else (right, "")
-            own_stem, _, own_suffix = name.lower().partition(".")
-            if own_suffix == suffix and (stem in own_stem or SequenceMatcher(None, own_stem, stem).ratio() >= SIMILAR):
-                return {name: right}
-    return {}
+def _similar(right: str, names: list[str]) -> list[str]:
+    suffix = Path(right).suffix
+    return get_close_matches(right, [name for name in names if Path(name).suffix == suffix], 1, SIMILAR)
 
 
 PYKEEN = "pykeen"

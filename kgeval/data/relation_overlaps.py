@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -38,21 +38,17 @@ class Overlaps:
     """int64[relation], how many pairs each relation has"""
 
     @property
-    def share_of_first(self) -> Float64Array:
-        """The part of the first relation's pairs that the second has; float64[overlap]."""
-        return np.asarray(self.shared / self.sizes[self.first])
-
-    @property
-    def share_of_second(self) -> Float64Array:
-        return np.asarray(self.shared / self.sizes[self.second])
+    def shares(self) -> Float64Array:
+        """The part of the first and of the second relation's pairs that both have; float64[2, overlap]."""
+        return np.asarray(self.shared / self.sizes[[self.first, self.second]])
 
     def of_both(self, least: float) -> Overlaps:
         """Keep those that are at least this share of both relations (Akrami et al., 2020)."""
-        return self.where(np.minimum(self.share_of_first, self.share_of_second) >= least)
+        return self.where(self.shares.min(axis=0) >= least)
 
     def of_either(self, least: float) -> Overlaps:
         """Keep those that are at least this share of one of the two relations (Dettmers et al., 2018)."""
-        return self.where(np.maximum(self.share_of_first, self.share_of_second) >= least)
+        return self.where(self.shares.max(axis=0) >= least)
 
     def where(self, keep: BoolArray) -> Overlaps:
         """Keep the overlaps for which ``keep`` (bool[overlap]) holds."""
@@ -100,24 +96,19 @@ class PairedFacts:
 
         Kept are those with at least the share ``least`` of the pairs of either relation; None if too many to count.
         """
-        ways, relations, starts, stops = self._runs()
-        several = np.flatnonzero(stops - starts > 1)
-        here = Rows.spans(starts[several], stops[several], relations)
-        del ways, relations
-        found = self._count(here, here, least)
+        _, rows = self._by_way()
+        several = rows[np.diff(rows.indptr) > 1]
+        found = self._count(several, several, least)
         return None if found is None else found.where(found.first != found.second)
 
     def turned(self, *, least: float) -> Overlaps | None:
         """Count the pairs (h, t) of each relation that stand as (t, h) in each other one, and in itself."""
-        ways, relations, starts, stops = self._runs()
-        pairs, back = np.divmod(ways[starts], 2)
-        del ways
-        loops = np.flatnonzero(pairs // self.entities == pairs % self.entities)
-        both = np.flatnonzero((pairs[1:] == pairs[:-1]) & (back[1:] > back[:-1]))
-        here, there = np.concatenate([both, both + 1, loops]), np.concatenate([both + 1, both, loops])
-        rows = [Rows.spans(starts[side], stops[side], relations) for side in (here, there)]
-        del relations
-        return self._count(rows[0], rows[1], least)
+        ways, rows = self._by_way()
+        is_loop = ways // 2 // self.entities == ways // 2 % self.entities
+        back = np.where(is_loop, ways, ways ^ 1)
+        places = np.minimum(np.searchsorted(ways, back), len(ways) - 1)
+        both = np.flatnonzero(ways[places] == back)
+        return self._count(rows[both], rows[places[both]], least)
 
     def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
         """Whether each triple, ``turned`` or not, is a fact under one of its relation's ``partners``; bool[triple]."""
@@ -131,47 +122,34 @@ class PairedFacts:
             found[low + rows.owners[self.holds(Triples(np.stack(columns, axis=1)))]] = True
         return found
 
-    def _runs(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Split the facts into ordered pairs of entities and relations; where each pair starts and stops."""
+    def _by_way(self) -> tuple[IntArray, Any]:
+        """Number the ways from entity to entity, ascending, and mark their relations: sparse int64[way, relation]."""
+        from scipy.sparse import csr_matrix
+
         ways, relations = np.divmod(self.codes, self.relations)
         starts = starts_of_runs(ways)
-        return ways, relations, starts, np.append(starts[1:], len(ways))
+        ones, offsets = np.ones(len(ways), np.int64), np.append(starts, len(ways))
+        return ways[starts], csr_matrix((ones, relations, offsets), shape=(len(starts), self.relations))
 
-    def _count(self, here: Rows, there: Rows, least: float) -> Overlaps | None:
-        """Count each relation of a row ``here`` with each relation of the same row ``there``."""
-        sizes = self.sizes
-        if int(here.lengths @ there.lengths) > MOST_COMPARED:
+    def _count(self, here: Any, there: Any, least: float) -> Overlaps | None:
+        """Count each relation of a row ``here`` with each relation of the same row ``there``, some at a time."""
+        sizes, left, lengths = self.sizes, here.T.tocsr(), np.diff(there.indptr).astype(np.int64)
+        work = left @ lengths
+        if int(work.sum()) > MOST_COMPARED:
             return None
         found = [np.empty((3, 0), np.int64)]
-        for counted in _products(here, there, self.relations):
-            first, second, shared = counted
-            found.append(counted[:, shared / np.minimum(sizes[first], sizes[second]) >= least])
+        bounds = starts_of_runs(np.cumsum(np.minimum(work, self.relations)) // AT_ONCE).tolist()
+        for low, high in pairwise([*bounds, self.relations]):
+            product = left[low:high] @ there
+            product.sort_indices()
+            counted = product.tocoo()
+            first, second = counted.row.astype(np.int64) + low, counted.col.astype(np.int64)
+            enough = counted.data / np.minimum(sizes[first], sizes[second]) >= least
+            found.append(np.stack([first, second, counted.data])[:, enough])
             if sum(part.shape[1] for part in found) > MOST_FOUND:
                 return None
         first, second, shared = np.concatenate(found, axis=1)
         return Overlaps(first, second, shared, sizes)
-
-
-def _products(here: Rows, there: Rows, relations: int) -> Iterator[IntArray]:
-    """Yield how often relations stand in the same rows, some first relations at a time; int64[3, pair]."""
-    if not len(here):
-        return
-    left, right = _incidence(here, relations).T.tocsr(), _incidence(there, relations)
-    work = np.bincount(here.ids, there.lengths[here.owners], relations)
-    blocks = np.cumsum(np.minimum(work, relations)) // AT_ONCE
-    bounds = [*starts_of_runs(blocks).tolist(), relations]
-    for low, high in pairwise(bounds):
-        product = left[low:high] @ right
-        product.sort_indices()
-        counted = product.tocoo()
-        yield np.stack([counted.row.astype(np.int64) + low, counted.col.astype(np.int64), counted.data])
-
-
-def _incidence(rows: Rows, relations: int) -> Any:
-    """Return a sparse matrix, int64[row, relation], with a one for each relation of a row."""
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((np.ones(len(rows.ids), np.int64), rows.ids, rows.offsets), shape=(len(rows), relations))
 
 
 def _code(triples: Triples, entities: int, relations: int) -> IntArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.id_files import ENTITIES, RELATIONS, counted_vocabulary
+from kgeval.data.io.id_files import OPENKE
 from kgeval.data.io.text import WHOLE_NUMBER, rows
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side, Triples
@@ -30,8 +30,8 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     entities. The ids are those of ``entity2id.txt`` and ``relation2id.txt`` beside it, which are matched with the
     dataset by label; what the dataset does not know is left out. Each side has an ascending row for each relation.
     """
-    entities = dataset.entities.ids(counted_vocabulary(path.with_name(ENTITIES), "entity").labels)
-    relations = dataset.relations.ids(counted_vocabulary(path.with_name(RELATIONS), "relation").labels)
+    own_entities, own_relations = OPENKE.read_both(path.parent)
+    entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
     lists = list(_lines(path, len(entities), len(relations)))
     types = {}
     for side in SIDES:

@@ -25,7 +25,7 @@ def read_yaml(text: str, loader: type[CountingLoader] | None = None) -> Any:
         root = document.get_single_node()
         if root is None:
             return None
-        _refuse_expansion(root)
+        _expanded_size(root, {})
         return document.construct_document(root)
     except KgevalError:  # of a loader with checks of its own
         raise
@@ -68,24 +68,17 @@ class CountingLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _refuse_expansion(root: yaml.Node) -> None:
-    """Refuse too many values, counting those of an alias wherever it is used, and cycles of aliases."""
-    sizes: dict[int, int | None] = {}
-    stack = [(root, False)]
-    while stack:  # depth first, children before parents
-        node, after_children = stack.pop()
-        children = _children(node)
-        if after_children:
-            size = 1 + sum(sizes[id(child)] or 0 for child in children)
-            if size > MAX_VALUES:
-                raise ValueError(f"its aliases expand to more than {MAX_VALUES} values")
-            sizes[id(node)] = size
-        elif id(node) not in sizes:
-            sizes[id(node)] = None
-            stack.append((node, True))
-            stack.extend((child, False) for child in children)
-            if any(sizes.get(id(child), 0) is None for child in children):
-                raise ValueError("a block contains itself")
+def _expanded_size(node: yaml.Node, sizes: dict[int, int | None]) -> int:
+    """Count the values of a node, those of an alias wherever it is used; refuse too many, and cycles of aliases."""
+    if id(node) not in sizes:
+        sizes[id(node)] = None
+        size = 1 + sum(_expanded_size(child, sizes) for child in _children(node))
+        if size > MAX_VALUES:
+            raise ValueError(f"its aliases expand to more than {MAX_VALUES} values")
+        sizes[id(node)] = size
+    if (found := sizes[id(node)]) is None:
+        raise ValueError("a block contains itself")
+    return found
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:

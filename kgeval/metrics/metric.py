@@ -13,10 +13,7 @@ import numpy as np
 
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import MetricError
-
-Needs = Literal["ranks", "lists", "labels", "confidences"]
-"""the input of a metric: the ranks of answers; the ranked list of each query with all its answers; triples with labels;
-triples with confidences"""
+from kgeval.metrics.kinds import Needs
 
 Cutoff = Literal["none", "optional", "required"]
 T = TypeVar("T")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.kinds import Chance
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 
 _LARGEST = 10
 """an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
-
-Chance = Literal["exact", "without-answer"]
-"""how many candidates random ranking has: N, with the answer, as in PyKEEN's evaluator; or N − 1, without it, as in the
-z-scores published by Hoyt et al. (2022)"""
 
 
 @dataclass(frozen=True)

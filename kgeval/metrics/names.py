@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 
 from kgeval.errors import MetricError, did_you_mean, nearest
 from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
-from kgeval.metrics.metric import Metric, Needs, metrics
+from kgeval.metrics.kinds import KINDS, KindName
+from kgeval.metrics.metric import Metric, metrics
 from kgeval.metrics.ranks.ties import tie_policies
 
 Part = Literal["both", "head", "tail", "relation"]
@@ -35,16 +36,6 @@ def pooled_side(sides: Iterable[str]) -> Part:
     if ranked >= {"head", "tail"} or not ranked:
         return "both"
     return next(part for part in PARTS if part in ranked)
-
-
-Kind = Literal["ranks", "classification", "confidences"]
-"""what kind of table a metric is computed from"""
-
-_NEEDS: dict[Kind, tuple[Needs, ...]] = {
-    "ranks": ("ranks", "lists"),
-    "classification": ("labels",),
-    "confidences": ("confidences",),
-}
 
 
 @dataclass(frozen=True)
@@ -81,7 +72,7 @@ class MetricName:
         return f"{_PREFIX_OF[self.side]}.{self.base}" if self.side else self.base
 
 
-def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
+def parse_all(requested: Any, kind: KindName = "ranks") -> list[MetricName]:
     several = isinstance(requested, Iterable) and not isinstance(requested, str | bytes)
     names, problems = [], []
     for metric in requested if several else [requested]:
@@ -94,7 +85,7 @@ def parse_all(requested: Any, kind: Kind = "ranks") -> list[MetricName]:
     return list(dict.fromkeys(names))
 
 
-def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
+def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[Metric] = ()) -> MetricName:
     """Read the name of a metric, or take a ``Metric`` that needs no cut-off (``metric.at(10)`` needs none).
 
     ``also`` are metrics outside of the registry that the name may be of.
@@ -103,7 +94,7 @@ def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metri
         return _of_metric(requested, kind)
     if not isinstance(requested, str):
         raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
-    known = {metric.name: metric for metric in also} | metrics(*_NEEDS[kind])
+    known = {metric.name: metric for metric in also} | metrics(*KINDS[kind].needs)
     stem, at, cutoff = requested.strip().lower().replace("strat-", "strat.").partition("@")
     *prefixes, last = stem.split(".")
     side, ties, average = _prefixes(requested, prefixes, kind)
@@ -118,17 +109,17 @@ def parse(requested: str | Metric, kind: Kind = "ranks", *, also: Iterable[Metri
     )
 
 
-def _of_metric(metric: Metric, kind: Kind) -> MetricName:
-    if metric.needs not in _NEEDS[kind]:
+def _of_metric(metric: Metric, kind: KindName) -> MetricName:
+    if metric.needs not in KINDS[kind].needs:
         raise MetricError(f"metric {metric.name!r} is computed from {metric.needs}, not from {kind}.")
     if metric.cutoff == "required":
         raise MetricError(f"metric {metric.name!r} needs a cut-off, as in metric.at(10).")
-    if metrics(*_NEEDS[kind]).get(metric.name, metric) is not metric:
+    if metrics(*KINDS[kind].needs).get(metric.name, metric) is not metric:
         raise MetricError(f"metric {metric.name!r}: another metric has this name. Choose a different one.")
     return MetricName(metric)
 
 
-def _prefixes(text: str, prefixes: list[str], kind: Kind) -> tuple[Part | None, str | None, Average | None]:
+def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | None, str | None, Average | None]:
     """Read the side, the tie policy and the average: each at most once, in this order."""
     left = list(prefixes)
     side = PREFIXES.get(left[0]) if left and kind == "ranks" else None
@@ -172,16 +163,16 @@ def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
     return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 
-def _resolve(text: str, last: str, kind: Kind, known: dict[str, Metric]) -> tuple[Metric, int]:
+def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> tuple[Metric, int]:
     # PyKEEN writes k for its default, 10.
     spelled = last.removesuffix("_k") + "_10" if last.endswith("_at_k") else last
     for metric in known.values():
         if (k := metric.cutoff_in(spelled)) is not None:
             return metric, k
     _explain_cutoff(text, last, known)
-    for needs in (needs for needs in _NEEDS.values() if needs != _NEEDS[kind]):
-        if other := next((metric for metric in metrics(*needs).values() if metric.cutoff_in(last) is not None), None):
-            what = f"{other.name} is computed from {other.needs}, not from {_NEEDS[kind][0]}"
+    for others in (metrics(*one.needs) for one in KINDS.values() if one.name != kind):
+        if other := next((metric for metric in others.values() if metric.cutoff_in(last) is not None), None):
+            what = f"{other.name} is computed from {other.needs}, not from {KINDS[kind].needs[0]}"
             raise MetricError(f"metric {text!r}: {what}.")
     names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
     own, every = [first for first, *_ in names], [name for several in names for name in several]

@@ -18,9 +18,6 @@ from kgeval.metrics.selection import RankColumns, TableView
 from kgeval.metrics.summary import Group, Summary
 from kgeval.table import Cell, Table
 
-DEFAULT = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count")
-"""the metrics of a rank table if none are named"""
-
 
 @dataclass(frozen=True)
 class RankSummary(Summary):

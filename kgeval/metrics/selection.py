@@ -13,8 +13,9 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
 from kgeval.metrics.averages import Average, against_popularity, evenly
 from kgeval.metrics.estimates.estimate import Sampling
+from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
-from kgeval.metrics.metric import Needs, Undefined
+from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import Part, pooled_side
 from kgeval.metrics.numerics.sums import numbered

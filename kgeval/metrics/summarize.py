@@ -6,26 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgeval.errors import MetricError
-from kgeval.metrics.confidences.confidence_summary import CONFIDENCES, ConfidenceColumns, confidence_summary
+from kgeval.metrics.confidences.confidence_summary import ConfidenceColumns, confidence_summary
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
-from kgeval.metrics.labels.fitted import Calibration
-from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelColumns, label_summary
+from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
+from kgeval.metrics.labels.label_summary import LabelColumns, label_summary
 from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import Chance, MetricOptions
-from kgeval.metrics.names import Kind
-from kgeval.metrics.rank_summary import DEFAULT, column_names, rank_summary
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.names import parse_all
+from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import RankColumns, is_rank_table
 from kgeval.metrics.summary import Summary
-
-KINDS: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "ranks": (DEFAULT, ("ties", "seed", "chance", "popularity", "intervals")),
-    "confidences": (CONFIDENCES, ("ties", "seed", "mapping", "high_confidence")),
-    "classification": (CLASSIFICATION, ("calibration",)),
-}
-"""the default metrics of a kind of table, and the options that metrics of it depend on"""
 
 
 def summarize(  # noqa: PLR0913
@@ -112,21 +105,21 @@ def summarize(  # noqa: PLR0913
     if isinstance(table, Mapping):
         table = ScoredSplits(table)
     if is_rank_table(table):
-        names = _names(metrics, "ranks", options)
+        chosen = _chosen(metrics, RANKS, options)
         policies = MetricOptions(ties, seed, chance, popularity)
-        return rank_summary(table, names, by=by, options=policies, intervals=read_intervals(intervals))
+        return rank_summary(table, chosen, by=by, options=policies, intervals=read_intervals(intervals))
     if isinstance(table, ConfidenceColumns):
         return confidence_summary(
             table,
-            _names(metrics, "confidences", options),
+            parse_all(_chosen(metrics, CONFIDENCES, options), CONFIDENCES.name),
+            by=_relation_alone(by),
             mapping=mapping or ConfidenceMapping(),
             high_confidence=high_confidence,
             options=MetricOptions(ties, seed),
-            by_relation=_by_relation(by),
         )
     if isinstance(table, LabelColumns):
-        names = _names(metrics, "classification", options)
-        return label_summary(table, names, calibration=calibration, by_relation=_by_relation(by))
+        names = parse_all(_chosen(metrics, CLASSIFICATION, options), CLASSIFICATION.name)
+        return label_summary(table, names, by=_relation_alone(by), calibration=calibration)
     raise MetricError(
         "expected a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one; the table "
         "that kgeval.classify or kgeval.tasks.Confidences makes; or the ScoredLabels of 'valid' and of 'test', found "
@@ -134,20 +127,20 @@ def summarize(  # noqa: PLR0913
     )
 
 
-def _names(metrics: Any, kind: Kind, options: Mapping[str, Any]) -> Any:
+def _chosen(metrics: Any, kind: Kind, options: Mapping[str, Any]) -> Any:
     """Return the metrics, by default the usual ones of a kind of table; refuse options that mean nothing to it."""
-    usual, own = KINDS[kind]
     for name, value in options.items():
         default = (summarize.__kwdefaults__ or {})[name]
         # Options that have their default may have been left out.
-        if name not in own and not (isinstance(value, type(default)) and value == default):
-            raise MetricError(f"{name}: it means nothing to a table of {kind}, which takes {', '.join(own)}.")
-    return usual if isinstance(metrics, Sequence) and not metrics else metrics
+        if name in kind.without and not (isinstance(value, type(default)) and value == default):
+            own = ", ".join(kind.options)
+            raise MetricError(f"{name}: it means nothing to a table of {kind.name}, which takes {own}.")
+    return kind.metrics if isinstance(metrics, Sequence) and not metrics else metrics
 
 
-def _by_relation(by: Any) -> bool:
+def _relation_alone(by: Any) -> tuple[str, ...]:
     columns = column_names(by)
     for column in columns:
         if column != "relation":
             raise MetricError(f"by: labels and confidences are grouped by 'relation' only, found {column!r}.")
-    return bool(columns)
+    return columns[:1]

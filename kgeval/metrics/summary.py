@@ -12,8 +12,9 @@ import numpy as np
 from kgeval.arrays import IntArray
 from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
+from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
-from kgeval.metrics.names import Kind, MetricName, parse
+from kgeval.metrics.names import MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.provenance import LabelProvenance, Provenance
 from kgeval.table import Figure, Shown
@@ -131,7 +132,7 @@ class Summary(Shown, ABC):
     """the metrics; of ranks, one without a side is in the groups with each side of the table"""
     table_notes: tuple[str, ...] = ()
     """what a reader of the table should know"""
-    kind: Kind = "ranks"
+    kind: KindName = "ranks"
     """the kind of the table"""
 
     @property

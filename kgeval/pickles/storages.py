@@ -96,5 +96,5 @@ def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[i
     numbers = int(np.prod(size, dtype=object))
     if offset < 0 or (numbers and last >= data.size) or numbers > data.size:
         raise PickleError(f"a tensor of shape {size} does not fit into its storage of {data.size} numbers.")
-    steps = [step * data.itemsize for step in stride]
+    steps = [step * data.itemsize if length > 1 else 0 for length, step in zip(size, stride, strict=True)]
     return np.lib.stride_tricks.as_strided(data[offset:], size, steps, writeable=False)

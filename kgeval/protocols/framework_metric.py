@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -83,10 +84,6 @@ class FrameworkMetric:
     """kgeval's name"""
     side: Part = "both"
     setting: Setting = "filtered"
-    drop_k_above_candidates: bool = False
-    """whether it is left out where k is larger than the number of candidates"""
-    text: Callable[[float], str] | None = None
-    """its number format, where that is not the protocol's"""
     from_zero: bool = False
     """whether the framework calls the first rank 0 here"""
 
@@ -99,6 +96,27 @@ class FrameworkMetric:
             "mrr": lambda ranks: 1 / ranks,
             "hits": lambda ranks: (ranks <= name.k).astype(ranks.dtype),
         }[name.name]
+
+
+def named(pattern: str, **axes: Mapping[str, str]) -> tuple[FrameworkMetric, ...]:
+    """Name a metric for each ``metric``, ``side`` and ``setting``, which have kgeval's words by those of the framework.
+
+    The axis that is given last changes first.
+
+    >>> [one.name for one in named("{metric}{side}", side={"": "both", " lhs": "head"}, metric=hits("hits@{}", 1, 3))]
+    ['hits@1', 'hits@3', 'hits@1 lhs', 'hits@3 lhs']
+    """
+    found = []
+    for words in product(*axes.values()):
+        texts = dict(zip(axes, words, strict=True))
+        fields: dict[str, Any] = {axis: axes[axis][word] for axis, word in texts.items()}
+        found.append(FrameworkMetric(pattern.format(**texts), **fields))
+    return tuple(found)
+
+
+def hits(pattern: str, *ks: int) -> dict[str, str]:
+    """Name hits at several k."""
+    return {pattern.format(k): f"hits@{k}" for k in ks}
 
 
 SplitFilter = Mapping[Split, tuple[Split, ...]]

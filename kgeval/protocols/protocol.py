@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Literal
@@ -17,9 +17,9 @@ from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
+from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.metric_options import MetricOptions
-from kgeval.metrics.rank_summary import DEFAULT
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import TableView
@@ -89,14 +89,18 @@ class Protocol:
     """the precision and order of sums"""
     order: tuple[str, ...] = ("triple",)
     """the columns by which rows are sorted before they are summed"""
-    metrics: tuple[str, ...] = DEFAULT
+    metrics: tuple[str, ...] = RANKS.metrics
     """the metrics that are reported, under kgeval's names"""
     framework_metrics: tuple[FrameworkMetric, ...] = ()
     """the metrics under the framework's names; empty where it has none"""
+    hits_need_candidates: bool = False
+    """whether hits at k are left out where k is larger than the number of candidates"""
     headline: tuple[str, ...] = ()
     """the framework metrics that the command line shows; empty for all"""
     text: Callable[[float], str] = repr
     """the framework's number format"""
+    texts: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
+    """its other formats, by its own name of the metric"""
     tie_note: str = ""
     """the note on answers that tie: which scores tie, or how ties count"""
 

@@ -101,8 +101,7 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     metrics = [*_applicable(rules, table)]
     own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
     values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | own
-    formats = {metric.name: metric.text for metric in rules.framework_metrics if metric.text}
-    texts = {name: formats.get(name, rules.text)(value) for name, value in values.items()}
+    texts = {name: rules.texts.get(name, rules.text)(value) for name, value in values.items()}
     headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
     return FrameworkMetrics(rules.name, values, texts, tuple(notes_on(rules, table)), headline)
 
@@ -119,7 +118,7 @@ def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
     for metric in rules.framework_metrics:
         evaluated = metric.side in sides and f"{COUNTS[metric.setting]}greater" in table.columns
         evaluated &= metric.setting != "raw" or not table.knows_no_raw
-        if evaluated and not (metric.drop_k_above_candidates and parse(metric.metric).k > most):
+        if evaluated and not (rules.hits_need_candidates and parse(metric.metric).k > most):
             yield metric
 
 

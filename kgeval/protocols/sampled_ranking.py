@@ -10,7 +10,6 @@ first sample ─► regression or not ─► larger samples, until the interval 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +30,6 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.threads import bound_threads
 
 
-class Decision(NamedTuple):
-    """Whether the metric is regressed on typed ranks, and why."""
-
-    ratio: float
-    """how many triples get a typed rank for each triple of the sample; 0 without a regression"""
-    note: str = ""
-
-
 def rank_all_or_sample(
     ranking: ModelRanking,
     *,
@@ -47,28 +38,22 @@ def rank_all_or_sample(
     rank_parts: RankParts | None = None,
     earlier: RankTable | None = None,
 ) -> RankTable:
-    """Rank all triples, divided by ``rank_parts``; or a sample, if an estimate is wanted, as :func:`rank_sample`."""
-    estimate = ranking.evaluation.estimate
-    if estimate is None:
-        return ranking.rank(title, rank_parts)
-    return rank_sample(ranking, estimate, title=title or ranking.scorer.title, options=options, earlier=earlier)
-
-
-def rank_sample(
-    ranking: ModelRanking, settings: Estimate, *, title: str, options: MetricOptions, earlier: RankTable | None = None
-) -> RankTable:
-    """Rank triples until the estimate is as good as the settings want; all of them where it takes all.
+    """Rank all triples, divided by ``rank_parts``; or if an estimate is wanted, as many as it takes.
 
     Ranks among all entities in ``earlier``, a smaller sample of the same, are not computed again.
     """
+    settings, evaluation = ranking.evaluation.estimate, ranking.evaluation
+    if settings is None:
+        return ranking.rank(title, rank_parts)
     if ranking.quirks:
         what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"
         raise ConfigError(f"{what}. Rank them all, or take the protocol standard.")
-    known, split = ranking.known, ranking.dataset.split(ranking.evaluation.split)
-    rows = np.flatnonzero(known) if ranking.evaluation.unseen == "drop" else np.arange(len(known))
+    known, split = ranking.known, ranking.dataset.split(evaluation.split)
+    rows = np.flatnonzero(known) if evaluation.unseen == "drop" else np.arange(len(known))
     strata = Strata.of(split.ids[rows, 1], settings.first)
-    earlier = earlier if isinstance(ranking.evaluation.corruption, AllEntities) else None
-    with bound_threads(ranking.evaluation.threads):
+    earlier = earlier if isinstance(evaluation.corruption, AllEntities) else None
+    title = title or ranking.scorer.title
+    with bound_threads(evaluation.threads):
         return SampledRanking(ranking, settings, title, options, rows, strata).rank(earlier)
 
 
@@ -89,20 +74,22 @@ class SampledRanking:
         """Rank one sample after the other, each the beginning of the next."""
         notes = self.ranking.notes_on_scores()
         order = self.rows[self.strata.order(self.settings.seed)]
-        ranks, size, decision = GrowingRanks(self.ranking, order, earlier), self.settings.first, None
+        ranks, size = GrowingRanks(self.ranking, order, earlier), self.settings.first
+        ratio: float | None = None
         typed = TypedRanks.of(self.ranking, order) if size < len(order) else None
         while size < len(order):
             ranks.grow(size)
-            if decision is None:
-                decision = self._decide(ranks, typed)
-                typed = typed if decision.ratio else None
-                notes = (*notes, decision.note) if decision.note else notes
+            if ratio is None:
+                ratio, note = self._decide(ranks, typed)
+                typed = typed if ratio else None
+                notes = (*notes, note) if note else notes
             if typed is not None:
-                typed.ranks.grow(int(np.ceil(decision.ratio * size)))
+                typed.ranks.grow(int(np.ceil(ratio * size)))
             table = self._sample(ranks, typed, notes)
-            if self._is_enough(table):
+            wanted = self._next_size(table)
+            if wanted is None:
                 return table
-            size = self._next_size(table)
+            size = wanted
         ranks.grow(len(order))
         return self.ranking.table(ranks.parts, self.title, notes=(*notes, self._note_on_all()))
 
@@ -123,19 +110,22 @@ class SampledRanking:
             data = data.append_column(name, pa.array(column))
         return replace(table, data=data, sampling=sampling)
 
-    def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> Decision:
-        """Decide by the first sample whether typed ranks save more work than they take."""
+    def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
+        """Decide by the first sample whether typed ranks save more work than they take, and say why.
+
+        The number is how many triples get a typed rank for each triple of the sample; 0 without a regression.
+        """
         half_width = self._half_width(self._sample(ranks, None))
         if typed is None or (self.settings.error is not None and half_width <= self.settings.error):
-            return Decision(0)
+            return 0, ""
         if typed.cost >= 1:
-            return Decision(0, f"no regression on typed ranks: their work is {typed.cost:.1f} times that of full ones.")
+            return 0, f"no regression on typed ranks: their work is {typed.cost:.1f} times that of full ones."
         typed.ranks.grow(ranks.size)
         phases = Phases(self._explained_share(self._sample(ranks, typed)), typed.cost)
         found = f"they explain {phases.explained:.0%} of the variance at {typed.cost:.1%} of the work of full ones"
         if not phases.pays(self._wanted_variance(ranks.size, half_width), of=len(self.rows), first=ranks.size):
-            return Decision(0, f"no regression on typed ranks, which would not pay: {found}.")
-        return Decision(phases.ratio, f"regression on typed ranks: {found}.")
+            return 0, f"no regression on typed ranks, which would not pay: {found}."
+        return phases.ratio, f"regression on typed ranks: {found}."
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
         """The variance that the estimate may have, in units of that of one triple: 1/n − 1/N for n of N triples.
@@ -146,16 +136,13 @@ class SampledRanking:
             return 1 / self.settings.triples - 1 / len(self.rows)
         return float((self.settings.error or 0) / half_width) ** 2 * (1 / drawn - 1 / len(self.rows))
 
-    def _is_enough(self, table: RankTable) -> bool:
-        """Whether a sample has the triples that are wanted, or its interval is narrow enough."""
-        if self.settings.triples is not None:
-            return table.num_triples >= self.settings.triples
-        return self._half_width(table) <= (self.settings.error or 0)
-
-    def _next_size(self, table: RankTable) -> int:
-        if self.settings.triples is not None:
-            return self.settings.triples
-        return next_size(table.num_triples, self._half_width(table), self.settings.error or 0, len(self.rows))
+    def _next_size(self, table: RankTable) -> int | None:
+        """How many triples the next sample has; ``None`` if this one has enough, or its interval is narrow enough."""
+        drawn, wanted, error = table.num_triples, self.settings.triples, self.settings.error or 0
+        if wanted is not None:
+            return wanted if drawn < wanted else None
+        half_width = self._half_width(table)
+        return next_size(drawn, half_width, error, len(self.rows)) if half_width > error else None
 
     def _half_width(self, table: RankTable) -> float:
         """Half the width of the interval of the metric that the error is of; infinite where it has none."""

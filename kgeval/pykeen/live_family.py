@@ -7,22 +7,21 @@ from dataclasses import dataclass, is_dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.arrays import FloatArray, detached
 from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
 from kgeval.data.queries import Queries
-from kgeval.data.triples import Side
 from kgeval.scorers.families.bilinear import ClampedDistMult
 from kgeval.scorers.families.networks import NTN
 from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
 from kgeval.scorers.numerics.similarity import Similarity
-from kgeval.scorers.reciprocal import Reciprocal
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.reciprocal import MappedScorer, Reciprocal, RemappedVectors
+from kgeval.scorers.scorer import QueryPartition, Scorer, VectorScorer, views_of
 
 
 @dataclass(frozen=True, eq=False)
-class _OfDistances:
-    """What knows the ids of a scorer by Euclidean distances (``l2``) alone, without biases and offsets."""
+class Squared(MappedScorer):
+    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance (``l2``)."""
 
     distance: Scorer | VectorScorer
 
@@ -34,26 +33,18 @@ class _OfDistances:
     def num_relations(self) -> int:
         return self.distance.num_relations
 
-
-class Squared(_OfDistances, PartitionedScorer):
-    """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance."""
+    def map_queries(self, queries: Queries) -> Queries:
+        return queries
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         for part, view in views_of(self.distance, queries):
             if not isinstance(view, VectorScorer) or view.similarity != "l2":
                 raise TypeError("only Euclidean distances of vectors can be squared")
-            yield QueryPartition(part, SquaredVectors(view))
+            yield QueryPartition(part, SquaredVectors(self, view))
 
 
-class SquaredVectors(_OfDistances, VectorScorer):
+class SquaredVectors(RemappedVectors):
     similarity: ClassVar[Similarity] = "squared_l2"
-    distance: VectorScorer
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        return self.distance.query_vectors(queries)
-
-    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        return self.distance.entity_vectors(side, ids)
 
 
 def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | None:

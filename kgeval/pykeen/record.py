@@ -10,9 +10,9 @@ from kgeval.metrics.summarize import summarize
 from kgeval.pykeen.metric_results import KGEvalMetricResults
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import RANKS, RESULTS, as_json, describe_machine, graph_facts, ranking_facts
-from kgeval.run_directory.staging import reserve, write_run
-from kgeval.storage.atomic import write_text
+from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
+from kgeval.run_directory.staging import reserve
+from kgeval.run_directory.stored_run import StoredRun
 
 
 def record(
@@ -50,8 +50,8 @@ def record(
         config["evaluation"]["filter"] = list(table.filter)
     config["evaluation"] |= evaluation.model_dump(mode="json", exclude_none=True, exclude={"split", "filter"})
     with reserve(folder, force=True) as stage:
-        write_text(stage / RESULTS, as_json(results.to_flat_dict()))
-        write_run(stage, config=config, manifest=manifest, tables={RANKS: table}, metrics=summarize(table).to_dict())
+        metrics, own = summarize(table).to_dict(), results.to_flat_dict()
+        StoredRun.write(stage, table, config=config, manifest=manifest, metrics=metrics, results=own)
 
 
 def _describe(model: Any) -> dict[str, Any]:

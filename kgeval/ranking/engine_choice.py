@@ -16,7 +16,7 @@ from kgeval.files.opening import free_memory
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel
-from kgeval.ranking.kernels.device.devices import find_devices, free_bytes
+from kgeval.ranking.kernels.device.devices import find_device, free_bytes
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR, Precision
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.numerics.similarity import PRODUCTS
@@ -31,48 +31,46 @@ GPU_PAYS = 10**10
 
 def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Engine:
     """Make the engine that ranks some triples; where torch pays, it is imported before its threads are bound."""
-    devices = _devices_for(scorer, triples, evaluation)
+    device = _device_for(scorer, triples, evaluation)
     name, block = evaluation.kernel, evaluation.batch_size or BLOCK
     memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
-    if not devices:
+    if device is None:
         screens = name == "auto" and _operations(scorer, triples, evaluation, PRODUCTS) > TORCH_PAYS
         if screens or name in {"bfloat16", "int8"}:
             import torch  # noqa: F401
         return Engine(kernel(name, block=block), evaluation.nan, memory, evaluation.batch_size)
-    from kgeval.ranking.kernels.device.device_group import DeviceGroup
     from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
 
-    on_device = min(free_bytes(device, memory // len(devices), evaluation.memory_limit) for device in devices)
+    on_device = free_bytes(device, memory, evaluation.memory_limit)
     on_host: Precision = "bfloat16" if fast_bfloat16() else "float32"
-    kernels = [DeviceKernel(device, on_device, on_host=on_host, block=block) for device in devices]
-    counting = kernels[0] if len(kernels) == 1 else DeviceGroup(kernels)
+    counting = DeviceKernel(device, on_device, on_host=on_host, block=block)
     return Engine(counting, evaluation.nan, memory, evaluation.batch_size, device_memory=on_device)
 
 
-def named_devices(evaluation: Evaluation) -> list[Any]:
-    """Return each ``torch.device`` that an evaluation names; none for the processor, or where it is to be chosen."""
+def named_device(evaluation: Evaluation) -> Any:
+    """Return the ``torch.device`` that an evaluation names; None for the processor, or where it is to be chosen."""
     if evaluation.device in ("auto", "cpu"):
-        return []
+        return None
     if evaluation.kernel != "auto":
         raise InputError(
             f"kernel: {evaluation.kernel!r} is one of the processor's, and device: {evaluation.device} has its own. "
             "Leave the kernel out, or say device: cpu."
         )
-    return find_devices(evaluation.device)
+    return find_device(evaluation.device)
 
 
-def _devices_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> list[Any]:
-    """Return each ``torch.device`` that counts; none for the processor."""
+def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Any:
+    """Return the ``torch.device`` that counts; None for the processor."""
     if evaluation.device != "auto":
-        return named_devices(evaluation)
+        return named_device(evaluation)
     if evaluation.kernel != "auto":
-        return []
+        return None
     operations = _operations(scorer, triples, evaluation)
     if operations <= (GPU_PAYS if "torch" in sys.modules else TORCH_PAYS):
-        return []
+        return None
     import torch
 
-    return find_devices("cuda") if torch.version.cuda is not None and torch.cuda.is_available() else []
+    return find_device("cuda") if torch.version.cuda is not None and torch.cuda.is_available() else None
 
 
 def _operations(

@@ -16,7 +16,7 @@ from kgeval.errors import InputError
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.ranking.engine import NaNPolicy
 from kgeval.ranking.kernels import KernelName
-from kgeval.ranking.kernels.device.devices import check_name, joined
+from kgeval.ranking.kernels.device.devices import check_name
 from kgeval.scorers.scorer import sides_of
 from kgeval.settings.settings import Settings, listed
 
@@ -54,9 +54,7 @@ Filter = Annotated[
 ]
 
 
-Device = Annotated[
-    str, BeforeValidator(joined, json_schema_input_type=str | tuple[str, ...]), AfterValidator(check_name)
-]
+Device = Annotated[str, AfterValidator(check_name)]
 
 
 def _enough_memory(limit: int) -> int:
@@ -145,7 +143,7 @@ class Evaluation(Settings):
     """the implementation of the loops; all give the same integers. For int8, vectors of more than 65,536 dimensions
     are screened in float32"""
     device: Device = "auto"
-    """where vectors are compared: auto, cpu, cuda, or several GPUs (cuda:0,cuda:1); the ranks are the same. auto is
+    """where vectors are compared: auto, cpu, cuda, or one of several GPUs (cuda:1); the ranks are the same. auto is
     a GPU where torch sees one and there is enough to do"""
     keep: Keep | None = None
     """what a run keeps beside the ranks; by default nothing"""

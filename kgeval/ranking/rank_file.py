@@ -157,28 +157,27 @@ def _columns_like(cells: Sequence[str]) -> str:
     >>> _columns_like(["a", "likes", "b", "3", ".333", "1", "1.0"])
     'head,relation,tail,frank_left,frr_left,frank_right,frr_right'
     """
-    if any(cell.strip().lower() in PLACES for cell in cells[3:]):
-        ranks = ["side", *(["raw_rank", "filtered_rank"] if len(cells) > 5 else ["rank"])]
-    else:
-        names = (
-            _WITH_RECIPROCALS
-            if any(re.fullmatch(r"0?\.[0-9]+(e-?[0-9]+)?", cell.strip()) for cell in cells[3:])
-            else _RANKS_ALONE
-        )
-        ranks = names.get(len(cells), ["head_rank", "tail_rank"])
+    after = [cell.strip().lower() for cell in cells[3:]]
+    has_reciprocals = any(re.fullmatch(r"0?\.[0-9]+(e-?[0-9]+)?", cell) for cell in after)
+    known = WITH_SIDES if PLACES.keys() & {*after} else WITH_RECIPROCALS if has_reciprocals else RANKS_ALONE
+    ranks = known.get(len(after)) or known[0]
     further = [f"column{number}" for number in range(4 + len(ranks), len(cells) + 1)]
     return ",".join(["head", "relation", "tail", *ranks, *further])
 
 
-_RANKS_ALONE = {
-    4: ["tail_rank"],
-    7: ["raw_head_rank", "filtered_head_rank", "raw_tail_rank", "filtered_tail_rank"],
+RANKS_ALONE = {
+    0: ["head_rank", "tail_rank"],
+    1: ["tail_rank"],
+    4: ["raw_head_rank", "filtered_head_rank", "raw_tail_rank", "filtered_tail_rank"],
 }
-_WITH_RECIPROCALS = {
-    7: ["frank_left", "frr_left", "frank_right", "frr_right"],
-    11: [f"{kind}_{side}" for side in ("left", "right") for kind in ("frank", "rank", "frr", "rr")],
+WITH_RECIPROCALS = {
+    0: RANKS_ALONE[0],
+    4: ["frank_left", "frr_left", "frank_right", "frr_right"],
+    8: [f"{kind}_{side}" for side in ("left", "right") for kind in ("frank", "rank", "frr", "rr")],
 }
-"""the columns of some known files, by their number; those of Akrami et al. (2020) have the ranks' reciprocals too"""
+WITH_SIDES = {0: ["side", "raw_rank", "filtered_rank"], 1: ["side", "rank"], 2: ["side", "rank"]}
+"""the columns after the triple in some known files, by their number, the usual ones by 0; those of Akrami et al. (2020)
+have the ranks' reciprocals too"""
 
 
 def _rank_columns(

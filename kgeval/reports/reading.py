@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.loading import PYKEEN, load_dataset
 from kgeval.errors import InputError
-from kgeval.files.opening import read_settings
-from kgeval.files.variables import expanded
-from kgeval.files.yaml_text import read_yaml
 from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import tie_policy
@@ -23,16 +20,8 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import (
-    CONFIG,
-    MANIFEST,
-    PREDICTIONS,
-    is_run,
-    notes_on_changes,
-    read_json,
-    read_ranks,
-)
 from kgeval.run_directory.folders import distinct_names, runs_at, words_of
+from kgeval.run_directory.stored_run import StoredRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,19 +147,10 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
 def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
     """Read the graph that the models were ranked on, where a run says which it is and it is still the same."""
     for model in models:
-        source = model.config.get("dataset")
-        if not isinstance(source, Mapping):
-            continue
-        try:
-            source = expanded(dict(source))
-            place, layout = source.get("path"), source.get("layout", "auto")
-            if place is None:  # a folder of that name, wherever this is read, is another graph
-                place, layout = source["name"], PYKEEN
-            dataset = load_dataset(place, layout=layout, names=tuple(source.get("names") or ()))
-        except (InputError, KeyError, OSError, TypeError):
-            continue
-        if dataset.sha256() == model.fingerprint:
-            return dataset
+        with suppress(InputError):
+            dataset = None if model.folder is None else StoredRun(model.folder).dataset()
+            if dataset is not None and dataset.sha256() == model.fingerprint:
+                return dataset
     return None
 
 
@@ -186,14 +166,10 @@ def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
 
 
 def _read_one(path: Path, name: str) -> EvaluatedModel:
-    table = read_ranks(path)
-    if not is_run(path):
-        return EvaluatedModel(name, table, folder=path)
-    config: Any = read_yaml(read_settings(path / CONFIG)) if (path / CONFIG).is_file() else {}
-    if not isinstance(config, Mapping):
-        raise InputError(f"{path / CONFIG}: not the configuration of a run.")
-    predictions = PredictionTable.from_parquet(path / PREDICTIONS) if (path / PREDICTIONS).is_file() else None
-    return EvaluatedModel(name, table, config, read_json(path / MANIFEST), path, predictions, notes_on_changes(path))
+    run = StoredRun(path)
+    if not run.is_complete:
+        return EvaluatedModel(name, run.ranks(), folder=path)
+    return EvaluatedModel(name, run.ranks(), run.config, run.manifest, path, run.predictions, run.changes)
 
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:

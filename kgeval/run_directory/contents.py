@@ -17,9 +17,8 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError, counted, reason
 from kgeval.files import opening
-from kgeval.files.opening import refuse_special, sha256_of_file
-from kgeval.paths import exists_safely, is_plain_name, suggest_paths
-from kgeval.ranking.import_ranks import load_ranks
+from kgeval.files.opening import sha256_of_file
+from kgeval.paths import exists_safely, is_plain_name
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.label_table import LabelTable
@@ -51,17 +50,17 @@ REPORT = "report.html"
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is the run directory of one model."""
-    return (folder / MANIFEST).is_file() and ((folder / RANKS).is_file() or (folder / LABELS).is_file())
+    return (folder / MANIFEST).is_file() and holds_table(folder)
 
 
-def is_baseline(folder: Path) -> bool:
-    return "baseline" in read_block(folder, "model")
+def holds_table(folder: Path) -> bool:
+    """Whether there are ranks or labels in it, of a complete run or not."""
+    return (folder / RANKS).is_file() or (folder / LABELS).is_file()
 
 
-def read_block(run: Path, name: str) -> dict[str, Any]:
-    """Read a block of a run's manifest; it is empty where there is none."""
-    block = read_json(run / MANIFEST).get(name) if exists_safely(run / MANIFEST) else None
-    return block if isinstance(block, dict) else {}
+def is_begun(folder: Path) -> bool:
+    """Whether a run is being written there, or was interrupted."""
+    return (folder / STAGE).is_dir()
 
 
 def num_shards(folder: Path) -> int:
@@ -73,7 +72,7 @@ def progress_of(folder: Path) -> str:
     begun = [place.parent for under in ("", "*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
     counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
     if not counts:
-        there = any((path / STAGE).is_dir() for path in (folder, *folder.glob("*/")))
+        there = any(is_begun(path) for path in (folder, *folder.glob("*/")))
         return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
     done = sum(map(num_shards, begun))
     progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
@@ -85,37 +84,6 @@ def is_several(folder: Path) -> bool:
     if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
         return False
     return isinstance(read_json(folder / METRICS).get("models"), dict)
-
-
-def read_ranks(path: Path, dataset: str | None = None, **options: Any) -> RankTable:
-    """Read the ranks of a run directory, of a ``.parquet`` file, or of a text file of another tool.
-
-    A text file needs the dataset that was ranked, and takes the options of :func:`kgeval.load_ranks`.
-    """
-    refuse_special(path)
-    if not exists_safely(path):
-        raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
-    if path.is_dir() and not (path / RANKS).is_file():
-        raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
-    if dataset is not None:
-        if is_stored(path):
-            raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
-        return load_ranks(path, dataset, **options)
-    if path.is_file() and path.name.lower().endswith(TEXT):
-        raise InputError(f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked: --dataset.")
-    if path.is_file() and LabelTable.is_in(path):
-        what = f"{str(path)!r} is a label table: scores of labelled triples, not ranks"
-        raise InputError(f"{what}. Give the folder of the run that it is part of.")
-    return RankTable.from_parquet(path / RANKS if path.is_dir() else path)
-
-
-def is_stored(path: Path) -> bool:
-    """Whether ranks are kgeval's own, which tell what they are of: those of a run, or of a ``.parquet`` file."""
-    return path.suffix.lower() == ".parquet" or (exists_safely(path) and path.is_dir())
-
-
-def read_labels(path: Path) -> LabelTable:
-    return LabelTable.from_parquet(path / LABELS)
 
 
 def describe_machine() -> dict[str, Any]:
@@ -169,12 +137,6 @@ def altered(folder: Path) -> list[str]:
             raise InputError(f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is no name of a file beside it.")
     files = {name: folder / name for name in written}
     return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
-
-
-def notes_on_changes(run: Path) -> tuple[str, ...]:
-    """Say which files of a run are not those that it wrote."""
-    names = [name for name in altered(run) if name != MANIFEST] if run.is_dir() and is_run(run) else []
-    return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
 
 
 def read_common_table(folder: Path) -> dict[str, Any]:

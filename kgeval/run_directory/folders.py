@@ -11,7 +11,6 @@ from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import (
     CONFIG,
     CURVES,
-    LABELS,
     MANIFEST,
     METRICS,
     MODEL,
@@ -19,8 +18,9 @@ from kgeval.run_directory.contents import (
     RANKS,
     REPORT,
     RESULTS,
-    STAGE,
     TEXT,
+    holds_table,
+    is_begun,
     is_run,
     is_several,
     read_common_table,
@@ -112,8 +112,7 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
     for path in inside:
         if path.name in planned or path.name in table["failed"]:
             continue
-        interrupted = (path / STAGE).is_dir() or any((path / name).is_file() for name in (RANKS, LABELS))
-        if interrupted or is_run(path):
+        if is_begun(path) or holds_table(path):
             yield path.name, path
         elif depth > 1:
             yield from ((f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1))

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
 from kgeval.errors import FileError, InputError, RunError
 from kgeval.files.opening import read_json
-from kgeval.files.yaml_text import dump_yaml
 from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import (
     CONFIG,
-    CURVES,
     MANIFEST,
     METRICS,
     MODEL,
     REPORT,
     SHARDS,
     STAGE,
-    as_json,
-    digests,
     is_run,
     tables_in,
 )
-from kgeval.storage.atomic import write_text
 
 LOCK = ".kgeval.lock"
 
@@ -37,10 +31,6 @@ TRAINED = "training.json"
 
 PATIENCE = 10
 """seconds that one process of several waits for another to begin its shard"""
-
-
-class ParquetTable(Protocol):
-    def to_parquet(self, path: Path) -> None: ...
 
 
 @contextmanager
@@ -136,34 +126,12 @@ def _refuse_link(stage: Path) -> None:
         raise InputError(f"{what}. Remove the link.")
 
 
-def write_run(
-    stage: Path,
-    *,
-    config: dict[str, Any],
-    manifest: dict[str, Any],
-    tables: Mapping[str, ParquetTable],
-    metrics: dict[str, Any],
-    curves: dict[str, Any] | None = None,
-) -> None:
-    """Write a run on its stage, last the manifest with the SHA-256 of all other files; then move it into its folder."""
-    numbers = as_json(metrics)
-    for name, table in tables.items():
-        table.to_parquet(stage / name)
-    if curves:
-        write_text(stage / CURVES, as_json(curves))
-    write_text(stage / METRICS, numbers)
-    write_text(stage / CONFIG, dump_yaml(config))
-    names = [CONFIG, METRICS, *tables, *([CURVES] if curves else [])]
-    write_text(stage / MANIFEST, as_json(manifest | {"written": digests(stage, names)}))
-    _publish(stage)
-
-
 def unstaged(path: str) -> str:
     """The final path of a file that may lie on a stage."""
     return str(Path(*(part for part in Path(path).parts if part != STAGE)))
 
 
-def _publish(stage: Path) -> None:
+def publish(stage: Path) -> None:
     """Move a complete run from its stage into its folder; if this is interrupted, a second call finishes it.
 
     Files are renamed, not written, so a full disk cannot interrupt it. There is no manifest while files are replaced,
@@ -188,7 +156,7 @@ def _clear(stage: Path, *, keep: bool) -> None:
     """Finish an interrupted move; otherwise clear the stage, except for shards, and a trained model if ``keep``."""
     with _as_run_error(stage.parent):
         if _complete_run(stage):
-            _publish(stage)
+            publish(stage)
         kept = {MODEL, TRAINED} if keep and (stage / TRAINED).is_file() else set()
         kept |= {SHARDS} if (stage / SHARDS).is_dir() and any((stage / SHARDS).iterdir()) else set()
         for path in stage.iterdir() if stage.is_dir() else ():

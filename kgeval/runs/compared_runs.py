@@ -15,9 +15,10 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import RANKS, TEXT, is_several, notes_on_changes, read_common_table, read_ranks
+from kgeval.run_directory.contents import is_several, read_common_table
 from kgeval.run_directory.folders import distinct_names, runs_at, unfinished_in, words_of
-from kgeval.runs.stored_result import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
+from kgeval.run_directory.stored_run import StoredRun
+from kgeval.runs.stored_outcome import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
 
 
 @dataclass(frozen=True)
@@ -30,41 +31,44 @@ class ComparedRun:
     """what is not as the run wrote it, or its dataset not as it was ranked"""
 
 
-def read_compared(runs: Sequence[str], options: Mapping[str, Any], *, across: bool = False) -> list[ComparedRun]:
-    """Read the ranks of runs, each ``PATH`` or ``NAME=PATH``; ``across`` datasets, a model has the same name on each.
+def read_compared(
+    runs: Sequence[tuple[str, str]], options: Mapping[str, Any], *, across: bool = False
+) -> list[ComparedRun]:
+    """Read the ranks of runs, each a name, which may be empty, and a path; ``across`` datasets, names may repeat.
 
     Other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over. Options are
     ``by``, columns or slices; ``dataset``, of text files and for slices of files that do not name it; of text files
     those of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones.
     """
-    places = [place for text in runs for place in _places(text)]
+    places = [
+        (f"{name}/{model}" if name and model else name, StoredRun(run))
+        for name, path in runs
+        for model, run in runs_at(Path(path), named=bool(name)).items()
+    ]
     if not places:
-        raise InputError(f"{runs[0]!r} is a file of a run, not its ranks: give the run directory.")
-    files = [(path / RANKS if path.is_dir() else path).resolve() for _, path in places]
-    for number, (_, path) in enumerate(places):
+        raise InputError(f"{runs[0][1]!r} is a file of a run, not its ranks: give the run directory.")
+    files = [run.ranks_file.resolve() for _, run in places]
+    for number, (_, run) in enumerate(places):
         if files[number] in files[:number]:
-            raise InputError(f"{str(path)!r} is given twice: one model is not compared with itself.")
+            raise InputError(f"{str(run.path)!r} is given twice: one model is not compared with itself.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
     raw = imported.get("filter") == ()
     used = {"dataset": names_slices(by), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
-    if idle and not any(_is_text(path) for _, path in places):
+    if idle and not any(run.is_text for _, run in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
-    tables = [
-        read_ranks(path, **imported) if _is_text(path) else read_ranks(path).raw() if raw else read_ranks(path)
-        for _, path in places
-    ]
+    tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
     names = distinct_names(
-        [[name] if name else words_of(path) for name, path in places],
+        [[name] if name else words_of(run.path) for name, run in places],
         [(table.dataset, bool(name)) for table, (name, _) in zip(tables, places, strict=True)] if across else None,
     )
     if not across and (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise InputError(f"two models are called {twice!r}: name them, as in NAME=PATH.")
     return [
-        ComparedRun(name, path, grouped, _policies(table, path), (*notes_on_changes(path), *changes))
-        for name, (_, path), table in zip(names, places, tables, strict=True)
-        for grouped, changes in [group_stored(table, by, path, options.get("dataset"))]
+        ComparedRun(name, run.path, grouped, _policies(table, run), (*run.changes, *changes))
+        for name, (_, run), table in zip(names, places, tables, strict=True)
+        for grouped, changes in [group_stored(table, by, run, options.get("dataset"))]
     ]
 
 
@@ -90,10 +94,9 @@ def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
         yield from note_on_ties(policies, common_ties(policies))
 
 
-def notes_on_unfinished(runs: Sequence[str]) -> Iterator[str]:
+def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which runs inside folders are not there to compare, because they failed or were interrupted."""
-    for text in runs:
-        path = Path(text if exists_safely(Path(text)) else text.partition("=")[2])
+    for path in (Path(path) for _, path in runs):
         if exists_safely(path) and path.is_dir():
             failed = read_common_table(path)["failed"] if is_several(path) else {}
             if missing := sorted({*failed, *unfinished_in(path)}):
@@ -119,21 +122,6 @@ def values_by_dataset(
     return found
 
 
-def _places(text: str) -> Iterator[tuple[str, Path]]:
-    """Yield the path of each run that a word of the command line names, with its name, empty where it has none."""
-    name, equals, rest = text.partition("=")
-    if text and (not equals or exists_safely(Path(text))):
-        name, rest = "", text
-    elif not name or not rest:
-        raise ConfigError(f"{text!r}: expected PATH or NAME=PATH.")
-    for model, run in runs_at(Path(rest), named=bool(name)).items():
-        yield (f"{name}/{model}" if name and model else name), run
-
-
-def _policies(table: RankTable, run: Path) -> dict[str, Any]:
+def _policies(table: RankTable, run: StoredRun) -> dict[str, Any]:
     policies = {"ties": protocol_of(table).ties} | read_request(run).policies
     return {name: value for name, value in policies.items() if name != "intervals"}
-
-
-def _is_text(path: Path) -> bool:
-    return not path.is_dir() and path.name.lower().endswith(TEXT)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgeval.errors import ConfigError, MetricError, RunError
+from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.names import Kind, parse, parse_all
+from kgeval.metrics.names import parse, parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.summary import Summary
-from kgeval.runs.config.metric_request import USUAL
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -32,7 +32,7 @@ class Threshold:
     metric: str
     bound: float
 
-    def refuse_unfit(self, kind: Kind, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
+    def refuse_unfit(self, kind: KindName, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
         """Refuse a metric that is unknown, of a side that is not ranked, or better on the other side of the bound.
 
         ``metrics`` are those of a task, by default the default ones of its kind; ``sides`` those that will be ranked,
@@ -62,7 +62,7 @@ class Threshold:
             yield f"{self.metric} is {value!r}, {side} {self.bound!r}."
 
 
-def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: Kind = "ranks") -> tuple[Threshold, ...]:
+def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: KindName = "ranks") -> tuple[Threshold, ...]:
     """Read thresholds, each of a metric or of a model and its metric; what is the name of a metric is no model.
 
     >>> thresholds_of({"--fail-under": {"mrr": 0.3, "my.model.head.mrr": 0.4}}, ["my.model"])[1]
@@ -86,7 +86,7 @@ def limits_of(bounds: Bounds, configs: Sequence[RunConfig]) -> tuple[Threshold, 
     return limits
 
 
-def _split(option: str, name: str, models: Collection[str], kind: Kind) -> tuple[str, str]:
+def _split(option: str, name: str, models: Collection[str], kind: KindName) -> tuple[str, str]:
     try:
         parse(name, kind)
     except MetricError as error:
@@ -97,11 +97,11 @@ def _split(option: str, name: str, models: Collection[str], kind: Kind) -> tuple
     return "", name
 
 
-def _metric(name: str, kind: Kind, metrics: Sequence[str]) -> Metric:
+def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
     if kind == "ranks":
         return parse(name).metric
     metric_name = parse(name, kind)
-    if metric_name not in parse_all(metrics or USUAL[kind], kind):
+    if metric_name not in parse_all(metrics or KINDS[kind].metrics, kind):
         raise MetricError(f"{name} is not among the metrics of this task. Add it to them.")
     return metric_name.metric
 

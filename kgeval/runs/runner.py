@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
+from kgeval.files.opening import sha256_of_file
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files, read_ranks
-from kgeval.run_directory.staging import locked, reserve, write_run
+from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files
+from kgeval.run_directory.staging import locked, reserve
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.jobs import Clock, Job, ModelEvaluation, config_content, fingerprint, manifest
+from kgeval.runs.jobs import Clock, Job
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, goes_on, refuse_changes, write_page
-from kgeval.runs.results import concealed
+from kgeval.runs.outcome import Outcome, concealed
+from kgeval.runs.resume import goes_on, refuse_changes
+from kgeval.runs.several_models import ModelsFailed, common_table
 from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.fingerprint import Fingerprint
 from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
-from kgeval.runs.stored_result import read_result
+from kgeval.runs.stored_outcome import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
@@ -71,14 +74,14 @@ def run(
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.load_dataset()
         config = check_against_dataset(config, dataset)
-        jobs = [Job(config, name, stage, dataset) for name, stage in stages.items()]
-        config = config.resolved(dataset)
-        work = _Work(config, dataset, ModelEvaluation(config, dataset), clock, watch, warn, force, limits)
+        digest = cache(sha256_of_file)
+        jobs = [Job(config, name, stage, dataset, digest) for name, stage in stages.items()]
+        work = _Work(config, clock, watch, warn, force, limits)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]
         if config.report and out is not None:
             with watch("building the page", None):
-                write_page(out, dataset, warn=warn)
+                _write_page(out, dataset, warn=warn)
         return outcomes
 
 
@@ -128,10 +131,20 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
     return outcomes
 
 
+def _write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) -> None:
+    """Write the page of a run, or of the runs of several models; what keeps it from being made spoils no run."""
+    from kgeval.reports.page import report
+
+    try:
+        report(folder, dataset=dataset).save(folder / REPORT)
+    except KgevalError as error:
+        warn(f"there is no page of {str(folder)!r}: {error}")
+
+
 def _is_of_files(error: Exception, job: Job) -> bool:
     """Whether files of a model are unreadable; else its configuration is wrong."""
     in_checkpoint = isinstance(error, CheckpointError) and not isinstance(error, UsageError)
-    return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.model, CheckpointConfig))
+    return not isinstance(error, InputError) or (in_checkpoint and isinstance(job.source, CheckpointConfig))
 
 
 @dataclass(frozen=True)
@@ -139,8 +152,6 @@ class _Work:
     """What the jobs of one run share; a job is written in its ``stage``, which then becomes its ``folder``."""
 
     config: RunConfig
-    dataset: Dataset
-    evaluation: ModelEvaluation
     clock: Clock
     watch: Watch
     warn: Callable[[str], None]
@@ -153,19 +164,19 @@ class _Work:
         A model whose files are unreadable is left out, and the others are evaluated. A mistake in the configuration,
         such as an option that a checkpoint does not have, refuses the whole run.
         """
-        stored, problems = {}, []
+        done: dict[Job, Fingerprint] = {}
+        problems = []
         unreadable: dict[str, KgevalError] = {}
         for job in jobs:
             try:
-                model = job.read(self.evaluation)
+                model = job.read()
                 self._refuse_unfit_limits(job, model)
-                if self._is_done(job):
-                    stored[job] = fingerprint(job, model, self.evaluation)
+                if self._done(job):
+                    done[job] = job.fingerprint(model)
                 elif job.stage is not None and model is not None and not self.force:
                     store = ShardStore(job.stage)
                     if store.exists:  # an interrupted run goes on only with the same configuration and inputs
-                        current = fingerprint(job, model, self.evaluation)
-                        store.refuse_changes(current, self.config.evaluation.shards)
+                        store.refuse_changes(job.fingerprint(model), job.config.evaluation.shards)
             except (InputError, OSError, MemoryError) as error:
                 if _is_of_files(error, job):
                     unreadable[job.name] = self.failure(error)
@@ -173,17 +184,16 @@ class _Work:
                     problems.append(Problem.of(("models", job.name), error))
         if problems:
             raise self.config.document.refusal(problems)
-        outcomes = {job.name: self._read_stored(job, current) for job, current in stored.items()}
+        outcomes = {job.name: self._read_stored(job, current) for job, current in done.items()}
         return {name: outcome for name, outcome in outcomes.items() if outcome is not None}, unreadable
 
     def stored(self, job: Job) -> Outcome | None:
         """Read a model's stored run, unless there is none or it is to be replaced or continued."""
-        if not self._is_done(job):
-            return None
-        return self._read_stored(job, fingerprint(job, job.read(self.evaluation), self.evaluation))
+        return self._read_stored(job, job.fingerprint(job.read())) if self._done(job) else None
 
-    def _is_done(self, job: Job) -> bool:
-        return job.folder is not None and is_run(job.folder) and not self.force
+    def _done(self, job: Job) -> StoredRun | None:
+        """A model's complete run, unless it is to be replaced."""
+        return None if self.force else job.stored
 
     def failure(self, error: Exception) -> RunError:
         """Name the failure of one of several models, without the values of variables."""
@@ -192,75 +202,70 @@ class _Work:
 
     def _read_stored(self, job: Job, current: Fingerprint) -> Outcome | None:
         """Read a model's stored run, unless its sample is to grow; refuse it if what it depends on has changed."""
-        folder = job.folder or Path()
-        refuse_changes(folder, current)
-        if goes_on(folder, current):
+        run = job.stored
+        if run is None:
             return None
-        return Outcome(job.name, read_result(folder, (), {}), folder, stored=True)
+        refuse_changes(run, current)
+        return None if goes_on(run, current) else read_outcome(run.path, name=job.name)
 
     def _earlier(self, job: Job, model: Scorer | VectorScorer) -> RankTable | None:
         """Read the sample of a stored estimate, which is gone on with."""
-        if job.folder is None or self.config.evaluation.estimate is None or not self._is_done(job):
+        run = self._done(job)
+        if run is None or job.config.evaluation.estimate is None:
             return None
-        refuse_changes(job.folder, fingerprint(job, model, self.evaluation))
-        return read_ranks(job.folder)
+        refuse_changes(run, job.fingerprint(model))
+        return run.ranks()
 
     def run(self, job: Job) -> Outcome:
         if self.config.tracker is None:
             return self._evaluate(job)
-        with tracking(self.config.tracker, job.name, self.dataset.name) as tracker:
+        with tracking(self.config.tracker, job.name, job.dataset.name) as tracker:
             outcome = self._evaluate(job)
             folder = None if outcome.folder is None else job.config.document.variables.conceal(str(outcome.folder))
-            report(tracker, config_content(job.config), outcome.summary.to_dict(), folder)
+            report(tracker, job.content, outcome.summary.to_dict(), folder)
         return outcome
 
     def _evaluate(self, job: Job) -> Outcome:
-        clock = Clock(dict(self.clock.seconds))
-        loading: AbstractContextManager[Any] = nullcontext()
-        if not job.model.trains:
-            loading = self.watch(f"loading {job.name or 'model'}", None)
-        with clock.time(job.step), loading:
-            model = job.load(self.dataset)
+        clock, (loading, evaluating) = Clock(dict(self.clock.seconds)), job.steps
+        shown: AbstractContextManager[Any] = nullcontext()
+        if not job.source.trains:
+            shown = self.watch(f"loading {job.name or 'model'}", None)
+        with clock.time(loading), shown:
+            model = job.load()
         self._refuse_unfit_limits(job, model)
-        sharded, activity = self._sharded(job, model), job.name or self.evaluation.activity
-        with clock.time(self.evaluation.step), self.watch(activity, self.evaluation.num_ranks(model)) as progress:
-            result = self.evaluation.evaluate(
-                model,
-                title=job.title_of(model),
-                policies=job.config.policies,
-                progress=progress,
-                rank_parts=sharded.rank_parts,
-                earlier=self._earlier(job, model),
-            )
-            result = concealed(result, job.config.document.variables)
-        outcome = Outcome(job.name, result, job.folder)
+        sharded = self._sharded(job, model)
+        with clock.time(evaluating), self.watch(job.activity, job.num_ranks(model)) as progress:
+            earlier = self._earlier(job, model)
+            outcome = job.evaluate(model, progress=progress, rank_parts=sharded.rank_parts, earlier=earlier)
+            outcome = cast(Outcome, concealed(outcome, job.config.document.variables))
         with clock.time("summarize"):
             metrics = outcome.to_dict()
         if job.stage is not None:
-            write_run(
+            StoredRun.write(
                 job.stage,
-                config=config_content(job.config),
-                manifest=manifest(job, model, self.evaluation, result, clock.seconds) | sharded.facts,
-                tables=result.tables,
+                outcome.table,
+                config=job.content,
+                manifest=job.manifest(model, outcome, clock.seconds) | sharded.facts,
                 metrics=metrics,
-                curves=getattr(result.summary, "curves", None),
+                curves=getattr(outcome.summary, "curves", None),
+                predictions=outcome.predictions,
             )
         return outcome
 
     def _refuse_unfit_limits(self, job: Job, model: Scorer | VectorScorer | None) -> None:
-        limits = [limit for limit in self.limits if limit.model in {"", job.name}]
-        if limits and model is not None and self.config.kind == "ranks":
-            for limit in limits:
-                limit.refuse_unfit("ranks", sides=self.evaluation.sides_of(model))
+        if model is not None and self.config.kind == "ranks":
+            for limit in self.limits:
+                if limit.model in {"", job.name}:
+                    limit.refuse_unfit("ranks", sides=job.sides_of(model))
 
     def _sharded(self, job: Job, model: Scorer | VectorScorer) -> ShardedRanking:
         """Return how a model's ranking is divided; shards of a live model, which no later run knows, are not kept."""
         store = ShardStore(job.stage) if job.stage and isinstance(model, Checkpoint | FittedBaseline) else None
         return ShardedRanking(
             self.config.executor or LocalExecutor(),
-            self.config.evaluation.shards,
+            job.config.evaluation.shards,
             store,
-            partial(fingerprint, job, model, self.evaluation),
+            partial(job.fingerprint, model),
             self.config.document.as_written,
             self.force,
             self.warn,

@@ -13,8 +13,9 @@ from kgeval.files.opening import sha256_of_file
 from kgeval.files.variables import expanded
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.run_directory.contents import CONFIG, MANIFEST, MODEL, is_run, progress_of, read_block, read_json
+from kgeval.run_directory.contents import progress_of
 from kgeval.run_directory.folders import holds_runs
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config, refuse_unrepeatable
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
@@ -37,17 +38,17 @@ def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseli
     return source.load(dataset, nan=config.evaluation.nan)
 
 
-def read_stored_model(run: Path) -> StoredModel:
-    if not exists_safely(run):
-        raise InputError(f"no such run directory or checkpoint {str(run)[:200]!r}. {suggest_paths(run)}".strip())
-    _refuse_other_folders(run)
-    config = load_config(run / CONFIG)
+def read_stored_model(path: Path) -> StoredModel:
+    if not exists_safely(path):
+        raise InputError(f"no such run directory or checkpoint {str(path)[:200]!r}. {suggest_paths(path)}".strip())
+    run = _run_of_one_model(path)
+    config = load_config(run.config_file)
     if config.task is not None:
-        raise InputError(f"{str(run)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
-    _refuse_changed_files(run)
+        raise InputError(f"{str(path)!r} is a run of {config.task.kind}: it has no ranks to calibrate.")
+    _refuse_changed_inputs(run)
     dataset = config.dataset.load()
-    if read_block(run, "dataset").get("sha256") != dataset.sha256():
-        raise InputError(f"{str(run)!r}: dataset {dataset.name} has other triples than those that were ranked.")
+    if run.fingerprint != dataset.sha256():
+        raise InputError(f"{str(path)!r}: dataset {dataset.name} has other triples than those that were ranked.")
     if isinstance(config.model, TrainingConfig):
         model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
     else:
@@ -55,10 +56,10 @@ def read_stored_model(run: Path) -> StoredModel:
     return StoredModel(model, dataset, config.evaluation, config.protocol)
 
 
-def read_stored_document(run: Path) -> Document:
+def read_stored_document(path: Path) -> Document:
     """Read the configuration of a stored run, with a model that it trained as the checkpoint that it saved."""
-    _refuse_other_folders(run)
-    document = read_document(run / CONFIG)
+    run = _run_of_one_model(path)
+    document = read_document(run.config_file)
     refuse_unrepeatable(document)
     model = document.content.get("model")
     if isinstance(model, dict) and model.get("kind") == "pykeen":
@@ -66,27 +67,26 @@ def read_stored_document(run: Path) -> Document:
     return document
 
 
-def _refuse_other_folders(run: Path) -> None:
-    if holds_runs(run):
-        raise InputError(f"{str(run)!r} holds the runs of several models. Give the folder of one.")
-    if not is_run(run):
-        hint = progress_of(run) or " For a checkpoint, add its dataset: --dataset."
-        raise InputError(f"{str(run)!r} is no run directory.{hint}")
+def _run_of_one_model(path: Path) -> StoredRun:
+    run = StoredRun(path)
+    if holds_runs(path):
+        raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
+    if not run.is_complete:
+        hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset."
+        raise InputError(f"{str(path)!r} is no run directory.{hint}")
+    return run
 
 
-def _trained_model(run: Path) -> Path:
-    if not (run / MODEL).is_dir():
-        raise InputError(f"{str(run)!r}: the model that it trained is not there any more.")
-    return run / MODEL
+def _trained_model(run: StoredRun) -> Path:
+    if not run.trained_model.is_dir():
+        raise InputError(f"{str(run.path)!r}: the model that it trained is not there any more.")
+    return run.trained_model
 
 
-def _refuse_changed_files(run: Path) -> None:
-    digests: Any = read_json(run / MANIFEST).get("sha256")
-    if not isinstance(digests, dict):
-        raise InputError(f"{str(run / MANIFEST)!r} is damaged: it does not say which files were ranked.")
-    for name, digest in digests.items():
+def _refuse_changed_inputs(run: StoredRun) -> None:
+    for name, digest in run.input_digests.items():
         path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
         if not exists_safely(path) or not path.is_file():
-            raise InputError(f"{str(run)!r}: {name!r}, which was ranked, is not there any more.")
+            raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, is not there any more.")
         if sha256_of_file(path) != digest:
-            raise InputError(f"{str(run)!r}: {name!r} has changed since it was ranked. Evaluate it again.")
+            raise InputError(f"{str(run.path)!r}: {name!r} has changed since it was ranked. Evaluate it again.")

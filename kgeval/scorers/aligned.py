@@ -187,8 +187,7 @@ class Aligned(MappedScorer):
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
         if isinstance(self.scorer, SparseScorer):
-            sparse = self.scorer.seen_through(self.map_queries, self.entity_rows)
-            return iter([QueryPartition(slice(0, len(queries)), sparse)])
+            return views_of(self.scorer.seen_through(self.map_queries, self.entity_rows), queries)
         return self.mapped_views(self.scorer, queries)
 
     def map_queries(self, queries: Queries) -> Queries:

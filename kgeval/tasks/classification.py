@@ -20,7 +20,7 @@ from kgeval.data.rows import Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, ScoreError, counted
-from kgeval.metrics.labels.fitted import Calibration
+from kgeval.metrics.kinds import LabelOptions
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
@@ -74,19 +74,15 @@ Unseen = Literal["error", "drop"]
 """what to do with triples whose entities or relation the model does not know"""
 
 
-class Classification(ReadOnce):
+class Classification(LabelOptions, ReadOnce):
     """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
 
-    kind: Literal["classification"] = "classification"
-    """triples are classified as true or false"""
     negatives: Negatives = GeneratedNegatives()
     """which triples are false"""
     side: EntitySide = "tail"
     """which answer a triple is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
     """triples with an entity or relation that the model does not know: error, or drop (leave out)"""
-    calibration: Calibration = "platt"
-    """how scores become probabilities: platt or isotonic, fitted on validation, or none (scores are probabilities)"""
 
     def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         if dataset.confidences:

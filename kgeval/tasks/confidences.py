@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field
 from typing_extensions import Self
 
 from kgeval.arrays import FloatArray, IntArray
@@ -24,6 +23,7 @@ from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidences.confidence_metrics import RankedFacts
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.kinds import ConfidenceOptions
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.ranks.ranks import Ranks
@@ -109,15 +109,11 @@ def _triples(table: RankTable | LabelTable) -> Triples:
     return Triples(np.stack([table.column(name) for name in TRIPLE], axis=1))
 
 
-class Confidences(ReadOnce):
+class Confidences(ConfidenceOptions, ReadOnce):
     """Prediction of the confidences of a weighted graph. It is its own configuration, and a function to its tables."""
 
-    kind: Literal["confidences"] = "confidences"
-    """the confidences of facts are predicted"""
     mapping: ConfidenceMapping = ConfidenceMapping()
     """how scores become confidences"""
-    high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
-    """the confidence from which a fact is in the high-confidence subset, whose metrics are computed too"""
     negatives: NegativesFromFiles | None = None
     """false triples, of confidence 0: the errors are computed with them too"""
     sides: EntitySides = ("head", "tail")

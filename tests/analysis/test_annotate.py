@@ -48,16 +48,13 @@ def test_what_the_table_says_stays():
     assert annotated.columns == [*TABLE.columns, "pattern"]
     assert annotated.data.drop(["pattern"]).equals(TABLE.data)
     assert annotated.provenance == TABLE.provenance
+    nothing = TABLE.where(np.zeros(len(TABLE), np.bool_))
+    assert annotate(nothing, DATA, EVERY).columns == [*TABLE.columns, *EVERY]
 
 
 def test_ranks_of_an_unknown_split_are_sought_in_all():
     table = replace(ranked(DATA, "valid"), split=UNKNOWN)
     assert len(annotate(table, DATA, "cardinality")) == len(table)
-
-
-def test_no_rows_have_no_slices():
-    table = TABLE.where(np.zeros(len(TABLE), np.bool_))
-    assert annotate(table, DATA, EVERY).columns == [*TABLE.columns, *EVERY]
 
 
 LACKS = r"of the [0-9]+ triples that were ranked, it lacks [0-9]+, such as \(e[0-9]+, r0[0-9], e[0-9]+\)"
@@ -97,21 +94,20 @@ def test_without_labels_nothing_can_be_matched():
         annotate(replace(TABLE, data=TABLE.data.set_column(position, "head_label", holes)), DATA, "seen")
 
 
-@pytest.mark.parametrize("name", ["cardinalty", 7, "relation"])
-def test_an_unknown_slice_is_refused_with_the_nearest(name):
-    nearest = {"cardinalty": " Did you mean 'cardinality'", "relation": " Did you mean 'relation-frequency'"}
-    with pytest.raises(TableError, match=f"unknown slice {name!r}.{nearest.get(name, '')}"):
-        annotate(TABLE, DATA, [name])
-
-
-def test_a_column_is_never_replaced():
-    with pytest.raises(TableError, match="the table has a column 'seen' already"):
-        annotate(annotate(TABLE, DATA, "seen"), DATA, "seen")
-
-
-def test_only_a_rank_table_has_slices():
-    with pytest.raises(TableError, match="expected a rank table, found DataFrame"):
-        annotate(TABLE.to_pandas(), DATA, "seen")
+@pytest.mark.parametrize(
+    ("table", "name", "message"),
+    [
+        (TABLE, "cardinalty", "unknown slice 'cardinalty'. Did you mean 'cardinality'"),
+        (TABLE, "relation", "unknown slice 'relation'. Did you mean 'relation-frequency'"),
+        (TABLE, 7, "unknown slice 7."),
+        (annotate(TABLE, DATA, "seen"), "seen", "the table has a column 'seen' already"),
+        (TABLE.to_pandas(), "seen", "expected a rank table, found DataFrame"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_no_slice_or_no_table_for_it_is_refused(table, name, message):
+    with pytest.raises(TableError, match=message):
+        annotate(table, DATA, [name])
 
 
 def made(assign, name="mine"):

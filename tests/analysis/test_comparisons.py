@@ -10,7 +10,7 @@ import pytest
 from kgeval import CallableScorer, RankTable, compare, evaluate, summarize
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.corruption import DegreeWeighted, Uniform
-from kgeval.errors import MetricError, TableError
+from kgeval.errors import MetricError
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import changed
 
@@ -46,11 +46,6 @@ def test_groups_have_their_sizes_and_names():
 def test_tables_without_rows_have_no_differences():
     empty = FULL.where(np.zeros(len(FULL), bool))
     assert compare({"one": empty, "two": empty}, ["mrr"]).pairs == ()
-
-
-def test_columns_that_are_missing_are_slices_to_add():
-    with pytest.raises(TableError, match=r"no column 'leak'.*added first, by kgeval.annotate"):
-        compare({"one": FULL, "two": ranked(lambda h, r, t: h + t)}, ["mrr"], by="leak")
 
 
 @pytest.mark.parametrize(

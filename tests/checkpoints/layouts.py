@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import pickle
 import struct
 import sys
 import types
+from collections import defaultdict
 from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
+from kgeval import Dataset, Triples, Vocabulary
+
 torch = pytest.importorskip("torch")
 
 ENTITIES = ["Fox", "ant", "gnu", "bee", "eel", "cat", "dog"]
 RELATIONS = ["likes", "eats", "fears"]
-SIZES = (len(ENTITIES), len(RELATIONS))
 
 
 def table(rows, columns, seed=0):
     return np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
 
 
+E, R, INVERSE = (rows.astype(float) for rows in (table(7, 4), table(3, 4, 1), table(6, 4, 1)))
+"""the vectors of entities, of relations, of relations and their inverses in most layouts; files have them as float32"""
+
+
+def single(array):
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
 def tensors(**arrays):
-    return {name.replace("__", "."): torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+    return {name.replace("__", "."): torch.from_numpy(single(np.array(array))) for name, array in arrays.items()}
+
+
+def small_graph(name="own", *, backwards=False):
+    """A graph of these labels, numbered in their order or in another one."""
+    rows = np.array([(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)])
+    step = -1 if backwards else 1
+    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
+    if backwards:
+        splits = {split: Triples.of((6, 2, 6) - part.ids) for split, part in splits.items()}
+    labels = {"entities": Vocabulary(ENTITIES[::step]), "relations": Vocabulary(RELATIONS[::step], "relation")}
+    return Dataset.build(name, splits, **labels)
+
+
+# Formulas
 
 
 def complexes(vector):
@@ -33,8 +59,54 @@ def complexes(vector):
     return real + 1j * imaginary
 
 
+def product(h, r, t):
+    return (h * r * t).sum()
+
+
 def trilinear(h, r, t):
     return (complexes(h) * complexes(r) * complexes(t).conj()).sum().real
+
+
+def l1(h, r, t):
+    return -abs(h + r - t).sum()
+
+
+def l2(h, r, t):
+    return -np.linalg.norm(h + r - t)
+
+
+def rotation(h, phases, t):
+    return -abs(complexes(h) * np.exp(1j * phases) - complexes(t)).sum()
+
+
+def units(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def plain(formula, e=E, r=R):
+    """A formula of a triple's three rows."""
+    return lambda h, k, t, _: formula(e[h], r[k], e[t])
+
+
+def two_ways(formula, row, e=E, r=INVERSE):
+    """A formula that is asked for heads as for tails of the inverse relation, which has a row of its own."""
+
+    def score(h, k, t, side):
+        anchor, other = (h, t) if side == "tail" else (t, h)
+        return formula(e[anchor], r[row(k, side == "head")], e[other])
+
+    return score
+
+
+def behind(k, inverse):
+    return k + 3 * inverse
+
+
+def in_turn(k, inverse):
+    return 2 * k + inverse
+
+
+# Labels
 
 
 def labelled(folder, entities, relations, line, *, first=""):
@@ -45,22 +117,29 @@ def labelled(folder, entities, relations, line, *, first=""):
         (folder / name).write_text(count + "".join(reversed(lines)), encoding="utf-8")
 
 
+def as_json(folder):
+    for name, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
+        ids = json.dumps({label: row for row, label in enumerate(labels)})
+        (folder / f"{name}_to_id.json").write_text(ids, encoding="utf-8")
+
+
+def with_reverse(ending):
+    return [name for label in RELATIONS for name in (label, f"{label}_{ending}")]
+
+
 # Each returns (score(h, r, t, side) over ids, ids of labels or None for sorted ones, options)
 
 
 def torchkge_transe(folder):
-    state = tensors(ent_emb__weight=table(7, 4), rel_emb__weight=table(3, 4, 1))
-    (folder / "m.pkl").write_bytes(pickle.dumps(state))
-    e, r = table(7, 4).astype(float), table(3, 4, 1)
-    options = {"model": "TransE", "dissimilarity_type": "L1"}
-    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "sorted", options
+    (folder / "m.pkl").write_bytes(pickle.dumps(tensors(ent_emb__weight=E, rel_emb__weight=R)))
+    return plain(l1), "sorted", {"model": "TransE", "dissimilarity_type": "L1"}
 
 
 def torchkge_transr(folder):
-    state = tensors(ent_emb__weight=table(7, 4), rel_emb__weight=table(3, 2, 1), proj_mat__weight=table(3, 8, 2))
+    state = tensors(ent_emb__weight=E, rel_emb__weight=table(3, 2, 1), proj_mat__weight=table(3, 8, 2))
     torch.save(state, folder / "m.pt", _use_new_zipfile_serialization=False)
-    e, r, p = table(7, 4), table(3, 2, 1), table(3, 8, 2).reshape(3, 2, 4).astype(float)
-    return lambda h, k, t, _: -np.linalg.norm(p[k] @ e[h] + r[k] - p[k] @ e[t]), "sorted", {}
+    r, p = table(3, 2, 1), table(3, 8, 2).reshape(3, 2, 4).astype(float)
+    return lambda h, k, t, _: l2(p[k] @ E[h], r[k], p[k] @ E[t]), "sorted", {}
 
 
 def torchkge_analogy(folder):
@@ -70,13 +149,8 @@ def torchkge_analogy(folder):
         for kind, n in (("ent", 7), ("rel", 3))
     }
     torch.save(tensors(**parts), folder / "m.pt")
-    (se, re, ie), (sr, rr, ir) = ([table(n, 2, i).astype(float) for i in range(3)] for n in (7, 3))
-
-    def score(h, k, t, _):
-        form = (re[h] + 1j * ie[h]) * (rr[k] + 1j * ir[k]) * (re[t] - 1j * ie[t])
-        return (se[h] * sr[k] * se[t]).sum() + form.sum().real
-
-    return score, "sorted", {}
+    e, r = (np.hstack([table(n, 2, i) for i in range(3)]).astype(float) for n in (7, 3))
+    return plain(lambda h, r, t: product(h[:2], r[:2], t[:2]) + trilinear(h[2:], r[2:], t[2:]), e, r), "sorted", {}
 
 
 Config = type("Config", (), {"__module__": "kge.config"})
@@ -109,67 +183,56 @@ def libkge_package(folder):
         "reciprocal_relations_model": {"base_model": {"type": "distmult"}},
         "distmult": {},
     }
-    state = {
-        "_base_model._entity_embedder._embeddings.weight": torch.from_numpy(table(7, 4)),
-        "_base_model._relation_embedder._embeddings.weight": torch.from_numpy(table(6, 4, 1)),
-    }
+    state = tensors(
+        _base_model___entity_embedder___embeddings__weight=E,
+        _base_model___relation_embedder___embeddings__weight=INVERSE,
+    )
     meta = {"entity_ids": ENTITIES, "relation_ids": RELATIONS}
     saved_by_libkge(folder / "model_best.pt", settings, state, type="package", dataset={"meta": meta})
-    e, r = table(7, 4).astype(float), table(6, 4, 1)
-    return lambda h, k, t, side: (e[h] * r[k + 3 * (side == "head")] * e[t]).sum(), "given", {}
+    return two_ways(product, behind), "given", {}
 
 
 def libkge_transh(folder):
     """Labels of the dataset, the older names of tensors, normal vectors of any length."""
-    state = tensors(
-        _entity_embedder__embeddings__weight=table(7, 4), _relation_embedder__embeddings__weight=table(3, 8, 1)
-    )
+    state = tensors(_entity_embedder__embeddings__weight=E, _relation_embedder__embeddings__weight=table(3, 8, 1))
     settings = {"model": "transh", "transh": {"l_norm": 2.0}}
     saved_by_libkge(folder / "checkpoint_00007.pt", settings, state)
     labelled(folder, "entity_ids.del", "relation_ids.del", "{id}\t{label}")
-    e, (r, w) = table(7, 4).astype(float), np.split(table(3, 8, 1).astype(float), 2, axis=1)
 
-    def score(h, k, t, _):
-        normal = w[k] / np.linalg.norm(w[k])
-        head, tail = (e[x] - (e[x] @ normal) * normal for x in (h, t))
-        return -np.linalg.norm(head + r[k] - tail)
+    def score(h, r, t):
+        translation, normal = np.split(r, 2)
+        normal = normal / np.linalg.norm(normal)
+        head, tail = (vector - (vector @ normal) * normal for vector in (h, t))
+        return l2(head, translation, tail)
 
-    return score, "given", {}
+    return plain(score, r=table(3, 8, 1).astype(float)), "given", {}
 
 
 def openke_json(folder):
     """A normalised TransE in JSON."""
-    content = {"ent_embeddings.weight": table(7, 4).tolist(), "rel_embeddings.weight": table(3, 4, 1).tolist()}
+    content = {"ent_embeddings.weight": E.tolist(), "rel_embeddings.weight": R.tolist()}
     (folder / "transe.json").write_text(json.dumps(content), encoding="utf-8")
     labelled(folder, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
-    e, r = (
-        x / np.linalg.norm(x, axis=1, keepdims=True) for x in (table(7, 4).astype(float), table(3, 4, 1).astype(float))
-    )
-    options = {"model": "TransE", "p_norm": 2, "norm_flag": True}
-    return lambda h, k, t, _: -np.linalg.norm(e[h] + r[k] - e[t]), "given", options
+    return plain(l2, units(E), units(R)), "given", {"model": "TransE", "p_norm": 2, "norm_flag": True}
 
 
 def openke_transr(folder):
     """A trainer's save, whose names have a prefix; normalised after the projection."""
     state = tensors(
-        model__ent_embeddings__weight=table(7, 4),
+        model__ent_embeddings__weight=E,
         model__rel_embeddings__weight=table(3, 2, 1),
         model__transfer_matrix__weight=table(3, 8, 2),
     )
     torch.save(state, folder / "transr-9.ckpt")
     labelled(folder, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
-    e, r, p = table(7, 4).astype(float), table(3, 2, 1).astype(float), table(3, 8, 2).reshape(3, 4, 2).astype(float)
-
-    def score(h, k, t, _):
-        head, relation, tail = (x / np.linalg.norm(x) for x in (e[h] @ p[k], r[k], e[t] @ p[k]))
-        return -abs(head + relation - tail).sum()
-
-    return score, "given", {"p_norm": 1, "norm_flag": True}
+    r, p = table(3, 2, 1).astype(float), table(3, 8, 2).reshape(3, 4, 2).astype(float)
+    options = {"p_norm": 1, "norm_flag": True}
+    return lambda h, k, t, _: l1(*units(np.stack([E[h] @ p[k], r[k], E[t] @ p[k]]))), "given", options
 
 
 def rotate_code(folder):
     state = tensors(
-        entity_embedding=table(7, 4),
+        entity_embedding=E,
         relation_embedding=table(3, 2, 1),
         gamma=np.float32([6]),
         embedding_range=np.float32([0.5]),
@@ -177,76 +240,68 @@ def rotate_code(folder):
     torch.save({"step": 1, "model_state_dict": state}, folder / "checkpoint")
     (folder / "config.json").write_text('{"model": "RotatE"}', encoding="utf-8")
     labelled(folder, "entities.dict", "relations.dict", "{id}\t{label}")
-    e, r = table(7, 4), table(3, 2, 1).astype(float)
-
-    def score(h, k, t, _):
-        return 6 - abs(complexes(e[h]) * np.exp(1j * r[k] / (0.5 / np.pi)) - complexes(e[t])).sum()
-
-    return score, "given", {}
+    return plain(rotation, r=table(3, 2, 1).astype(float) / (0.5 / np.pi)), "given", {}
 
 
 def dglke_simple(folder):
     """Labels in the other order of columns, as some published files have them."""
-    np.save(folder / "d_SimplE_entity.npy", table(7, 4))
-    np.save(folder / "d_SimplE_relation.npy", table(3, 4, 1))
+    np.save(folder / "d_SimplE_entity.npy", single(E))
+    np.save(folder / "d_SimplE_relation.npy", single(R))
     config = {"model_name": "SimplE", "dataset": "d", "hidden_dim": 4, "gamma": 12.0}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     labelled(folder, "entities.tsv", "relations.tsv", "{label}\t{id}")
-    e, r = table(7, 4).astype(float), table(3, 4, 1)
-
-    def score(h, k, t, _):
-        return ((e[h][:2] * r[k][:2] * e[t][2:]).sum() + (e[t][:2] * r[k][2:] * e[h][2:]).sum()) / 2
-
-    return score, "given", {}
+    return plain(lambda h, r, t: (product(h[:2], r[:2], t[2:]) + product(t[:2], r[2:], h[2:])) / 2), "given", {}
 
 
 def kbc_cp(folder):
-    torch.save(
-        tensors(lhs__weight=table(7, 4), rel__weight=table(6, 4, 1), rhs__weight=table(7, 4, 2)), folder / "m.pt"
-    )
+    torch.save(tensors(lhs__weight=E, rel__weight=INVERSE, rhs__weight=table(7, 4, 2)), folder / "m.pt")
     labelled(folder, "ent_id", "rel_id", "{label}\t{id}")
-    a, r, b = table(7, 4).astype(float), table(6, 4, 1), table(7, 4, 2)
-
-    def score(h, k, t, side):
-        return (a[h] * r[k] * b[t]).sum() if side == "tail" else (a[t] * r[k + 3] * b[h]).sum()
-
-    return score, "given", {}
+    e = np.hstack([E, table(7, 4, 2)])
+    return two_ways(lambda h, r, t: product(h[:4], r, t[4:]), behind, e), "given", {}
 
 
 def tucker_code(folder):
     """Its rows are those of the sorted names: eats, eats_reverse, fears, fears_reverse, likes, likes_reverse."""
-    statistics = {
-        f"{name}__{part}": np.abs(table(1, 4, 5 + i)[0])
-        for name in ("bn0", "bn1")
-        for i, part in enumerate(("weight", "bias", "running_mean", "running_var"))
-    }
-    state = tensors(E__weight=table(7, 4), R__weight=table(6, 3, 1), W=table(3, 16, 2).reshape(3, 4, 4), **statistics)
-    torch.save(state, folder / "model.pt")
-    e, r, core = table(7, 4).astype(float), table(6, 3, 1).astype(float), table(3, 16, 2).reshape(3, 4, 4)
     weight, bias, mean, variance = (np.abs(table(1, 4, 5 + i)[0]).astype(float) for i in range(4))
+    core = table(3, 16, 2).reshape(3, 4, 4)
+    statistics = {
+        f"{name}__{part}": values
+        for name in ("bn0", "bn1")
+        for part, values in {"weight": weight, "bias": bias, "running_mean": mean, "running_var": variance}.items()
+    }
+    torch.save(tensors(E__weight=E, R__weight=table(6, 3, 1), W=core, **statistics), folder / "model.pt")
 
     def norm(x):
         return weight * (x - mean) / np.sqrt(variance + 1e-5) + bias
 
-    def score(h, k, t, side):
-        anchor, other, row = (h, t, 2 * k) if side == "tail" else (t, h, 2 * k + 1)
-        return norm(norm(e[anchor]) @ np.einsum("k,kij->ij", r[row], core)) @ e[other]
+    def score(h, r, t):
+        return norm(norm(h) @ np.einsum("k,kij->ij", r, core)) @ t
 
-    return score, "sorted", {}
+    return two_ways(score, in_turn, r=table(6, 3, 1).astype(float)), "sorted", {}
 
 
 def conve_distmult(folder):
     """Two tokens come first, labels are lower-cased, a relation's inverse has a name and a row of its own."""
     torch.save(tensors(emb_e__weight=table(9, 4), emb_rel__weight=table(8, 4, 1)), folder / "d_distmult_0.2.model")
-    for name, labels in (
-        ("vocab_e1", ENTITIES),
-        ("vocab_rel", [r for label in RELATIONS for r in (label, f"{label}_reverse")]),
-    ):
+    for name, labels in (("vocab_e1", ENTITIES), ("vocab_rel", with_reverse("reverse"))):
         tokens = ["OOV", "", *(label.lower() for label in labels)]
         forward = {token: index for index, token in enumerate(tokens)}
         (folder / name).write_bytes(pickle.dumps([forward, dict(enumerate(tokens)), {}, {}], 2))
-    e, r = table(9, 4).astype(float), table(8, 4, 1)
-    return lambda h, k, t, side: (e[h + 2] * r[2 + 2 * k + (side == "head")] * e[t + 2]).sum(), "given", {}
+    e, r = (rows[2:].astype(float) for rows in (table(9, 4), table(8, 4, 1)))
+    return two_ways(product, in_turn, e, r), "given", {}
+
+
+def dicee_folder(folder, model, state, relations=RELATIONS, *, weights="model.pt", pickled=False, **config):
+    """The weights, the configuration and the ids of a model."""
+    torch.save(state, folder / weights)
+    settings = {"model": model, "normalization": None, **config}
+    (folder / "configuration.json").write_text(json.dumps(settings), encoding="utf-8")
+    for kind, labels in (("entity", ENTITIES), ("relation", relations)):
+        if pickled:
+            (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
+        else:
+            rows = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
+            (folder / f"{kind}_to_idx.csv").write_text(f",{kind}\n{rows}", encoding="utf-8")
 
 
 def dicee_keci(folder):
@@ -257,78 +312,45 @@ def dicee_keci(folder):
         p_coefficients__weight=np.float32([[0.5]]),
         q_coefficients__weight=np.float32([[2.0, -1.5]]),
     )
-    torch.save(state, folder / "model.pt")
-    config = {"model": "Keci", "p": 1, "q": 2, "normalization": "None"}
-    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
-    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
-    for kind, labels in (("entity", ENTITIES), ("relation", names)):
-        (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
-    e, r = table(7, 8).astype(float), table(6, 8, 1).astype(float)
+    dicee_folder(folder, "Keci", state, with_reverse("inverse"), pickled=True, normalization="None", p=1, q=2)
 
     def parts(x):
         return x[:2], x[2:4, None], x[4:].reshape(2, 2)
 
-    def score(h, k, t, side):
-        anchor, other = (h, t) if side == "tail" else (t, h)
-        (h0, hp, hq), (r0, rp, rq), (t0, tp, tq) = map(parts, (e[anchor], r[2 * k + (side == "head")], e[other]))
+    def score(h, r, t):
+        (h0, hp, hq), (r0, rp, rq), (t0, tp, tq) = map(parts, (h, r, t))
         hp, rp, hq, rq = 0.5 * hp, 0.5 * rp, hq * [2.0, -1.5], rq * [2.0, -1.5]
         total = (h0 * r0 + (hp * rp).sum(1) - (hq * rq).sum(1)) @ t0
         total += ((h0 * rp.T + r0 * hp.T).T * tp).sum() + ((h0 * rq.T + r0 * hq.T).T * tq).sum()
         return total + (hq[:, 0] * rq[:, 1] - hq[:, 1] * rq[:, 0]).sum()
 
-    return score, "given", {}
+    return two_ways(score, in_turn, table(7, 8).astype(float), table(6, 8, 1).astype(float)), "given", {}
 
 
 def dicee_qmult(folder):
     """Quaternions as quarters; a relation multiplies from the right, and is not normalised. Ids in CSV files."""
     state = tensors(entity_embeddings__weight=table(7, 8), relation_embeddings__weight=table(3, 8, 1))
-    torch.save(state, folder / "model.pt")
-    (folder / "configuration.json").write_text(json.dumps({"model": "QMult", "normalization": None}), encoding="utf-8")
-    for kind, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
-        rows = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
-        (folder / f"{kind}_to_idx.csv").write_text(f",{kind}\n{rows}", encoding="utf-8")
-    e, r = table(7, 8).astype(float).reshape(7, 4, 2), table(3, 8, 1).astype(float).reshape(3, 4, 2)
+    dicee_folder(folder, "QMult", state)
 
-    def matrices(quaternions):
+    def matrices(row):
         """Each quaternion a + bi + cj + dk as the complex matrix [[a + bi, c + di], [−c + di, a − bi]]."""
-        a, b, c, d = quaternions
+        a, b, c, d = row.reshape(4, 2)
         return np.array([[a + 1j * b, c + 1j * d], [-c + 1j * d, a - 1j * b]]).transpose(2, 0, 1)
 
-    def score(h, k, t, _):
-        products = matrices(e[h]) @ matrices(r[k])
-        return 0.5 * np.einsum("nij,nij->", products, matrices(e[t]).conj()).real
+    def score(h, r, t):
+        return 0.5 * np.einsum("nij,nij->", matrices(h) @ matrices(r), matrices(t).conj()).real
 
-    return score, "given", {}
+    return plain(score, table(7, 8).astype(float), table(3, 8, 1).astype(float)), "given", {}
 
 
 def dicee_pykeen(folder):
     """A model of PyKEEN's, its tables under two names; weights averaged over epochs; inverse relations."""
-    tables = {"entity": table(7, 4), "relation": table(6, 4, 1)}
-    once = {f"model.{kind}_representations.0._embeddings.weight": rows for kind, rows in tables.items()}
-    again = {f"{kind}_embeddings.weight": rows for kind, rows in tables.items()}
-    torch.save({name: torch.from_numpy(rows) for name, rows in (once | again).items()}, folder / "aswa.pt")
-    config = {"model": "Pykeen_TransE", "normalization": "None"}
-    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
-    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
-    for kind, labels in (("entity", ENTITIES), ("relation", names)):
-        (folder / f"{kind}_to_idx.p").write_bytes(pickle.dumps({label: row for row, label in enumerate(labels)}))
-    e, r = (rows.astype(float) for rows in tables.values())
-
-    def score(h, k, t, side):
-        anchor, other = (h, t) if side == "tail" else (t, h)
-        return -abs(e[anchor] + r[2 * k + (side == "head")] - e[other]).sum()
-
-    return score, "given", {"p": 1}
-
-
-def dicee_folder(folder, model, state, relations=RELATIONS, **config):
-    """The weights, the configuration and the ids of a model."""
-    torch.save(state, folder / "model.pt")
-    settings = {"model": model, "normalization": None, **config}
-    (folder / "configuration.json").write_text(json.dumps(settings), encoding="utf-8")
-    for kind, labels in (("entity", ENTITIES), ("relation", relations)):
-        rows = "".join(f"{row},{label}\n" for row, label in enumerate(labels))
-        (folder / f"{kind}_to_idx.csv").write_text(f",{kind}\n{rows}", encoding="utf-8")
+    tables = {"entity": E, "relation": INVERSE}
+    once = {f"model__{kind}_representations__0___embeddings__weight": rows for kind, rows in tables.items()}
+    again = {f"{kind}_embeddings__weight": rows for kind, rows in tables.items()}
+    config = {"weights": "aswa.pt", "pickled": True, "normalization": "None"}
+    dicee_folder(folder, "Pykeen_TransE", tensors(**once, **again), with_reverse("inverse"), **config)
+    return two_ways(l1, in_turn), "given", {"p": 1}
 
 
 def convolved(seed, made):
@@ -358,58 +380,43 @@ def convolved(seed, made):
 def dicee_conex(folder):
     """With inverse relations; its files are as those of :func:`dicee_aconex`."""
     layers, make = convolved(0, 4)
-    state = tensors(entity_embeddings__weight=table(7, 4), relation_embeddings__weight=table(6, 4, 1)) | layers
-    names = [name for label in RELATIONS for name in (label, f"{label}_inverse")]
-    dicee_folder(folder, "ConEx", state, names, scoring_technique="KvsAll")
-    e, r = table(7, 4).astype(float), table(6, 4, 1).astype(float)
-
-    def score(h, k, t, side):
-        anchor, other = (e[h], e[t]) if side == "tail" else (e[t], e[h])
-        relation = r[2 * k + (side == "head")]
-        a, b = make(anchor, relation)
-        return trilinear(np.concatenate([a * anchor[:2], b * anchor[2:]]), relation, other)
-
-    return score, "given", {}
+    state = tensors(entity_embeddings__weight=E, relation_embeddings__weight=INVERSE) | layers
+    dicee_folder(folder, "ConEx", state, with_reverse("inverse"), scoring_technique="KvsAll")
+    return two_ways(lambda h, r, t: trilinear(make(h, r).ravel() * h, r, t), in_turn), "given", {}
 
 
 def dicee_aconex(folder):
     """Without inverse relations: a network's numbers are added to a triple's score, as its evaluator asks for it."""
     layers, make = convolved(1, 8)
-    state = tensors(entity_embeddings__weight=table(7, 4), relation_embeddings__weight=table(3, 4, 1)) | layers
+    state = tensors(entity_embeddings__weight=E, relation_embeddings__weight=R) | layers
     dicee_folder(folder, "AConEx", state, scoring_technique="NegSample")
-    e, r = table(7, 4).astype(float), table(3, 4, 1).astype(float)
-
-    def score(h, k, t, _):
-        a, b, c, d = make(e[h], r[k])
-        return trilinear(e[h], r[k], e[t]) + sum(a + b + c - d)
-
-    return score, "given", {}
+    signs = np.array([1, 1, 1, -1])
+    return plain(lambda h, r, t: trilinear(h, r, t) + (signs @ make(h, r)).sum()), "given", {}
 
 
 def dicee_lfmult(folder):
     """Of degree 2: the last third of a row does not count."""
     state = tensors(entity_embeddings__weight=table(7, 6), relation_embeddings__weight=table(3, 6, 1))
     dicee_folder(folder, "LFMult", state, degree=2, scoring_technique="NegSample")
-    e, r, points = table(7, 6).astype(float), table(3, 6, 1).astype(float), np.linspace(0, 1, 100)
+    points = np.linspace(0, 1, 100)
 
-    def score(h, k, t, _):
-        values = [np.tanh(np.outer(points, row[:2]) + row[2:4]) for row in (e[h], r[k], e[t])]
+    def score(*rows):
+        values = [np.tanh(np.outer(points, row[:2]) + row[2:4]) for row in rows]
         return trapezoid(np.prod(values, axis=0).sum(axis=1), points)
 
-    return score, "given", {}
+    return plain(score, table(7, 6).astype(float), table(3, 6, 1).astype(float)), "given", {}
 
 
 def marius_distmult(folder):
     """Without inverse edges."""
-    table(7, 4).tofile(folder / "embeddings.bin")
+    single(E).tofile(folder / "embeddings.bin")
     module = torch.nn.Module()
-    module.relation_embeddings = torch.nn.Parameter(torch.from_numpy(table(3, 4, 1)))
+    module.relation_embeddings = torch.nn.Parameter(torch.from_numpy(single(R)))
     torch.jit.save(torch.jit.script(module), folder / "model.pt")
     config = "model: {decoder: {type: DISTMULT, options: {inverse_edges: false}}}\n"
     (folder / "full_config.yaml").write_text(config, encoding="utf-8")
     labelled(folder, "node_mapping.txt", "relation_mapping.txt", "{label},{id}")
-    e, r = table(7, 4).astype(float), table(3, 4, 1)
-    return lambda h, k, t, _: (e[h] * r[k] * e[t]).sum(), "given", {}
+    return plain(product), "given", {}
 
 
 def pbg_static(folder):
@@ -436,10 +443,8 @@ def pbg_static(folder):
     }
     (folder / "model/config.json").write_text(json.dumps(config), encoding="utf-8")
     (folder / "model/checkpoint_version.txt").write_text("3", encoding="utf-8")
-    e, r = table(7, 4).astype(float), table(3, 4, 1)
-    norms = np.linalg.norm(e, axis=1, keepdims=True)
-    e = np.where(norms > 1.5, e * 1.5 / (norms + 1e-7), e)
-    return lambda h, k, t, _: -np.linalg.norm(e[h] - (e[t] + r[k])), "given", {}
+    norms = np.linalg.norm(E, axis=1, keepdims=True)
+    return plain(lambda h, r, t: l2(t, r, h), np.where(norms > 1.5, E * 1.5 / (norms + 1e-7), E)), "given", {}
 
 
 def pbg_types(folder):
@@ -524,6 +529,19 @@ TENSORFLOW = {"float32": 1, "int32": 3, "complex64": 8, "int64": 9, "bool": 10}
 """the numbers of its types"""
 
 
+def _block(pairs):
+    rows = (number(0) + number(len(key)) + number(len(value)) + key + value for key, value in pairs)
+    return b"".join(rows) + struct.pack("<II", 0, 1)
+
+
+def save_table(folder, data):
+    """Write the table of a tensor bundle of one block."""
+    index = _block([(b"z", number(0) + number(len(data)))])
+    body = data + bytes(5) + index + bytes(5)
+    footer = (number(0) + number(0) + number(len(data) + 5) + number(len(index))).ljust(40, b"\0")
+    (folder / "variables.index").write_bytes(body + footer + struct.pack("<Q", 0xDB4775248B80FB57))
+
+
 def save_bundle(folder, arrays):
     """Write a tensor bundle whose table is one block; its keys are sorted."""
     entries, offset = [(b"", message((1, 1)))], 0
@@ -534,94 +552,69 @@ def save_bundle(folder, arrays):
         entries.append((name.encode(), value))
         offset += array.nbytes
 
-    def block(pairs):
-        return b"".join(number(0) + number(len(k)) + number(len(v)) + k + v for k, v in pairs) + struct.pack(
-            "<II", 0, 1
-        )
-
-    data = block(entries)
-    index = block([(b"z", number(0) + number(len(data)))])
-    body = data + bytes(5) + index + bytes(5)
-    footer = (number(0) + number(0) + number(len(data) + 5) + number(len(index))).ljust(40, b"\0")
-    (folder / "variables.index").write_bytes(body + footer + struct.pack("<Q", 0xDB4775248B80FB57))
+    save_table(folder, _block(entries))
     numbers = b"".join(array.tobytes() for _, array in sorted(arrays.items()))
     (folder / "variables.data-00000-of-00001").write_bytes(numbers)
 
 
 def ampligraph_rotate(folder):
     """A tensor bundle of one block, and the scoring type in Keras's metadata."""
-    e, r = table(7, 4), table(3, 4, 1)
     (folder / "model/variables").mkdir(parents=True)
-    save_bundle(folder / "model/variables", {VARIABLE.format(row): array for row, array in enumerate((e, r))})
+    save_bundle(folder / "model/variables", {VARIABLE.format(row): single(rows) for row, rows in enumerate((E, R))})
     settings = {"config": {"scoring_type": "RotatE", "k": 2, "max_rel_size": 3}}
     (folder / "model/keras_metadata.pb").write_bytes(message((1, message((5, json.dumps(settings).encode())))))
     content = {"entities_dict": dict(enumerate(ENTITIES)), "relations_dict": dict(enumerate(RELATIONS))}
     (folder / "model/model_metadata.ampkl").write_bytes(pickle.dumps(content))
-    phases = r[:, :2].astype(float) / (np.sqrt(6 / (2 * 2 * 3)) / np.pi)
-    return lambda h, k, t, _: -abs(complexes(e[h]) * np.exp(1j * phases[k]) - complexes(e[t])).sum(), "given", {}
+    return plain(rotation, r=R[:, :2] / (np.sqrt(6 / (2 * 2 * 3)) / np.pi)), "given", {}
 
 
 def pyg_transe(folder):
     """Entities are normalised by the norm of the distance, relations are not; labels in one JSON object."""
-    state = tensors(node_emb__weight=table(7, 4), rel_emb__weight=table(3, 4, 1))
-    torch.save(state, folder / "model.pt")
-    for name, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
-        ids = json.dumps({label: row for row, label in enumerate(labels)})
-        (folder / f"{name}_to_id.json").write_text(ids, encoding="utf-8")
-    e, r = table(7, 4).astype(float), table(3, 4, 1)
-    e /= abs(e).sum(axis=1, keepdims=True)
-    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "given", {"model": "TransE", "p_norm": 1}
+    torch.save(tensors(node_emb__weight=E, rel_emb__weight=R), folder / "model.pt")
+    as_json(folder)
+    return plain(l1, E / abs(E).sum(axis=1, keepdims=True)), "given", {"model": "TransE", "p_norm": 1}
 
 
 def pyg_rotate(folder):
     """One norm of real and imaginary parts; phases in radians; what else training needs is saved too."""
-    parts = {"node_emb__weight": table(7, 4), "node_emb_im__weight": table(7, 4, 2), "rel_emb__weight": table(3, 4, 1)}
+    parts = {"node_emb__weight": E, "node_emb_im__weight": table(7, 4, 2), "rel_emb__weight": R}
     torch.save({"model_state_dict": tensors(**parts), "epoch": 5}, folder / "checkpoint.pt")
     labelled(folder, "entity_to_id.tsv", "relation_to_id.tsv", "{label}\t{id}")
-    e, r = table(7, 4) + 1j * table(7, 4, 2).astype(float), np.exp(1j * table(3, 4, 1).astype(float))
-    return lambda h, k, t, _: -np.linalg.norm(e[h] * r[k] - e[t]), "given", {}
+    return plain(lambda h, r, t: -np.linalg.norm(h * r - t), E + 1j * table(7, 4, 2), np.exp(1j * R)), "given", {}
 
 
 def pykg2vec_transe(folder):
     """Entities and relations are normalised; a configuration, which is a pickle, lies beside it."""
-    state = tensors(ent_embeddings__weight=table(7, 4), rel_embeddings__weight=table(3, 4, 1))
-    torch.save(state, folder / "model.vec.pt")
+    torch.save(tensors(ent_embeddings__weight=E, rel_embeddings__weight=R), folder / "model.vec.pt")
     np.save(folder / "config.npy", np.array({"model": "transe"}, dtype=object))
-    e, r = (
-        rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        for rows in (table(7, 4).astype(float), table(3, 4, 1).astype(float))
-    )
-    return lambda h, k, t, _: -abs(e[h] + r[k] - e[t]).sum(), "sorted", {"model": "TransE", "l1_flag": True}
+    return plain(l1, units(E), units(R)), "sorted", {"model": "TransE", "l1_flag": True}
 
 
 def pykg2vec_complex(folder):
     """Four tables."""
-    rows = {"ent": (7, 0), "rel": (3, 2)}
-    parts = [(kind, part, *rows[kind], shift) for kind in rows for shift, part in enumerate(("real", "img"))]
-    state = {
-        f"{kind}_embeddings_{part}__weight": table(count, 4, seed + shift) for kind, part, count, seed, shift in parts
-    }
-    torch.save(tensors(**state), folder / "model.vec.pt")
+    parts = {"ent_embeddings_real": (7, 0), "ent_embeddings_img": (7, 1)}
+    parts |= {"rel_embeddings_real": (3, 2), "rel_embeddings_img": (3, 3)}
+    state = tensors(**{f"{name}__weight": table(rows, 4, seed) for name, (rows, seed) in parts.items()})
+    torch.save(state, folder / "model.vec.pt")
     np.save(folder / "config.npy", np.array({"model": "complex"}, dtype=object))
-    e, r = (np.hstack([table(count, 4, seed + shift) for shift in (0, 1)]) for count, seed in rows.values())
-    return lambda h, k, t, _: trilinear(e[h], r[k], e[t]), "sorted", {}
+    e, r = (np.hstack([table(rows, 4, seed + part) for part in (0, 1)]) for rows, seed in ((7, 0), (3, 2)))
+    return plain(trilinear, e, r), "sorted", {}
 
 
 def ampligraph1_hole(folder):
     """One pickle of dictionaries and arrays; labels are numpy's texts."""
-    e, r = table(7, 4), table(3, 4, 1)
     content = {
         "class_name": "HolE",
         "hyperparams": {"k": 2, "seed": 0, "embedding_model_params": {"corrupt_sides": ["s+o"]}, "verbose": False},
         "is_fitted": True,
         "ent_to_idx": {np.str_(label): row for row, label in enumerate(ENTITIES)},
         "rel_to_idx": {np.str_(label): row for row, label in enumerate(RELATIONS)},
-        "model_params": [e, r],
+        "model_params": [single(E), single(R)],
         "large_graph": False,
         "calibration_parameters": [],
     }
     (folder / "model.pkl").write_bytes(pickle.dumps(content))
-    return lambda h, k, t, _: 2 / 2 * trilinear(e[h], r[k], e[t]), "given", {}
+    return plain(trilinear), "given", {}
 
 
 def ampligraph1_transe(folder):
@@ -633,8 +626,131 @@ def ampligraph1_transe(folder):
     settings = {"k": np.int64(4), "embedding_model_params": {"norm": np.int64(2)}, "lr": np.float64(0.1)}
     content |= {"class_name": "TransE", "hyperparams": settings}
     (folder / "model.pkl").write_bytes(pickle.dumps(content))
-    e, r = table(7, 4).astype(float), table(3, 4, 1)
-    return lambda h, k, t, _: -np.linalg.norm(e[h] + r[k] - e[t]), "given", {}
+    return plain(l2), "given", {}
+
+
+# Formats of which one is like another, or that the user names
+
+
+def pykeen_keen(folder):
+    """PyKEEN 0.0: a state dictionary, the labels and the configuration as JSON."""
+    torch.save(tensors(entity_embeddings__weight=E, relation_embeddings__weight=R), folder / "trained_model.pkl")
+    as_json(folder)
+    config = {"kg_embedding_model_name": "TransE", "scoring_function": 1, "embedding_dim": 4}
+    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
+    return plain(l1), "given", {}
+
+
+def pykeen_lightning(folder):
+    """A model of PyKEEN's in PyTorch Lightning, and its labels; its settings are an object of Python's own."""
+    names = (f"model__{kind}_representations__0___embeddings__weight" for kind in ("entity", "relation"))
+    state = {"state_dict": tensors(**dict(zip(names, (E, R), strict=True))), "pytorch-lightning_version": "2.1"}
+    settings = {"hyper_parameters": argparse.Namespace(dim=4), "optimizer_states": [{"step": torch.ones(1)}]}
+    torch.save(state | settings, folder / "last.ckpt")
+    as_json(folder)
+    return plain(l1), "given", {"model": "TransE", "p": 1}
+
+
+def state_dict(folder):
+    """A state dictionary of one's own, whose tensors the user names."""
+    torch.save(tensors(ent__weight=E, rel__weight=R), folder / "mine.pt")
+    options = {"entity": "ent.weight", "relation": "rel.weight", "model": "TransE", "norm": 1}
+    return plain(l1), "dataset", options
+
+
+def kb2e(folder, ending=".bern", *, first="", between="\t"):
+    """Two tables of text and the ids of their rows."""
+    for name, rows in (("entity2vec", E), ("relation2vec", R)):
+        lines = ("".join(f"{value:.6f}\t" for value in row) + "\n" for row in rows)
+        (folder / f"{name}{ending}").write_text("".join(lines), encoding="utf-8")
+    labelled(folder, "entity2id.txt", "relation2id.txt", "{label}" + between + "{id}", first=first)
+    return plain(l1, E.round(6), R.round(6)), "given", {"L1_flag": True}
+
+
+WORDS, VECTORS = [*RELATIONS, *ENTITIES], single(np.vstack([R, E]))
+
+TRANSE = {"model": "TransE", "norm": 1}
+
+
+def word2vec_text(folder, name="vectors.txt", *, end="", prefix=""):
+    """One table of entities and relations."""
+    rows = (
+        f"{prefix}{word} {' '.join(map(str, row))}{end}\n" for word, row in zip(WORDS, VECTORS.tolist(), strict=True)
+    )
+    (folder / name).write_text("10 4\n" + "".join(rows), encoding="utf-8")
+    return plain(l1), "given", TRANSE
+
+
+def word2vec_binary(folder, between=b"", sizes=b"10 4\n"):
+    """The same table in word2vec's binary format."""
+    rows = (label.encode() + b" " + row.tobytes() + between for label, row in zip(WORDS, VECTORS, strict=True))
+    (folder / "vectors.bin").write_bytes(sizes + b"".join(rows))
+    return plain(l1), "given", TRANSE
+
+
+def word2vec_lines(folder):
+    return word2vec_binary(folder, b"\n")
+
+
+GENSIM = {
+    name: type(name, (), {"__module__": f"gensim.models.{name.lower()}"}) for name in ("KeyedVectors", "Word2Vec")
+}
+"""classes called as those of gensim, whose attributes are all that it pickles"""
+
+
+def of_gensim(name, **attributes):
+    """An object of one of these classes."""
+    made = GENSIM[name]()
+    vars(made).update(attributes)
+    return made
+
+
+def saved_by_gensim(file, name, protocol=4, **attributes):
+    """A pickle for which the classes are where those of gensim would be."""
+    modules = {name: types.ModuleType(name) for name in ("gensim", "gensim.models")}
+    for kind in GENSIM.values():
+        modules[kind.__module__] = types.ModuleType(kind.__module__)
+        setattr(modules[kind.__module__], kind.__name__, kind)
+    with patch.dict(sys.modules, modules):
+        file.write_bytes(pickle.dumps(of_gensim(name, **attributes), protocol))
+
+
+KEYS = {"index_to_key": WORDS, "vector_size": 4}
+
+
+def gensim(folder):
+    """The same table as KeyedVectors of gensim."""
+    saved_by_gensim(folder / "m.kv", "KeyedVectors", **KEYS, vectors=VECTORS)
+    return plain(l1), "given", TRANSE
+
+
+def gensim_apart(folder):
+    """The vectors beside the pickle, where gensim puts large ones."""
+    saved_by_gensim(folder / "m.kv", "KeyedVectors", 5, **KEYS, __numpys=["vectors"])
+    np.save(folder / "m.kv.vectors.npy", VECTORS)
+    return plain(l1), "given", TRANSE
+
+
+def gensim_old(folder):
+    """Gensim 3.2, which calls the attributes otherwise and may not know the width."""
+    saved_by_gensim(folder / "m.kv", "KeyedVectors", 2, index2word=WORDS, vector_size=None, __numpys=["syn0"])
+    np.save(folder / "m.kv.syn0.npy", VECTORS)
+    return plain(l1), "given", TRANSE
+
+
+def gensim_model(folder):
+    """A Word2Vec of gensim 3, with what is only there for training."""
+    held = of_gensim("KeyedVectors", vector_size=4, index2word=WORDS, vectors=VECTORS)
+    training = {"hashfxn": hash, "raw_vocab": defaultdict(int, Fox=3), "random": np.random.RandomState(1)}
+    saved_by_gensim(folder / "rdf2vec.model", "Word2Vec", wv=held, alpha=0.025, **training)
+    return plain(l1), "given", TRANSE
+
+
+def gensim_model_apart(folder):
+    held = of_gensim("KeyedVectors", **KEYS, __numpys=["vectors"])
+    saved_by_gensim(folder / "model", "Word2Vec", wv=held, hashfxn=hash, __numpys=["syn1neg"])
+    np.save(folder / "model.wv.vectors.npy", VECTORS)
+    return plain(l1), "given", TRANSE
 
 
 LAYOUTS = {
@@ -657,3 +773,11 @@ LAYOUTS = {
 """format: the functions that write it"""
 
 WRITERS = [(name, writer) for name, writers in LAYOUTS.items() for writer in writers]
+
+FURTHER = [
+    *(("pykeen", writer) for writer in (pykeen_keen, pykeen_lightning)),
+    *(("word2vec", writer) for writer in (word2vec_text, word2vec_binary, word2vec_lines)),
+    *(("word2vec", writer) for writer in (gensim, gensim_apart, gensim_old, gensim_model, gensim_model_apart)),
+    *(("transx", kb2e), ("state-dict", state_dict)),
+]
+"""more of them"""

@@ -6,6 +6,7 @@ import pickle
 import pickletools
 import zipfile
 
+import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
@@ -52,14 +53,20 @@ def storage(key="0", count=10, kind="FloatStorage"):
 
 def tensor(numbers, size, stride, offset=0):
     """A view of numbers."""
-    rebuild = named("torch._utils", "_rebuild_tensor_v2")
-    hooks = called(named("collections", "OrderedDict"))
-    return called(rebuild, numbers, value(offset), value(size), value(stride), value(False), hooks)
+    return called(REBUILD, numbers, value(offset), value(size), value(stride), value(False), called(ORDERED))
 
 
 def matrix(key, rows, columns, kind="FloatStorage"):
     """A matrix that is the whole of a storage."""
     return tensor(storage(key, rows * columns, kind), (rows, columns), (columns, 1))
+
+
+ORDERED = named("collections", "OrderedDict")
+REBUILD = named("torch._utils", "_rebuild_tensor_v2")
+EMPTY = called(named("numpy.core.multiarray", "_reconstruct"), named("numpy", "ndarray"), value((0,)), value(b"b"))
+
+TEN = {"0": np.arange(10, dtype=np.float32).tobytes()}
+"""the numbers of the storage that is named where no other is"""
 
 
 def module(kind, *, modules=None, parameters=None, buffers=None, **attributes):
@@ -73,6 +80,17 @@ def embedding(weight, **attributes):
     """PyKEEN's representation module around PyTorch's embedding."""
     table = module("torch.nn.modules.sparse.Embedding", parameters={"weight": weight}, max_norm=value(None))
     return module("pykeen.nn.representation.Embedding", modules={"_embeddings": table}, **attributes)
+
+
+def dtype(kind):
+    """A type of numpy's numbers."""
+    return called(named("numpy", "dtype"), value(kind), value(False), value(True))
+
+
+def filled(shape, content, kind=None):
+    """An array of numpy's with these numbers, of float32 unless another type is given."""
+    kind = dtype("f4") if kind is None else kind
+    return EMPTY + row(value(1), value(shape), kind, value(False), content) + b"b"
 
 
 def model(interaction, entity, *relations, **attributes):
@@ -94,6 +112,10 @@ def interaction(name, **parts):
 def program(*instructions, protocol=2):
     """A whole pickle."""
     return b"\x80" + bytes([protocol]) + b"".join(instructions) + b"."
+
+
+BEGINNING = b"".join(map(program, map(value, (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}))))
+"""how a file begins that torch wrote before version 1.6"""
 
 
 def archive(path, pickled, storages=None, *, compression=zipfile.ZIP_STORED):

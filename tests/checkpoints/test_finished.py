@@ -131,33 +131,45 @@ def test_a_table_alone_is_read_with_its_folder(tmp_path, folder):
             load_checkpoint(tmp_path / "mine.npy", dataset=DATA, format=reader)
 
 
-def test_what_an_encoder_needs_is_asked_for(folder):
-    with pytest.raises(CheckpointError, match=r"does not say similarity.*similarity=dot or similarity=cosine"):
-        load_checkpoint(folder, dataset=DATA)
-    with pytest.raises(CheckpointError, match=r"arrays do not name the queries. Give the dataset"):
-        load_checkpoint(folder, similarity="dot")
-    np.save(folder / "query.npy", np.ones((7, 30)))
-    with pytest.raises(
-        CheckpointError, match=rf"query.npy: 7 rows, and split valid of random has {len(DATA.valid)} triples"
-    ):
-        load_checkpoint(folder, dataset=DATA, similarity="dot", split="valid")
-
-
-def test_what_cannot_be_used_is_refused(folder):
-    (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n")
-    with pytest.raises(CheckpointError, match=r"queries.tsv, triple 1: unknown entity 'atlantis'"):
-        load_checkpoint(folder, dataset=DATA, similarity="dot")
-    with pytest.raises(CheckpointError, match=r"queries.tsv says what the rows are"):
-        load_checkpoint(folder, dataset=DATA, similarity="dot", split="test")
-    (folder / "queries.tsv").unlink()
+def with_nan(folder):
     vectors = np.eye(30)
     vectors[3, 4] = np.nan
     np.save(folder / "entity.npy", vectors)
-    with pytest.raises(CheckpointError, match=r"the array 'entity' holds nan at row 3, column 4"):
-        load_checkpoint(folder, dataset=DATA, similarity="dot")
-    (folder / "entity.npy").write_bytes(b"no array")
-    with pytest.raises(CheckpointError, match=r"entity.npy: not a readable array"):
-        load_checkpoint(folder, dataset=DATA, similarity="dot")
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (None, {}, r"does not say similarity.*similarity=dot or similarity=cosine"),
+        (None, {"similarity": "dot", "dataset": None}, r"arrays do not name the queries. Give the dataset"),
+        (
+            lambda folder: np.save(folder / "query.npy", np.ones((7, 30))),
+            {"similarity": "dot", "split": "valid"},
+            rf"query.npy: 7 rows, and split valid of random has {len(DATA.valid)} triples",
+        ),
+        (
+            lambda folder: (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n"),
+            {"similarity": "dot"},
+            "queries.tsv, triple 1: unknown entity 'atlantis'",
+        ),
+        (
+            lambda folder: (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n"),
+            {"similarity": "dot", "split": "test"},
+            "queries.tsv says what the rows are",
+        ),
+        (with_nan, {"similarity": "dot"}, "the array 'entity' holds nan at row 3, column 4"),
+        (
+            lambda folder: (folder / "entity.npy").write_bytes(b"no array"),
+            {"similarity": "dot"},
+            "entity.npy: not a readable array",
+        ),
+    ],
+)
+def test_an_encoder_that_cannot_be_used_is_refused(folder, change, options, message):
+    if change:
+        change(folder)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(folder, **{"dataset": DATA, **options})
 
 
 def lists(kind, size=6):
@@ -268,27 +280,30 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
     assert again in table.notes
 
 
+LINE = '{"head": "e0000", "relation": "r00", "predictions": '
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"head": "e0000", "relation": "r00", "predictions": []}\n{"a":', "line 2: no JSON"),
-        ('{"head": "e0000", "relation": "r00", "predictions": 3}', "line 1: expected a list or an object"),
-        ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", "x"]]}', "line 1: expected labels, or pairs"),
+        (LINE + '[]}\n{"a":', "line 2: no JSON"),
+        (LINE + "3}", "line 1: expected a list or an object"),
+        (LINE + '[["e0001", "x"]]}', "line 1: expected labels, or pairs"),
         (
-            '{"head": "e0000", "relation": "r00", "predictions": [["e0001", 1' + "0" * 400 + "]]}",
+            LINE + '[["e0001", 1' + "0" * 400 + "]]}",
             "line 1: expected labels,",
         ),
-        ('{"head": "e0000", "relation": "r00", "predictions": [["e0001", NaN]]}', "line 1: expected labels, or pairs"),
+        (LINE + '[["e0001", NaN]]}', "line 1: expected labels, or pairs"),
         (
-            '{"head": "e0000", "relation": "r00", "predictions": []}\n{"h": "e0000", "r": "r00", "answers": []}',
+            LINE + '[]}\n{"h": "e0000", "r": "r00", "answers": []}',
             r"expected the keys head .or tail., relation.* found 'h', 'r', 'an",
         ),
         ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity, found 3"),
         ('{"head": "e0000", "relation": "r99", "predictions": []}', "unknown relation 'r99'"),
         ('{"head": "e0000", "side": "up", "relation": "r00", "predictions": []}', "side 'up'; expected head or tail"),
-        ('{"head": "e0000", "relation": "r00", "predictions": []}\n' * 2, "line 2: a second list for the same query"),
+        ((LINE + "[]}\n") * 2, "line 2: a second list for the same query"),
         (
-            '{"head": "e0000", "relation": "r00", "predictions": [["e0001", 1], ["e0001", 2]]}',
+            LINE + '[["e0001", 1], ["e0001", 2]]}',
             "'e0001' is listed twice, with the scores 1.0, 2",
         ),
     ],

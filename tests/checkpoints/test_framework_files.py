@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgeval import Dataset, Triples, Vocabulary, load_checkpoint
+from kgeval import Triples, load_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, KgevalError, UsageError
 from kgeval.scorers.alignment import align
 from tests.checkpoints.layouts import (
     ENTITIES,
+    FURTHER,
     RELATIONS,
     WRITERS,
     ampligraph_rotate,
@@ -28,6 +29,7 @@ from tests.checkpoints.layouts import (
     openke_transr,
     pbg_static,
     rotate_code,
+    small_graph,
     table,
     torch,
     torchkge_transe,
@@ -38,20 +40,17 @@ NAMES = [f"{name}-{writer.__name__}" for name, writer in WRITERS]
 
 @pytest.fixture(scope="module")
 def graph():
-    """A graph that numbers its labels in yet another order."""
-    entities, relations = ENTITIES[::-1], RELATIONS[1:] + RELATIONS[:1]
-    rows = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
-    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
-    return Dataset.build("other", splits, entities=Vocabulary(entities), relations=Vocabulary(relations, "relation"))
+    return small_graph("other", backwards=True)
 
 
-@pytest.mark.parametrize("writer", [*(writer for _, writer in WRITERS), dicee_conex])
+@pytest.mark.parametrize("writer", [*(writer for _, writer in [*WRITERS, *FURTHER]), dicee_conex])
 def test_scores_follow_the_frameworks_formula(tmp_path, graph, writer):
     score, ids, options = writer(tmp_path)
     scorer = align(load_checkpoint(tmp_path, dataset=graph, **options), graph)
-    order = sorted if ids == "sorted" else list
-    entities = [order(ENTITIES).index(label) for label in graph.entities]
-    relations = [order(RELATIONS).index(label) for label in graph.relations]
+    rows = {"sorted": (sorted(ENTITIES), sorted(RELATIONS)), "dataset": (list(graph.entities), list(graph.relations))}
+    known = rows.get(ids, (ENTITIES, RELATIONS))
+    entities = [known[0].index(label) for label in graph.entities]
+    relations = [known[1].index(label) for label in graph.relations]
     everyone = np.arange(7)
     for side in ("head", "tail"):
         rows = [(a, r, 0) if side == "tail" else (0, r, a) for a in range(7) for r in range(3)]
@@ -75,11 +74,17 @@ def test_only_its_reader_recognises_it(tmp_path, name, writer):
 
 @pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
 def test_what_the_files_do_not_say_is_asked_for(tmp_path, graph, name, writer):
+    """Each option that is missing alone; and where the model is given, every further one in one message."""
     _, _, options = writer(tmp_path)
     for missing in options:
         given_ = {key: value for key, value in options.items() if key != missing}
         with pytest.raises(CheckpointError, match=f"does not say .*: give the option {missing}="):
             load_checkpoint(tmp_path, dataset=graph, **given_)
+    model = {key: value for key, value in options.items() if key == "model"}
+    if options.keys() - model.keys():
+        with pytest.raises(UsageError, match=r"give the options? ") as refusal:
+            load_checkpoint(tmp_path, dataset=graph, **model)
+        assert set(re.findall(r"(\w+)=", str(refusal.value))) == options.keys() - model.keys()
 
 
 def test_labels_of_ampligraph_1_may_be_numpys_numbers(tmp_path):
@@ -198,43 +203,6 @@ def test_a_missing_file_is_named(tmp_path, graph, name, writer):
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("model", ["FMult", "FMult2"])
-def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
-    dicee_lfmult(tmp_path)
-    path = tmp_path / "configuration.json"
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "model": model}), encoding="utf-8")
-    with pytest.raises(CheckpointError, match=f"a saved {model} lacks the random points .*: it has no scores"):
-        load_checkpoint(tmp_path, dataset=graph)
-
-
-def test_the_degree_of_dicees_lfmult_is_asked_for(tmp_path, graph):
-    dicee_lfmult(tmp_path)
-    stored = load_checkpoint(tmp_path, dataset=graph)
-    path = tmp_path / "configuration.json"
-    config = json.loads(path.read_text("utf-8"))
-    del config["degree"]
-    path.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"does not say degree, .* give the option, such as degree=1; at most 5"):
-        load_checkpoint(tmp_path, dataset=graph)
-    told = load_checkpoint(tmp_path, dataset=graph, degree=2)
-    assert told.origins["degree"] == "option"
-    query = Queries.of(graph.test, "tail")
-    assert np.array_equal(told.scores(query, np.arange(7)), stored.scores(query, np.arange(7)))
-
-
-@pytest.mark.parametrize(("name", "writer"), WRITERS, ids=NAMES)
-def test_all_options_that_are_missing_are_asked_for_together(tmp_path, graph, name, writer):
-    """Where the model is given, the message has every further option that it needs."""
-    _, _, options = writer(tmp_path)
-    if len(options) < 2:
-        return
-    model = {key: value for key, value in options.items() if key == "model"}
-    with pytest.raises(UsageError, match=r"give the options? ") as refusal:
-        load_checkpoint(tmp_path, dataset=graph, **model)
-    asked = set(re.findall(r"(\w+)=", str(refusal.value)))
-    assert asked == options.keys() - model.keys()
-
-
 def test_what_depends_on_a_model_that_is_missing_too_is_asked_for_with_it(tmp_path, graph):
     state = {"ent_embeddings.weight": torch.ones(7, 4), "rel_embeddings.weight": torch.ones(3, 4)}
     torch.save(state | {"zero_const": torch.ones(1), "pi_const": torch.ones(1)}, tmp_path / "m.ckpt")
@@ -249,24 +217,52 @@ def test_what_depends_on_a_model_that_is_missing_too_is_asked_for_with_it(tmp_pa
     assert load_checkpoint(tmp_path, dataset=graph, model="DistMult").family.name == "DistMult"
 
 
+def configured(folder, writer, **changes):
+    """Write a model of dicee's whose configuration says something else, or nothing where it is None."""
+    writer(folder)
+    path = folder / "configuration.json"
+    config = {**json.loads(path.read_text("utf-8")), **changes}
+    kept = {name: value for name, value in config.items() if value is not None or name == "normalization"}
+    path.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def test_a_dicee_folder_without_weights_is_refused(tmp_path, graph):
+    dicee_lfmult(tmp_path)
+    (tmp_path / "model.pt").unlink()
+    with pytest.raises(CheckpointError, match=r"no such file '.*model\.pt'"):
+        load_checkpoint(tmp_path, dataset=graph, format="dicee")
+
+
+@pytest.mark.parametrize("model", ["FMult", "FMult2"])
+def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
+    configured(tmp_path, dicee_lfmult, model=model)
+    with pytest.raises(CheckpointError, match=f"a saved {model} lacks the random points .*: it has no scores"):
+        load_checkpoint(tmp_path, dataset=graph)
+
+
+def test_the_degree_of_dicees_lfmult_is_asked_for(tmp_path, graph):
+    dicee_lfmult(tmp_path)
+    stored = load_checkpoint(tmp_path, dataset=graph)
+    configured(tmp_path, dicee_lfmult, degree=None)
+    with pytest.raises(UsageError, match=r"does not say degree, .* give the option, such as degree=1; at most 5"):
+        load_checkpoint(tmp_path, dataset=graph)
+    told = load_checkpoint(tmp_path, dataset=graph, degree=2)
+    assert told.origins["degree"] == "option"
+    query = Queries.of(graph.test, "tail")
+    assert np.array_equal(told.scores(query, np.arange(7)), stored.scores(query, np.arange(7)))
+
+
 @pytest.mark.parametrize("degree", [0, 1.5, -1, 6, True, "2"])
 def test_the_degree_of_dicees_lfmult_divides_its_rows(tmp_path, graph, degree):
-    dicee_lfmult(tmp_path)
-    path = tmp_path / "configuration.json"
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "degree": degree}), encoding="utf-8")
+    configured(tmp_path, dicee_lfmult, degree=degree)
     with pytest.raises(CheckpointError, match=r"the degree of LFMult is|rows must have at least two of"):
         load_checkpoint(tmp_path, dataset=graph)
 
 
 def test_how_dicees_aconex_adds_is_asked_for(tmp_path, graph):
-    dicee_aconex(tmp_path)
-    path = tmp_path / "configuration.json"
-    config = json.loads(path.read_text("utf-8"))
-    del config["scoring_technique"]
-    path.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(
-        CheckpointError, match=r"does not say scoring_technique, .* give the option scoring_technique=NegS"
-    ):
+    configured(tmp_path, dicee_aconex, scoring_technique=None)
+    message = r"does not say scoring_technique, .* give the option scoring_technique=NegS"
+    with pytest.raises(CheckpointError, match=message):
         load_checkpoint(tmp_path, dataset=graph)
     checkpoint = load_checkpoint(tmp_path, dataset=graph, scoring_technique="KvsAll")
     assert checkpoint.family.options == {"by_triple": False}

@@ -102,10 +102,7 @@ def test_ids_of_files_are_not_taken_for_those_that_kgeval_gave(tmp_path, writer)
 
 
 def own_arrays(kind, folder, data, order):
-    """Write a random DistMult with its entities in an order of its own (int[row]).
-
-    Return its options, and the score of each test triple.
-    """
+    """Write a random DistMult with its entities in an order of its own; return its options, and its answers' scores."""
     rng = np.random.default_rng(1)
     vectors, table = (rng.normal(size=(len(labels), 4)) for labels in (data.entities, data.relations))
     queries = vectors[data.test.heads] * table[data.test.relations]

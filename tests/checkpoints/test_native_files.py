@@ -39,7 +39,9 @@ def test_every_family_is_read_from_both_formats(tmp_path, model, ending):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_arrays_keep_their_precision(tmp_path, ending, dtype):
     path = write_arrays(tmp_path / f"m{ending}", arrays_of("DistMult", dtype=dtype))
-    assert load_checkpoint(path, model="DistMult").family.entity.dtype == dtype
+    checkpoint = load_checkpoint(path, model="DistMult")
+    assert checkpoint.family.entity.dtype == dtype
+    assert load_checkpoint(path, format="native", model="DistMult").format == checkpoint.format == "native"
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -91,23 +93,19 @@ def test_a_header_in_a_label_file_is_skipped(model_file):
 
 
 @pytest.mark.parametrize("name", ["DistMult", "distmult", "DISTMULT"])
-def test_models_are_named_in_any_capitalisation(model_file, name):
+def test_models_are_named_in_any_capitalisation(tmp_path, model_file, name):
     assert load_checkpoint(model_file, model=name).family.name == "DistMult"
-
-
-def test_the_story_of_an_option_is_told(tmp_path):
-    path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE"), model="TransE")
-    assert load_checkpoint(path, norm=1).origins == {"model": "m.safetensors", "norm": "option"}
+    path = write_arrays(tmp_path / "m.safetensors", arrays_of("DistMult"), model="DistMult")
+    assert load_checkpoint(path, model=name).family.name == "DistMult"
 
 
 def test_metadata_name_the_model_and_its_options(tmp_path):
-    path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE"), model="TransE", options={"norm": 2})
-    assert load_checkpoint(path).family.options == {"norm": 2}
-
-
-def test_an_option_may_repeat_what_the_file_says(tmp_path):
-    path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE"), model="TransE", options={"norm": 2})
-    assert load_checkpoint(path, norm=2, model="TransE").family.options == {"norm": 2}
+    """An option may add to them, or repeat them; its story is told."""
+    path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE"), model="TransE")
+    assert load_checkpoint(path, norm=1).origins == {"model": "m.safetensors", "norm": "option"}
+    write_arrays(path, arrays_of("TransE"), model="TransE", options={"norm": 2})
+    for options in ({}, {"norm": 2, "model": "TransE"}):
+        assert load_checkpoint(path, **options).family.options == {"norm": 2}
 
 
 @pytest.mark.parametrize(
@@ -123,18 +121,6 @@ def test_an_option_must_not_contradict_the_file(tmp_path, option, message):
     path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE"), **stored)
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(path, **option)
-
-
-def test_the_stored_model_may_be_repeated_in_any_capitalisation(tmp_path):
-    path = write_arrays(tmp_path / "m.safetensors", arrays_of("DistMult"), model="DistMult")
-    assert load_checkpoint(path, model="distmult").family.name == "DistMult"
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_the_format_may_be_named(tmp_path, ending):
-    path = write_arrays(tmp_path / f"m{ending}", arrays_of("DistMult"))
-    load_checkpoint(path, model="DistMult")
-    assert load_checkpoint(path, format="native", model="DistMult").format == "native"
 
 
 @pytest.mark.parametrize(
@@ -186,32 +172,31 @@ def test_a_reciprocal_model_has_an_even_number_of_relation_rows(model_file):
         load_checkpoint(model_file, model="DistMult", reciprocal=True)
 
 
-@pytest.mark.parametrize("name", ["formt", "nativ", "", "json"])
-def test_an_unknown_format_is_refused(model_file, name):
-    with pytest.raises(CheckpointError, match=f"unknown checkpoint format '{name}'"):
-        load_checkpoint(model_file, format=name, model="DistMult")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"format": name}, f"unknown checkpoint format '{name}'") for name in ("formt", "nativ", "", "json")),
+        ({"nan": "wurst"}, "wurst"),
+    ],
+)
+def test_unknown_settings_are_refused(model_file, options, message):
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(model_file, model="DistMult", **options)
 
 
-def test_an_unknown_policy_for_nan_is_refused(model_file):
-    from kgeval.errors import InputError
-
-    with pytest.raises(InputError, match="wurst"):
-        load_checkpoint(model_file, model="DistMult", nan="wurst")
-
-
-def test_stored_options_that_the_model_does_not_have_are_refused(tmp_path):
-    path = write_arrays(
-        tmp_path / "m.safetensors", arrays_of("TransE"), model="TransE", options={"norm": 1, "gamma": 9}
-    )
-    with pytest.raises(CheckpointError, match="gamma"):
-        load_checkpoint(path)
-
-
-def test_a_newer_version_of_the_format_is_refused(tmp_path):
-    path = write_arrays(
-        tmp_path / "m.safetensors", arrays_of("DistMult"), format="kgeval", version="2", model="DistMult"
-    )
-    with pytest.raises(CheckpointError, match=r"version 2 of the native format; this kgeval reads version 1"):
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"model": "TransE", "options": {"norm": 1, "gamma": 9}}, "gamma"),
+        (
+            {"format": "kgeval", "version": "2", "model": "TransE"},
+            r"version 2 of the native format; this kgeval reads version 1",
+        ),
+    ],
+)
+def test_stored_settings_that_are_unknown_are_refused(tmp_path, metadata, message):
+    path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE"), **metadata)
+    with pytest.raises(CheckpointError, match=message):
         load_checkpoint(path)
 
 

@@ -12,6 +12,8 @@ from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError
 from tests.checkpoints import layouts
 
+RELATION = {"name": "r", "operator": "translation"}
+
 
 @pytest.fixture
 def changed(tmp_path):
@@ -30,55 +32,41 @@ def changed(tmp_path):
     return read
 
 
-def of_types(folder, change):
-    """A model of several types, the configuration of which something was done to; what it is refused with."""
-    layouts.pbg_types(folder)
-    path = folder / "model" / "config.json"
-    config = json.loads(path.read_text())
-    change(config)
-    path.write_text(json.dumps(config))
-    with pytest.raises(CheckpointError) as refused:
-        load_checkpoint(folder / "model")
-    return str(refused.value)
-
-
-def test_entities_that_are_sets_of_features_are_refused(tmp_path):
-    refused = of_types(tmp_path, lambda config: config["entities"]["small"].update(featurized=True))
-    assert "entities of type 'small' are sets of features" in refused
-
-
-def test_an_operator_of_a_plugin_is_refused(tmp_path):
-    refused = of_types(tmp_path, lambda config: config["relations"][1].update(operator="mine"))
-    assert "the operators none, diagonal" in refused
-    assert "found 'affine, mine, translation'" in refused
-
-
-def test_dynamic_relations_have_one_operator(tmp_path):
-    refused = of_types(tmp_path, lambda config: config.update(dynamic_relations=True))
-    assert "dynamic relations with one of them" in refused
-
-
-def test_a_type_that_there_is_not_is_refused(tmp_path):
-    assert "'huge'" in of_types(tmp_path, lambda config: config["relations"][1].update(lhs="huge"))
-
-
-def test_types_of_other_widths_are_refused(tmp_path):
+def of_other_width(folder):
     h5py = pytest.importorskip("h5py")
-
-    def narrow(_):
-        with h5py.File(tmp_path / "model/embeddings_small_0.v8.h5", "w") as file:
-            file["embeddings"] = np.ones((4, 2), np.float32)
-        with h5py.File(tmp_path / "model/model.v8.h5", "r+") as file:
-            del file["model/entities/small/global_embedding"]
-            file["model/entities/small/global_embedding"] = np.ones(2, np.float32)
-
-    assert "types of entities of one width; found big 4, small 2" in of_types(tmp_path, narrow)
+    with h5py.File(folder / "model/embeddings_small_0.v8.h5", "w") as file:
+        file["embeddings"] = np.ones((4, 2), np.float32)
+    with h5py.File(folder / "model/model.v8.h5", "r+") as file:
+        del file["model/entities/small/global_embedding"]
+        file["model/entities/small/global_embedding"] = np.ones(2, np.float32)
 
 
-def test_a_type_has_as_many_labels_as_rows(tmp_path):
-    names = tmp_path / "data/entity_names_small_0.json"
-    refused = of_types(tmp_path, lambda _: names.write_text('["ant"]'))
-    assert "the entities of type 'small' have 4 rows, but 1 labels" in refused
+def of_one_label(folder):
+    (folder / "data/entity_names_small_0.json").write_text('["ant"]')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda config: config["entities"]["small"].update(featurized=True), "of type 'small' are sets of features"),
+        (
+            lambda config: config["relations"][1].update(operator="mine"),
+            "the operators none, diagonal.*found 'affine, mine, translation'",
+        ),
+        (lambda config: config.update(dynamic_relations=True), "dynamic relations with one of them"),
+        (lambda config: config["relations"][1].update(lhs="huge"), "'huge'"),
+        (of_other_width, "types of entities of one width; found big 4, small 2"),
+        (of_one_label, "the entities of type 'small' have 4 rows, but 1 labels"),
+    ],
+)
+def test_a_model_of_types_that_do_not_fit_is_refused(tmp_path, change, message):
+    layouts.pbg_types(tmp_path)
+    path = tmp_path / "model/config.json"
+    config = json.loads(path.read_text())
+    change(tmp_path if change in (of_other_width, of_one_label) else config)
+    path.write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(tmp_path / "model")
 
 
 def test_types_without_labels_are_rows(tmp_path):
@@ -110,24 +98,37 @@ def test_an_operator_for_each_relation_is_kept(tmp_path):
     assert np.array_equal(*(checkpoint.scores(queries, np.arange(7)) for checkpoint in (before, after)))
 
 
-@pytest.mark.parametrize("norm", [10**400, float("nan"), float("inf"), -1, 0, "1", [1], True, -0.5])
-def test_a_maximal_norm_is_a_number_above_zero(changed, norm):
-    with pytest.raises(CheckpointError, match="max_norm is"):
-        changed(max_norm=norm)
+NUMBERS = [10**400, float("nan"), float("inf"), -1, 0, "1", [1], True, -0.5]
+COUNTS = [float("inf"), float("nan"), 10**30, -1, 0, "x", None]
+TRUTHS = ["bias", "dynamic_relations", "global_emb"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        *(({"max_norm": norm}, "max_norm is") for norm in NUMBERS),
+        *(
+            ({"entities": {"all": {"num_partitions": count}}}, r"config\.json: (cannot be read|max_norm is)")
+            for count in COUNTS
+        ),
+        *(
+            ({name: value}, f"its {name} is .*, which is neither true nor false")
+            for name in TRUTHS
+            for value in ("no", "false", 1, 0, [], "true")
+        ),
+        *(
+            (
+                {"entities": {kind: {"num_partitions": 2}}, "relations": [{**RELATION, "lhs": kind, "rhs": kind}]},
+                "is no part of a file's name",
+            )
+            for kind in ("a\0", "/../../x", "../x", "a/b", "", "a" * 400)
+        ),
+    ],
+)
+def test_what_a_configuration_cannot_say_is_refused(changed, changes, message):
+    with pytest.raises(CheckpointError, match=message):
+        changed(**changes)
     assert changed(max_norm=2).num_entities == changed(max_norm=None).num_entities == 7
-
-
-@pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**30, -1, 0, "x", None])
-def test_partitions_are_as_many_as_files(changed, count):
-    with pytest.raises(CheckpointError, match=r"config\.json: (cannot be read|max_norm is)"):
-        changed(entities={"all": {"num_partitions": count}})
-
-
-@pytest.mark.parametrize("name", ["bias", "dynamic_relations", "global_emb"])
-@pytest.mark.parametrize("value", ["no", "false", 1, 0, [], "true"])
-def test_a_truth_value_is_one(changed, name, value):
-    with pytest.raises(CheckpointError, match=f"its {name} is .*, which is neither true nor false"):
-        changed(**{name: value})
 
 
 @pytest.mark.parametrize("entity_path", ["/etc", "../../names", "names/../../names"])
@@ -145,10 +146,3 @@ def test_names_that_are_nowhere_are_none(changed, entity_path):
 def test_the_folder_may_be_called_by_its_whole_path(changed, tmp_path):
     for place in (tmp_path / "model", "/", "..", ""):
         assert changed(checkpoint_path=str(place)).entities is not None
-
-
-@pytest.mark.parametrize("kind", ["a\0", "/../../x", "../x", "a/b", "", "a" * 400])
-def test_a_type_of_entities_is_part_of_a_name(changed, kind):
-    relation = {"name": "r", "lhs": kind, "rhs": kind, "operator": "translation"}
-    with pytest.raises(CheckpointError, match="is no part of a file's name"):
-        changed(entities={kind: {"num_partitions": 2}}, relations=[relation])

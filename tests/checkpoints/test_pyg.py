@@ -9,19 +9,18 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, evaluate, explain, framework_metrics, load_checkpoint
+from kgeval import evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.errors import CheckpointError, KgevalError, PickleError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import Family
-from tests.checkpoints.layouts import ENTITIES, RELATIONS, pyg_rotate, pyg_transe, table, tensors, torch
+from tests.checkpoints.layouts import pyg_rotate, pyg_transe, small_graph, table, tensors, torch
 
 ROWS = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
 
 
 @pytest.fixture
 def graph():
-    splits = {"train": Triples.of(ROWS[:15]), "test": Triples.of(ROWS[15:])}
-    return Dataset.build("own", splits, entities=Vocabulary(ENTITIES), relations=Vocabulary(RELATIONS, "relation"))
+    return small_graph()
 
 
 class Model(torch.nn.Module):

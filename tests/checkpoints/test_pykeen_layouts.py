@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.checkpoints.readers.pykeen.modules import NoFormula
 from kgeval.errors import CheckpointError
 from tests.checkpoints.pickles import (
     archive,
@@ -111,119 +110,6 @@ def test_a_power_of_a_norm_ranks_as_the_norm(file, name):
     assert checkpoint.family.options == {"norm": 2}
 
 
-@pytest.mark.parametrize("power", [{"power_norm": value(1)}, {"power_norm": VECTOR}], ids=["one", "tensor"])
-@pytest.mark.parametrize("name", ["TransE", "TransH"])
-def test_a_power_that_is_no_truth_value_is_refused(file, name, power):
-    with pytest.raises(CheckpointError, match=r"its power_norm is .*, no truth value"):
-        load(file, model(interaction(name, p=value(1), **power), *map(embedding, (ENTITY, RELATION, RELATION))))
-
-
-@pytest.mark.parametrize("attribute", ["normalizer"])
-def test_vectors_that_change_when_they_are_used_have_no_formula(file, attribute):
-    entity = embedding(ENTITY, **{attribute: called(named("functools", "partial"))})
-    with pytest.raises(NoFormula, match=rf"its entity vectors pass a {attribute} .* Evaluate the live model instead"):
-        load(file, model(interaction("DistMult"), entity, embedding(RELATION)))
-
-
-@pytest.mark.parametrize(
-    "entity",
-    [
-        module("pykeen.nn.representation.LowRankRepresentation"),
-        module("pykeen.nn.representation.Embedding"),
-        module("pykeen.nn.representation.Embedding", modules={"_embeddings": NOTHING}),
-        module("pykeen.nn.representation.Embedding", modules={"_embeddings": module("torch.nn.Embedding")}),
-        embedding(NOTHING),
-        embedding(value([[1.0]])),
-    ],
-    ids=["other", "empty", "none", "no weight", "weight none", "weight list"],
-)
-def test_representations_that_are_no_plain_embedding_have_no_formula(file, entity):
-    with pytest.raises(NoFormula, match=r"its entity representation is no plain embedding"):
-        load(file, model(interaction("DistMult"), entity, embedding(RELATION)))
-
-
-@pytest.mark.parametrize(
-    "top",
-    [
-        value({}),
-        value([]),
-        NOTHING,
-        ENTITY,
-        named("pykeen.models.unimodal.trans_e", "TransE"),
-        made(named("pykeen.models.unimodal.trans_e", "TransE")),
-        called(named("pykeen.models.unimodal.trans_e", "TransE")),
-        made(named("pykeen.models.unimodal.trans_e", "TransE"), value([])),
-        made(named("pykeen.models.unimodal.trans_e", "TransE"), value({})),
-        made(named("pykeen.models.unimodal.trans_e", "TransE"), value({"_modules": []})),
-        made(named("pykeen.models.unimodal.trans_e", "TransE"), value({"_modules": {"interaction": 5}})),
-        made(named("pykeen.losses", "MarginRankingLoss"), value({"_modules": {}})),
-        module("torch.nn.Linear"),
-        module("pykeen.models.unimodal.TransE"),
-        module("pykeen.models.unimodal.Unknown"),
-    ],
-    ids=[
-        *("dict", "list", "none", "tensor", "class", "bare object", "called object", "list state", "empty state"),
-        *("list of modules", "number as module", "loss", "linear", "empty model", "unknown model"),
-    ],
-)
-def test_what_is_no_model_is_refused(file, top):
-    with pytest.raises(
-        CheckpointError,
-        match=r"holds no (PyKEEN model|vectors)|no PyTorch module|no plain embedding|no formula|no layout of PyKEEN",
-    ):
-        load(file, top)
-
-
-@pytest.mark.parametrize("table", ["_modules", "_parameters", "_buffers"])
-def test_a_module_without_its_tables_is_refused(file, table):
-    state = {"_modules": {}, "_parameters": {}, "_buffers": {}, "max_norm": None}
-    del state[table]
-    bare = made(named("torch.nn.modules.sparse", "Embedding"), value(state))
-    entity = module("pykeen.nn.representation.Embedding", modules={"_embeddings": bare})
-    with pytest.raises(CheckpointError, match=f"KeyError: '{table}'|is no PyTorch module"):
-        load(file, model(interaction("DistMult"), entity, embedding(RELATION)))
-
-
-@pytest.mark.parametrize(
-    "weight",
-    [
-        VECTOR,
-        tensor(storage("v", 4), (), ()),
-        tensor(storage("e", 20), (5, 2, 2), (4, 2, 1)),
-        tensor(storage("e", 20), (10, 2), (2, 1)),
-        tensor(storage("e", 20), (4, 5), (5, 1)),
-        tensor(storage("e", 20), (0, 4), (4, 1)),
-        tensor(storage("e", 20), (5, 0), (1, 1)),
-        matrix("i", 5, 4, "LongStorage"),
-        matrix("c", 5, 4, "ComplexFloatStorage"),
-        matrix("e", 5, 4, "ByteStorage"),
-        matrix("e", 5, 4, "BoolStorage"),
-        matrix("nan", 5, 4),
-    ],
-    ids=[
-        *("vector", "scalar", "cube", "narrow", "wide", "no rows", "no columns"),
-        *("long", "complex", "byte", "bool", "nan"),
-    ],
-)
-@pytest.mark.parametrize("name", ["ComplEx", "TransE"])
-def test_weights_of_another_type_or_shape_are_refused(file, name, weight):
-    with pytest.raises(
-        CheckpointError, match=r"the tensor 'entity_representations.*; expected|must have the same width|not finite"
-    ):
-        load(file, plain(interaction(name, p=value(2)), entity=weight))
-
-
-@pytest.mark.parametrize(
-    "norm", [NOTHING, value(3), value(0), value("1"), value([]), value(1.5), value({}), VECTOR, ENTITY]
-)
-@pytest.mark.parametrize("name", ["TransE", "TransH"])
-def test_a_norm_that_is_neither_1_nor_2_is_refused(file, name, norm):
-    with pytest.raises(
-        CheckpointError, match=r"its distance is the norm of p = .*; kgeval has 1 and 2|truth value of an array"
-    ):
-        load(file, model(interaction(name, p=norm), *map(embedding, (ENTITY, RELATION, RELATION))))
-
-
 @pytest.mark.parametrize(
     "told", [{"p": value(1)}, {"p": value(3)}, {"power_norm": value(True)}], ids=["1", "3", "power"]
 )
@@ -231,56 +117,125 @@ def test_what_pykeens_rotate_is_told_of_norms_it_does_not_use(file, told):
     assert load(file, plain(interaction("RotatE", **told))).family.options == {"norm": 2}
 
 
-def test_an_array_as_a_truth_value_is_refused(file):
-    with pytest.raises(CheckpointError, match=r"use_inverse_triples is .* which is neither true nor false"):
-        load(file, plain(interaction("DistMult"), use_inverse_triples=VECTOR))
+def distances(name, **told):
+    """A TransE or TransH, which has one table more."""
+    return model(interaction(name, **told), *map(embedding, (ENTITY, RELATION, RELATION)))
 
 
-def test_inverse_relations_come_in_pairs(file):
-    odd = tensor(storage("r", 16), (3, 4), (4, 1))
-    with pytest.raises(CheckpointError, match="two rows per relation"):
-        load(file, plain(interaction("DistMult"), relation=odd, use_inverse_triples=value(True)))
+def of_entity(entity):
+    return model(interaction("DistMult"), entity, embedding(RELATION))
+
+
+def tucker(**parts):
+    return plain(interaction("TuckER", **{"modules": normalisations(), "parameters": {"core_tensor": CORE}, **parts}))
+
+
+def of_state(state):
+    return made(named("pykeen.models.unimodal.trans_e", "TransE"), state)
+
+
+TABLE = "pykeen.nn.representation.Embedding"
+
+SHAPES = {
+    "vector": VECTOR,
+    "scalar": tensor(storage("v", 4), (), ()),
+    "cube": tensor(storage("e", 20), (5, 2, 2), (4, 2, 1)),
+    "narrow": tensor(storage("e", 20), (10, 2), (2, 1)),
+    "wide": tensor(storage("e", 20), (4, 5), (5, 1)),
+    "no rows": tensor(storage("e", 20), (0, 4), (4, 1)),
+    "no columns": tensor(storage("e", 20), (5, 0), (1, 1)),
+    "long": matrix("i", 5, 4, "LongStorage"),
+    "complex": matrix("c", 5, 4, "ComplexFloatStorage"),
+    "byte": matrix("e", 5, 4, "ByteStorage"),
+    "bool": matrix("e", 5, 4, "BoolStorage"),
+    "nan": matrix("nan", 5, 4),
+}
+"""tables that no entities have"""
+
+STATE = {"_modules": {}, "_parameters": {}, "_buffers": {}, "max_norm": None}
+
+BARE = {
+    table: made(
+        named("torch.nn.modules.sparse", "Embedding"), value({name: STATE[name] for name in STATE if name != table})
+    )
+    for table in ("_modules", "_parameters", "_buffers")
+}
+"""modules each without one of their tables"""
+
+REFUSED = {
+    "its power_norm is .*, no truth value": [
+        distances(name, p=value(1), power_norm=power) for name in ("TransE", "TransH") for power in (value(1), VECTOR)
+    ],
+    "its distance is the norm of p = .*; kgeval has 1 and 2|truth value of an array": [
+        distances(name, p=norm)
+        for name in ("TransE", "TransH")
+        for norm in (*map(value, (None, 3, 0, "1", [], 1.5, {}, True)), VECTOR, ENTITY)
+    ],
+    r"its entity vectors pass a normalizer .* Evaluate the live model instead": [
+        of_entity(embedding(ENTITY, normalizer=called(named("functools", "partial"))))
+    ],
+    "its entity representation is no plain embedding": [
+        of_entity(module("pykeen.nn.representation.LowRankRepresentation")),
+        of_entity(module(TABLE)),
+        of_entity(module(TABLE, modules={"_embeddings": NOTHING})),
+        of_entity(module(TABLE, modules={"_embeddings": module("torch.nn.Embedding")})),
+        of_entity(embedding(NOTHING)),
+        of_entity(embedding(value([[1.0]]))),
+    ],
+    "holds no (PyKEEN model|vectors)|no PyTorch module|no plain embedding|no formula|no layout of PyKEEN": [
+        *(value({}), value([]), NOTHING, ENTITY, named("pykeen.models.unimodal.trans_e", "TransE")),
+        made(named("pykeen.models.unimodal.trans_e", "TransE")),
+        called(named("pykeen.models.unimodal.trans_e", "TransE")),
+        *(of_state(value(state)) for state in ([], {}, {"_modules": []}, {"_modules": {"interaction": 5}})),
+        made(named("pykeen.losses", "MarginRankingLoss"), value({"_modules": {}})),
+        *map(module, ("torch.nn.Linear", "pykeen.models.unimodal.TransE", "pykeen.models.unimodal.Unknown")),
+    ],
+    **{
+        f"KeyError: '{table}'|is no PyTorch module": [of_entity(module(TABLE, modules={"_embeddings": bare}))]
+        for table, bare in BARE.items()
+    },
+    "the tensor 'entity_representations.*; expected|must have the same width|not finite": [
+        plain(interaction(name, p=value(2)), entity=weight)
+        for name in ("ComplEx", "TransE")
+        for weight in SHAPES.values()
+    ],
+    "use_inverse_triples is .* which is neither true nor false": [
+        plain(interaction("DistMult"), use_inverse_triples=VECTOR)
+    ],
+    "two rows per relation": [
+        plain(
+            interaction("DistMult"), relation=tensor(storage("r", 16), (3, 4), (4, 1)), use_inverse_triples=value(True)
+        )
+    ],
+    "the tensor 'interaction|normalisation|no layout of PyKEEN": [
+        *(tucker(modules=normalisations(eps=value(eps))) for eps in ("tiny", None, [])),
+        tucker(modules=normalisations(buffers={"running_mean": NOTHING})),
+        tucker(modules=normalisations(buffers={"running_var": matrix("e", 5, 4)})),
+        tucker(modules=normalisations(buffers={"running_mean": tensor(storage("e", 20), (3,), (1,))})),
+        tucker(modules=normalisations(parameters={"weight": matrix("e", 5, 4)})),
+        tucker(modules={"head_batch_norm": normalisation()}),
+        tucker(modules={**normalisations(), "head_batch_norm": module("torch.nn.BatchNorm1d", eps=value(1.0))}),
+        tucker(parameters={}),
+        *(tucker(parameters={"core_tensor": part}) for part in (NOTHING, VECTOR)),
+        tucker(parameters={"core_tensor": tensor(storage("core", 64), (8, 8), (8, 1))}),
+        tucker(parameters={"core_tensor": tensor(storage("core", 64), (4, 2, 8), (16, 8, 1))}),
+    ],
+    "before PyKEEN's interaction modules": [
+        module(
+            "pykeen.models.unimodal.complex.ComplEx",
+            modules={"entity_embeddings": embedding(ENTITY), "relation_embeddings": embedding(RELATION)},
+        )
+    ],
+    r"it has AutoSF, BoxE, .*DistMult, .*TuckER, UM\. Evaluate the live model": [
+        plain(interaction(name)) for name in ("TorusF", "Unknown", "", "Interaction")
+    ],
+}
+"""what is told: the pickles of what is told so"""
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [
-        {"modules": normalisations(eps=value("tiny"))},
-        {"modules": normalisations(eps=NOTHING)},
-        {"modules": normalisations(eps=VECTOR[:0] + value([]))},
-        {"modules": normalisations(buffers={"running_mean": NOTHING})},
-        {"modules": normalisations(buffers={"running_var": matrix("e", 5, 4)})},
-        {"modules": normalisations(buffers={"running_mean": tensor(storage("e", 20), (3,), (1,))})},
-        {"modules": normalisations(parameters={"weight": matrix("e", 5, 4)})},
-        {"modules": {"head_batch_norm": normalisation()}},
-        {"modules": {**normalisations(), "head_batch_norm": module("torch.nn.BatchNorm1d", eps=value(1.0))}},
-        {"parameters": {}},
-        {"parameters": {"core_tensor": NOTHING}},
-        {"parameters": {"core_tensor": VECTOR}},
-        {"parameters": {"core_tensor": tensor(storage("core", 64), (8, 8), (8, 1))}},
-        {"parameters": {"core_tensor": tensor(storage("core", 64), (4, 2, 8), (16, 8, 1))}},
-    ],
-    ids=[
-        *("eps text", "eps none", "eps list", "no mean", "variance matrix", "short mean", "weight matrix"),
-        *("only one", "no arrays"),
-        *("no core", "core none", "core vector", "core matrix", "core of other widths"),
-    ],
+    ("message", "which"), [(message, which) for message, models in REFUSED.items() for which in range(len(models))]
 )
-def test_a_tucker_that_does_not_fit_together_is_refused(file, parts):
-    with pytest.raises(CheckpointError, match=r"the tensor 'interaction|normalisation|no layout of PyKEEN"):
-        load(file, plain(interaction("TuckER", **{"parameters": {"core_tensor": CORE}, **parts})))
-
-
-def test_a_complex_of_the_oldest_layout_has_no_formula(file):
-    old = module(
-        "pykeen.models.unimodal.complex.ComplEx",
-        modules={"entity_embeddings": embedding(ENTITY), "relation_embeddings": embedding(RELATION)},
-    )
-    with pytest.raises(NoFormula, match="before PyKEEN's interaction modules"):
-        load(file, old)
-
-
-@pytest.mark.parametrize("name", ["TorusF", "Unknown", "", "Interaction"])
-def test_an_interaction_without_a_formula_names_those_that_have_one(file, name):
-    with pytest.raises(NoFormula, match=r"it has AutoSF, BoxE, .*DistMult, .*TuckER, UM\. Evaluate the live model"):
-        load(file, plain(interaction(name)))
+def test_what_is_no_model_of_pykeen_is_refused_by_its_reason(file, message, which):
+    with pytest.raises(CheckpointError, match=message):
+        load(file, REFUSED[message][which])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
 from kgeval import load_checkpoint
 from kgeval.checkpoints.reader import formats
-from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError
 from tests.checkpoints.layouts import (
     WRITERS,
@@ -120,11 +117,6 @@ def test_a_modulus_that_turns_the_ranking_round_is_refused(tmp_path, modulus):
             load_checkpoint(tmp_path, model="pRotatE")
 
 
-def test_a_prefix_of_some_tensors_only_is_part_of_their_names():
-    some = Tensors(Path("m.pt"), {"module.a": np.ones((1, 1)), "b": np.ones((1, 1))})
-    assert sorted(some) == ["b", "module.a"]
-
-
 @pytest.mark.parametrize("reciprocal", [False, True])
 def test_a_tensor_of_libkge_that_no_formula_uses_is_refused_by_name(tmp_path, reciprocal):
     """A reciprocal model holds the tensors of its base model twice; the copies are no matter."""
@@ -187,20 +179,19 @@ def test_another_model_is_not_taken_for_a_simpler_one(tmp_path, name):
     assert f"has no use for the tensor{'s' * (',' in named)} {named}: this is another model" in str(caught.value)
 
 
-def test_many_names_are_cut_short():
-    many = Tensors(Path("m.pt"), {f"t{index}": np.ones(1) for index in range(9)})
-    with pytest.raises(CheckpointError, match=r"tensors 't0', 't1', 't2', 't3', 't4' and 4 more: this"):
-        many.refuse_unused("TransE")
-
-
-def test_what_a_view_takes_is_used_in_the_whole():
-    whole = Tensors(Path("m.pt"), {"model.a": np.ones((1, 1)), "model.b.c": np.ones(1), "a": np.ones(1)})
-    inner = whole.under("model.")
-    inner.matrix("a")
-    inner.under("b.").take("c", 1)
-    with pytest.raises(CheckpointError, match="no use for the tensor 'a': this"):
-        whole.refuse_unused("TransE")
-    whole.refuse_unused("TransE", "a")
+@pytest.mark.parametrize(
+    ("extra", "named"),
+    [
+        ([f"t{index}" for index in range(9)], "tensors 't0', 't1', 't2', 't3', 't4' and 4 more: this"),
+        (["module.gate"], r"tensor 'module\.gate': this"),
+    ],
+)
+def test_names_are_told_whole_and_not_all_of_many(tmp_path, extra, named):
+    """A prefix of some tensors only is part of their names."""
+    state = tensors(ent_emb__weight=table(7, 4), rel_emb__weight=table(3, 4))
+    torch.save(state | {name: torch.ones(3, 4) for name in extra}, tmp_path / "m.pt")
+    with pytest.raises(CheckpointError, match=f"a DistMult has no use for the {named}"):
+        load_checkpoint(tmp_path, model="DistMult")
 
 
 # Options that are spelt in several ways

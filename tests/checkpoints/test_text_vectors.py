@@ -5,32 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset
+from kgeval import evaluate, load_checkpoint, load_dataset
 from kgeval.errors import CheckpointError, UsageError
-from tests.checkpoints.layouts import ENTITIES, RELATIONS, labelled, table
-
-E, R = table(7, 4).astype(float).round(6), table(3, 4, 1).astype(float).round(6)
+from tests.checkpoints.layouts import ENTITIES, RELATIONS, E, R, kb2e, l1, l2, product, small_graph, word2vec_text
 
 ROWS = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
 
 
 @pytest.fixture
 def graph():
-    """A graph that numbers its labels in another order."""
-    rows = [(6 - h, 2 - r, 6 - t) for h, r, t in ROWS]
-    splits = {"train": Triples.of(rows[:15]), "test": Triples.of(rows[15:])}
-    relations = Vocabulary(RELATIONS[::-1], "relation")
-    return Dataset.build("other", splits, entities=Vocabulary(ENTITIES[::-1]), relations=relations)
+    return small_graph("other", backwards=True)
 
 
-def brute_force(distance):
-    """Count, for each test triple and side, the unknown candidates that are nearer than the answer."""
+def brute_force(formula, e=E, r=R):
+    """Count, for each test triple and side, the unknown candidates of a higher score than the answer's."""
     known, found = set(ROWS), {}
-    for h, r, t in ROWS[15:]:
-        tails = [e for e in range(7) if (h, r, e) not in known and distance(h, r, e) < distance(h, r, t)]
-        heads = [e for e in range(7) if (e, r, t) not in known and distance(e, r, t) < distance(h, r, t)]
-        triple = ENTITIES[h], RELATIONS[r], ENTITIES[t]
-        found |= {(*triple, "tail"): len(tails), (*triple, "head"): len(heads)}
+    for row in ROWS[15:]:
+        others = {"tail": [(*row[:2], i) for i in range(7)], "head": [(i, *row[1:]) for i in range(7)]}
+        scores = {
+            triple: formula(e[triple[0]], r[triple[1]], e[triple[2]]) for side in others.values() for triple in side
+        }
+        for side, triples in others.items():
+            labels = ENTITIES[row[0]], RELATIONS[row[1]], ENTITIES[row[2]], side
+            found[labels] = sum(scores[triple] > scores[row] for triple in triples if triple not in known)
     return found
 
 
@@ -40,22 +37,7 @@ def greater(model, data):
     return dict(zip(keys, frame.greater, strict=True))
 
 
-def l1(h, r, t):
-    return abs(E[h] + R[r] - E[t]).sum()
-
-
-def l2(h, r, t):
-    return np.linalg.norm(E[h] + R[r] - E[t])
-
-
 # KB2E
-
-
-def kb2e(folder, ending=".bern", *, first="", between="\t"):
-    for name, rows in (("entity2vec", E), ("relation2vec", R)):
-        lines = ("".join(f"{value:.6f}\t" for value in row) + "\n" for row in rows)
-        (folder / f"{name}{ending}").write_text("".join(lines), encoding="utf-8")
-    labelled(folder, "entity2id.txt", "relation2id.txt", "{label}" + between + "{id}", first=first)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +47,9 @@ def kb2e(folder, ending=".bern", *, first="", between="\t"):
 def test_two_tables_are_a_transe(tmp_path, graph, ending, first, between):
     kb2e(tmp_path, ending, first=first, between=between)
     for path in (tmp_path, tmp_path / f"relation2vec{ending}"):
-        for flag, distance in ((True, l1), (False, l2)):
+        for flag, formula in ((True, l1), (False, l2)):
             checkpoint = load_checkpoint(path, dataset=graph, L1_flag=flag)
-            assert greater(checkpoint, graph) == brute_force(distance)
+            assert greater(checkpoint, graph) == brute_force(formula, E.round(6), R.round(6))
     assert checkpoint.origins == {
         "model": f"entity2vec{ending}",
         "L1_flag": "option",
@@ -118,35 +100,24 @@ def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph):
 # word2vec
 
 
-def word2vec(path, *, end="", prefix="http://example.org/", count=10):
-    names = [*RELATIONS, *ENTITIES]
-    rows = (
-        f"{prefix}{name} {' '.join(map(repr, map(float, row)))}{end}\n"
-        for name, row in zip(names, [*R, *E], strict=True)
-    )
-    path.write_text(f"{count} 4\n" + "".join(rows), encoding="utf-8")
-    return path
-
-
 @pytest.mark.parametrize(("name", "end"), [("model.txt", ""), ("vectors.vec", " "), ("m.kv", "")])
 def test_one_table_serves_entities_and_relations(tmp_path, graph, name, end):
-    word2vec(tmp_path / name, end=end, prefix="")
-    for norm, distance in ((1, l1), (2, l2)):
+    word2vec_text(tmp_path, name, end=end)
+    for norm, formula in ((1, l1), (2, l2)):
         checkpoint = load_checkpoint(tmp_path, dataset=graph, model="TransE", norm=norm)
-        assert greater(checkpoint, graph) == brute_force(distance)
+        assert greater(checkpoint, graph) == brute_force(formula)
 
 
 def test_the_score_is_the_users_choice(tmp_path, graph):
-    path = word2vec(tmp_path / "m.txt", prefix="")
+    word2vec_text(tmp_path)
+    path = tmp_path / "vectors.txt"
 
     def cosine(h, r, t):
-        moved = E[h] + R[r]
-        return -(moved @ E[t]) / np.linalg.norm(moved) / np.linalg.norm(E[t])
+        return (h + r) @ t / np.linalg.norm(h + r) / np.linalg.norm(t)
 
     options = {"model": "BigGraph", "operator": "translation", "comparator": "cos", "operand": "head", "bias": False}
     assert greater(load_checkpoint(path, **options), graph) == brute_force(cosine)
-    products = brute_force(lambda h, r, t: -(E[h] * R[r] * E[t]).sum())
-    assert greater(load_checkpoint(path, model="DistMult"), graph) == products
+    assert greater(load_checkpoint(path, model="DistMult"), graph) == brute_force(product)
     with pytest.raises(UsageError, match="give the option model, one of"):
         load_checkpoint(path)
     with pytest.raises(UsageError, match=r"needs the option 'norm' \(norm=1 or norm=2\)"):
@@ -154,7 +125,7 @@ def test_the_score_is_the_users_choice(tmp_path, graph):
 
 
 def test_uris_are_labels(tmp_path):
-    word2vec(tmp_path / "m.txt")
+    word2vec_text(tmp_path, "m.txt", prefix="http://example.org/")
     for split, part in (("train", ROWS[:15]), ("test", ROWS[15:])):
         base = "<http://example.org/{}>"
         lines = (

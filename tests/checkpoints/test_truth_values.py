@@ -11,7 +11,7 @@ import yaml
 
 from kgeval import load_checkpoint, load_dataset, save_checkpoint
 from kgeval.errors import CheckpointError, KgevalError
-from tests.checkpoints import layouts, pickles
+from tests.checkpoints import layouts
 from tests.data import stored_layouts
 
 
@@ -48,36 +48,11 @@ def test_a_number_of_dglke(tmp_path, key):
         load_checkpoint(tmp_path)
 
 
-def test_a_norm_of_pykeen(tmp_path):
-    for p, message in ((pickles.value(1), None), (b"\x88", "the norm of p = True")):
-        model = pickles.model(
-            pickles.interaction("TransE", p=p, power_norm=b"\x89"),
-            pickles.embedding(pickles.matrix("0", 3, 2)),
-            pickles.embedding(pickles.matrix("1", 2, 2)),
-        )
-        numbers = {"0": np.ones(6, np.float32).tobytes(), "1": np.ones(4, np.float32).tobytes()}
-        path = pickles.archive(tmp_path / "trained_model.pkl", pickles.program(model), numbers)
-        if message is None:
-            assert load_checkpoint(path).family.options["norm"] == 1
-        else:
-            with pytest.raises(CheckpointError, match=message):
-                load_checkpoint(path)
-
-
-def test_a_maximal_norm_of_pbg(tmp_path):
-    layouts.pbg_static(tmp_path)
-    config = json.loads((tmp_path / "model/config.json").read_text())
-    (tmp_path / "model/config.json").write_text(json.dumps({**config, "max_norm": True}))
-    with pytest.raises(CheckpointError, match="max_norm is True"):
-        load_checkpoint(tmp_path)
-
-
 def test_ids_of_the_conve_code(tmp_path):
-    from kgeval.checkpoints.readers.conve import _tokens
-
-    (tmp_path / "vocab_e1").write_bytes(pickle.dumps([{"a": 0, "b": True}], protocol=2))
+    layouts.conve_distmult(tmp_path)
+    (tmp_path / "vocab_e1").write_bytes(pickle.dumps([{"OOV": 0, "": True}], protocol=2))
     with pytest.raises(CheckpointError, match="no vocabulary of the ConvE code"):
-        _tokens(tmp_path / "vocab_e1")
+        load_checkpoint(tmp_path)
 
 
 def test_a_number_of_edges(tmp_path):

@@ -223,7 +223,7 @@ def test_a_file_is_read_once_in_an_evaluation_and_in_a_run_of_several_models(tmp
         f"evaluation: {{corruption: {{kind: file, path: {path}}}}}\n"
     )
     outcomes = run(load_config(tmp_path / "config.yaml"), None)
-    assert [len(outcome.result.ranks) for outcome in outcomes] == [402, 402]
+    assert [len(outcome.ranks) for outcome in outcomes] == [402, 402]
     assert reads == [path] * 3
 
 

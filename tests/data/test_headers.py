@@ -16,6 +16,7 @@ from kgeval.corruption.export import generate_negatives
 from kgeval.data.io.triple_files import read_triples
 from kgeval.errors import DatasetError
 from tests.conftest import random_dataset
+from tests.data.folders import write as write_splits
 
 TRIPLE = ("head", "relation", "tail")
 ROWS = [("a", "likes", "b"), ("b", "knows", "c"), ("c", "likes", "c")]
@@ -143,18 +144,13 @@ def test_what_graphs_call_their_columns_is_no_triple(tmp_path, header):
     assert list(dataset.entities) == ["a", "b"]
 
 
-def write_splits(folder, header, rows, splits=("train", "valid", "test")):
-    for split in splits:
-        (folder / f"{split}.tsv").write_text("".join("\t".join(row) + "\n" for row in [*header, *rows[split]]))
-
-
 SPLITS = {"train": [*ROWS, ("d", "knows", "a")], "valid": [("a", "knows", "b")], "test": [("c", "knows", "a")]}
 
 
 @pytest.mark.parametrize("header", [("S", "P", "O"), ("Drug", "interacts", "Gene"), ("x", "y", "x")], ids=str)
 @pytest.mark.parametrize("splits", [("train", "test"), ("train", "valid", "test")], ids=len)
 def test_a_first_row_of_all_splits_that_occurs_nowhere_else_is_a_header(tmp_path, header, splits):
-    write_splits(tmp_path, [header], SPLITS, splits)
+    write_splits(tmp_path, {split: [header, *SPLITS[split]] for split in splits}, ending=".tsv")
     dataset = load_dataset(tmp_path)
     assert list(dataset.entities) == ["a", "b", "c", "d"]
     assert list(dataset.relations) == ["knows", "likes"]
@@ -169,7 +165,7 @@ def test_a_first_row_of_all_splits_that_occurs_nowhere_else_is_a_header(tmp_path
 
 @pytest.mark.parametrize("row", [("S", "P", "a"), ("S", "likes", "O"), ("a", "P", "O"), ("a", "likes", "b")], ids=str)
 def test_a_first_row_with_a_label_of_the_graph_is_a_triple(tmp_path, row):
-    write_splits(tmp_path, [row], SPLITS)
+    write_splits(tmp_path, {split: [row, *rows] for split, rows in SPLITS.items()}, ending=".tsv")
     dataset = load_dataset(tmp_path)
     assert row[0] in dataset.entities
     assert dataset.notes == ()
@@ -177,11 +173,11 @@ def test_a_first_row_with_a_label_of_the_graph_is_a_triple(tmp_path, row):
 
 
 def test_a_first_row_that_one_split_lacks_or_that_is_the_only_one_is_a_triple(tmp_path):
-    write_splits(tmp_path, [("S", "P", "O")], SPLITS)
+    write_splits(tmp_path, {split: [("S", "P", "O"), *rows] for split, rows in SPLITS.items()}, ending=".tsv")
     (tmp_path / "valid.tsv").write_text("a\tknows\tb\n")
     dataset = load_dataset(tmp_path)
     assert (len(dataset.train), len(dataset.test), dataset.notes) == (5, 2, ())
-    write_splits(tmp_path, [], dict.fromkeys(SPLITS, ROWS[:1]))  # splits of a single row
+    write_splits(tmp_path, dict.fromkeys(SPLITS, ROWS[:1]), ending=".tsv")  # splits of a single row
     assert (len(load_dataset(tmp_path).test), load_dataset(tmp_path).notes) == (1, ())
 
 

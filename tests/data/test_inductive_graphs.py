@@ -14,6 +14,7 @@ from kgeval import load_dataset
 from kgeval.errors import DatasetError, UsageError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.brute_force import as_counts, brute_force
+from tests.data.folders import write
 
 LEARNED = {
     "train": [("ant", "likes", "bee"), ("bee", "eats", "cat"), ("cat", "likes", "ant")],
@@ -27,14 +28,6 @@ EVALUATED = {
 }
 ILPC = {"train": "inference", "valid": "inference_validation", "test": "inference_test"}
 INGRAM = {"train": "msg", "valid": "valid", "test": "test"}
-
-
-def write(folder, splits, names=None):
-    folder.mkdir(parents=True, exist_ok=True)
-    for split, rows in splits.items():
-        name = split if names is None else names[split]
-        (folder / f"{name}.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
-    return folder
 
 
 def grail(tmp_path, learned=LEARNED, evaluated=EVALUATED):

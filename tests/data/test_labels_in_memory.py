@@ -9,6 +9,7 @@ import pytest
 
 from kgeval import Dataset, evaluate, load_dataset
 from kgeval.errors import DatasetError, InputError
+from tests.data.folders import write
 
 ROWS = {
     "train": [("b", "likes", "a"), ("Z", "likes", "c"), ("c", "knows", "b"), ("b", "likes", "a")],
@@ -36,23 +37,17 @@ def same(mine, other):
     assert mine.sha256() == other.sha256()
 
 
-def written(folder, rows):
-    for split, triples in rows.items():
-        (folder / f"{split}.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in triples))
-    return load_dataset(folder)
-
-
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_labels_in_memory_give_the_graph_of_the_same_files(tmp_path, form):
     data = Dataset.from_labels(**{split: form(rows) for split, rows in ROWS.items()})
-    same(data, written(tmp_path, ROWS))
+    same(data, load_dataset(write(tmp_path, ROWS, ending=".tsv")))
     assert data.repeated == {"train": 1}
 
 
 def test_confidences_in_memory_are_those_of_the_same_files(tmp_path):
     rows = {split: [(*row, 0.25 * place) for place, row in enumerate(part)] for split, part in ROWS.items()}
     frames = {split: pd.DataFrame(part, columns=["h", "r", "t", "weight"]) for split, part in rows.items()}
-    read = written(tmp_path, rows)
+    read = load_dataset(write(tmp_path, rows, ending=".tsv"))
     assert list(read.confidences) == ["train", "valid", "test"]
     same(Dataset.from_labels(**rows), read)
     same(Dataset.from_labels(**frames), read)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import time
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kgeval
-from kgeval import Dataset, Triples, Vocabulary
+from kgeval import Dataset, Vocabulary
 from kgeval.data import relation_overlaps
 from kgeval.data.leaks import find_leaks, notes_on_leaks
+from tests.analysis.ranked_rows import graph_of
 
 SPLITS = ("train", "valid", "test")
-
-
-def graph(splits, entities=5, relations=3):
-    return Dataset.build(
-        "graph",
-        {split: Triples.of(rows) for split, rows in splits.items()},
-        entities=Vocabulary([f"e{index}" for index in range(entities)]),
-        relations=Vocabulary([f"r{index}" for index in range(relations)], "relation"),
-    )
 
 
 def by_definition(data):
@@ -53,7 +42,7 @@ triples = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0
 @example(([(0, 0, 1), (2, 2, 2)], [(1, 1, 0)], [(1, 0, 0), (2, 1, 2), (2, 2, 2)]))
 @example(([], [], [(0, 0, 1), (1, 0, 0)]))
 def test_leaks_are_those_of_the_definition(rows):
-    data = graph(dict(zip(SPLITS, rows, strict=True)))
+    data = graph_of(*rows)
     found = {split: (leak.repeated.tolist(), leak.swapped.tolist()) for split, leak in find_leaks(data).items()}
     assert found == by_definition(data)
 
@@ -65,7 +54,7 @@ def test_a_relation_and_its_inverse_give_each_other_away(pairs, data):
     rows = [(h, 0, t) for h, t in pairs] + [(t, 1, h) for h, t in pairs]
     held = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique=True))
     train = [row for row in rows if row not in held]
-    leak = find_leaks(graph({"train": train, "test": held}))["test"]
+    leak = find_leaks(graph_of(train=train, test=held))["test"]
     other = [(t, 1 - r, h) in train for h, r, t in held]
     assert not leak.repeated.any()
     assert (leak.swapped >= np.array(other)).all()
@@ -75,14 +64,16 @@ def test_a_relation_and_its_inverse_give_each_other_away(pairs, data):
 def test_four_fifths_of_the_pairs_make_an_inverse(swapped, counts):
     forward = [(index, 0, index + 5) for index in range(5)]
     backward = [(t, 1, h) for h, _, t in forward[:swapped]] + [(0, 1, 9)] * (swapped < 4)
-    leak = find_leaks(graph({"train": forward, "test": backward}, entities=10))["test"]
+    leak = find_leaks(graph_of(train=forward, test=backward, entities=10))["test"]
     assert leak.swapped[:swapped].tolist() == [counts] * swapped
 
 
 @pytest.fixture
 def leaking():
     likes = [(index, 0, index + 1) for index in range(0, 8, 2)]
-    return graph({"train": likes, "valid": likes[:1], "test": [(1, 0, 0), (3, 0, 2), (2, 0, 3), (6, 1, 7)]}, 9, 2)
+    return graph_of(
+        train=likes, valid=likes[:1], test=[(1, 0, 0), (3, 0, 2), (2, 0, 3), (6, 1, 7)], entities=9, relations=2
+    )
 
 
 def test_notes_give_count_share_and_names(leaking):
@@ -90,19 +81,19 @@ def test_notes_give_count_share_and_names(leaking):
     assert notes_on_leaks(leaking, "valid") == ["1 of 1 valid triples (100.0%) are in train too, such as (e0, r0, e1)."]
     assert notes_on_leaks(leaking, "train") == []
     both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
-    assert notes_on_leaks(graph({"train": both[1:], "test": both[:1]}, 9, 2), "test") == [
+    assert notes_on_leaks(graph_of(train=both[1:], test=both[:1], entities=9, relations=2), "test") == [
         "1 of 1 test triples (100.0%) are in train with head and tail swapped, under an inverse or symmetric relation: "
         "1 of r0. A model can answer them by swapping head and tail of train triples."
     ]
 
 
 def test_a_graph_without_train_has_nothing_to_give_away():
-    assert notes_on_leaks(graph({"test": [(0, 0, 1), (1, 0, 0)]}), "test") == []
+    assert notes_on_leaks(graph_of(test=[(0, 0, 1), (1, 0, 0)]), "test") == []
 
 
 def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking, monkeypatch):
     monkeypatch.setattr(relation_overlaps, "MOST_COMPARED", 0)
-    assert notes_on_leaks(graph({"train": [(0, 0, 1)], "test": [(1, 0, 0), (0, 0, 1)]}), "test") == [
+    assert notes_on_leaks(graph_of(train=[(0, 0, 1)], test=[(1, 0, 0), (0, 0, 1)]), "test") == [
         "whether train has test triples with head and tail swapped is not known: too many pairs stand both ways.",
         "1 of 2 test triples (50.0%) are in train too, such as (e0, r0, e1).",
     ]
@@ -151,32 +142,11 @@ def test_real_graphs(shared, name, share):
     assert len(notes_on_leaks(data, "test")) == (share > 0)
 
 
-def test_the_search_takes_no_time_worth_naming(shared):
-    data = kgeval.load_dataset(shared / "data/fb15k-237")
-    start = time.process_time()
-    find_leaks(data)
-    assert time.process_time() - start < 2
-
-
-def test_inspect_tells(tmp_path, leaking):
-    from click.testing import CliRunner
-
-    from kgeval.cli import main
-
-    for split, part in leaking.splits.items():
-        rows = ("\t".join(leaking.triple(*row)[1:-1].split(", ")) for row in part.ids.tolist())
-        (tmp_path / f"{split}.txt").write_text("\n".join(rows))
-    told = json.loads(CliRunner().invoke(main, ["inspect", str(tmp_path), "--json"]).stdout)
-    assert told["repeated in train"] == {"valid": 1, "test": 1}
-    assert told["swapped in train"] == {"valid": 0, "test": 0}
-    assert told["notes"] == [*notes_on_leaks(leaking, "valid"), *notes_on_leaks(leaking, "test")]
-
-
 def test_few_swapped_triples_and_predicted_relations_have_no_note():
     """UMLS has 11 of 661 test triples swapped in train: ``kgeval audit`` says so, and a result does not."""
     umls = kgeval.load_dataset("umls")
     assert (find_leaks(umls)["test"].swapped.sum(), notes_on_leaks(umls, "test")) == (11, [])
-    leaking = graph({"train": [(0, 0, 1), (2, 0, 3), (3, 0, 2)], "test": [(1, 0, 0)]}, 4, 1)
+    leaking = graph_of(train=[(0, 0, 1), (2, 0, 3), (3, 0, 2)], test=[(1, 0, 0)], entities=4, relations=1)
     for sides, noted in (("relation", 0), (("head", "relation"), 1)):
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
         assert sum("swapped" in note for note in table.notes) == noted

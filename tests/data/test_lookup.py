@@ -73,16 +73,6 @@ def test_queries_are_distinct_and_keep_every_task(side):
     assert sorted(queries.triples) == list(range(len(test)))
 
 
-@pytest.mark.parametrize("side", SIDES)
-def test_known_answers_are_those_of_a_dictionary(side):
-    dataset = random_dataset(2)
-    queries = Queries.of(dataset.test, side)
-    known = known_answers(queries, [dataset.train, dataset.valid, dataset.test])
-    expected = by_dictionary(Triples(np.concatenate([dataset.train.ids, dataset.valid.ids, dataset.test.ids])), side)
-    for query, key in enumerate(zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)):
-        assert known.row(query).tolist() == sorted(expected[key])
-
-
 def test_nothing_gives_nothing():
     assert known_answers(Queries.of(random_dataset(3).test, "tail"), []).lengths.sum() == 0
     assert len(Queries.of(Triples.of([]), "tail")) == 0

@@ -8,6 +8,7 @@ import kgeval
 from kgeval import load_dataset
 from kgeval.errors import DatasetError
 from tests.brute_force import as_counts, brute_force
+from tests.data.folders import lines, write
 
 SPLITS = {
     "train": [("ant", "likes", "bee"), ("bee", "eats", "cat")],
@@ -17,20 +18,14 @@ SPLITS = {
 FACTS = [("cat", "likes", "ant"), ("bee", "likes", "dog")]
 
 
-def text(rows):
-    return "".join("\t".join(row) + "\n" for row in rows)
-
-
 @pytest.fixture
 def folder(tmp_path):
-    for split, rows in SPLITS.items():
-        (tmp_path / f"{split}.txt").write_text(text(rows))
-    return tmp_path
+    return write(tmp_path, SPLITS)
 
 
 def test_facts_of_red_gnn_are_train_triples(folder):
     """Its code makes the graph of test queries of both files, and filters by both; entities.txt lists labels."""
-    (folder / "facts.txt").write_text(text(FACTS))
+    (folder / "facts.txt").write_text(lines(FACTS))
     (folder / "entities.txt").write_text("ant\nbee\ncat\ndog\n")
     data = load_dataset(folder)
     train = {data.triple(*row) for row in data.train.ids.tolist()}
@@ -76,7 +71,7 @@ def test_complex_queries_are_refused_by_name(folder, name):
     ],
 )
 def test_other_triples_beside_the_splits_are_noted(folder, name, rows):
-    (folder / name).write_text(text(rows))
+    (folder / name).write_text(lines(rows))
     (note,) = load_dataset(folder).notes
     example = ", ".join(rows[-1 if name == "aux.tsv" else 0][:3])
     assert note.startswith(f"{name} beside the splits was not read: it holds triples that no split has, such as")
@@ -88,7 +83,7 @@ def test_other_triples_beside_the_splits_are_noted(folder, name, rows):
     [
         ("README.txt", "ant likes bee\n"),
         ("README.md", "ant\tlikes\tdog\n"),
-        ("all.txt", text(rows for split in SPLITS.values() for rows in split)),
+        ("all.txt", lines(rows for split in SPLITS.values() for rows in split)),
         ("entities.txt", "ant\nbee\ncat\n"),
         ("entity2id.txt", "3\nant\t0\nbee\t1\ncat\t2\n"),
         ("relation2text.txt", "likes\tto like\n"),

@@ -9,18 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import load_dataset
-from kgeval.data.layouts.pykeen import from_factories
 from kgeval.errors import DatasetError
+from tests.data.folders import lines
 
 ROWS = {
     "train": [("b", "likes", "a"), ("a", "likes", "c"), ("c", "knows", "b")],
     "valid": [("a", "knows", "b")],
     "test": [("b", "likes", "c"), ("z", "knows", "a")],
 }
-
-
-def lines(rows, separator="\t"):
-    return "".join(separator.join(row) + "\n" for row in rows)
 
 
 def write(folder, ending, rows=ROWS):
@@ -110,14 +106,6 @@ def test_repeated_triples_count_once_in_each_split(tmp_path):
     assert labelled(dataset, "train") == ROWS["train"]
 
 
-def test_triples_factories_in_memory():
-    from pykeen.datasets import get_dataset
-
-    data = get_dataset(dataset="nations", dataset_kwargs={"create_inverse_triples": True})
-    dataset = from_factories(data.factory_dict)
-    assert (len(dataset.relations), len(dataset.train), len(dataset.test)) == (55, 1592, 201)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -132,13 +120,6 @@ def test_a_bad_line_is_named(tmp_path, content, message):
     write(tmp_path, ".txt")
     (tmp_path / "test.txt").write_bytes(content.encode("latin-1"))
     with pytest.raises(DatasetError, match=message):
-        load_dataset(tmp_path)
-
-
-def test_two_files_for_one_split_are_refused(tmp_path):
-    write(tmp_path, ".txt")
-    (tmp_path / "train.tsv").write_text("a\tb\tc\n")
-    with pytest.raises(DatasetError, match=r"two files for the train split: train.txt and train.tsv"):
         load_dataset(tmp_path)
 
 

@@ -17,6 +17,7 @@ from kgeval import Dataset, Triples, Vocabulary, load_dataset
 from kgeval.data.known import KnownAnswers, known_answers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.errors import DatasetError, InputError
+from tests.data.folders import lines, write
 
 TRAIN = [
     ("Găgăuzia\u00a0", "visits", 'the "Hall"', "2014-02-01"),
@@ -27,19 +28,16 @@ TEST = [("Bea", "meets", "Ann", "2014-01-09"), ("Ann", "visits", "Bea", "2013-12
 NAMES = ["head", "relation", "tail", "time"]
 
 
-def lines(rows, separator="\t"):
-    return "".join(separator.join(row) + "\n" for row in rows)
-
-
 def as_text(folder):
-    for name, rows in (("train", TRAIN), ("test", TEST)):
-        (folder / f"{name}.txt").write_text(lines(rows), encoding="utf-8")
+    write(folder, {"train": TRAIN, "test": TEST})
 
 
 def with_header(folder):
-    for name, rows in (("train", TRAIN), ("test", TEST)):
-        turned = [("date", "tail", "head", "relation"), *((d, t, h, r) for h, r, t, d in rows)]
-        (folder / f"{name}.tsv").write_text(lines(turned), encoding="utf-8")
+    turned = {
+        name: [("date", "tail", "head", "relation"), *((d, t, h, r) for h, r, t, d in rows)]
+        for name, rows in (("train", TRAIN), ("test", TEST))
+    }
+    write(folder, turned, ending=".tsv")
 
 
 def as_parquet(folder):
@@ -119,17 +117,6 @@ def test_a_folder_of_tkbc_is_the_graph_it_was_made_of(tmp_path, labels):
         assert list(data.times) == ["0", "1", "2", "3"]
 
 
-def test_intervals_of_time_are_refused(tmp_path):
-    """tkbc's own files of yago15k and wikidata have rows of five ids."""
-    for split in ("train", "test"):
-        (tmp_path / f"{split}.pickle").write_bytes(pickle.dumps(np.zeros((2, 5), np.uint64)))
-    why = (
-        r"expected rows of three ids, or four with a time; found .* \[2, 5\]\. Facts that hold over an interval of time"
-    )
-    with pytest.raises(DatasetError, match=why):
-        load_dataset(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("train", "test", "why"),
     [
@@ -143,14 +130,6 @@ def test_times_that_are_missing_or_said_twice_are_refused(tmp_path, train, test,
     (tmp_path / "train.txt").write_text(train)
     (tmp_path / "test.txt").write_text(test)
     with pytest.raises(DatasetError, match=why):
-        load_dataset(tmp_path)
-
-
-def test_times_that_are_no_labels_are_refused(tmp_path):
-    table = pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"], "time": [0.5]})
-    for split in ("train", "test"):
-        pq.write_table(table, tmp_path / f"{split}.parquet")
-    with pytest.raises(DatasetError, match="times are dates, text or whole numbers"):
         load_dataset(tmp_path)
 
 
@@ -168,6 +147,33 @@ def test_all_triples_have_a_time_or_none(contexts, times, why):
     labels = {"entities": Vocabulary(["e"]), "relations": Vocabulary(["r"], "relation")}
     with pytest.raises(DatasetError, match=why):
         Dataset.build("d", {"test": triples}, times=None if times is None else Vocabulary(times, "time"), **labels)
+
+
+FIVE = pickle.dumps(np.zeros((2, 5), np.uint64))
+NUMBERS = pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"], "time": [0.5]})
+INTERVAL = "Facts that hold over an interval of time.* are not read"
+
+
+@pytest.mark.parametrize(
+    ("ending", "content", "why"),
+    [
+        ("txt", "a\tr\tb\t1980\t1990\nb\tr\tc\t1981\t1992\n", INTERVAL),
+        ("txt", 'a\tr\tb\t<occursSince>\t"1980-##-##"\nb\tr\tc\n', INTERVAL),
+        ("txt", "head\trelation\ttail\tstart_time\tend_time\na\tr\tb\t1980\t1990\n", INTERVAL),
+        ("txt", "h\tr\tt\tsince\tuntil\na\tr\tb\t1980\t1990\n", INTERVAL),
+        ("pickle", FIVE, rf"expected rows of three ids, or four with a time; found .* \[2, 5\]\. {INTERVAL}"),
+        ("parquet", NUMBERS, "times are dates, text or whole numbers"),
+    ],
+)
+def test_intervals_and_what_is_no_label_of_a_time_are_refused(tmp_path, ending, content, why):
+    """tkbc's own files of yago15k and wikidata have rows of five ids."""
+    for path in (tmp_path / f"{split}.{ending}" for split in ("train", "test")):
+        if ending == "parquet":
+            pq.write_table(content, path)
+        else:
+            path.write_bytes(content if ending == "pickle" else content.encode())
+    with pytest.raises(DatasetError, match=why):
+        load_dataset(tmp_path)
 
 
 # Queries and known answers
@@ -209,19 +215,3 @@ def test_a_query_without_a_time_knows_the_facts_of_all(tmp_path):
     assert known_answers(queries, known_triples(data, ("train", "test"))).lengths.sum() == len(queries)
     with pytest.raises(InputError, match="the queries name no time"):
         KnownAnswers.of([data.train], "tail").rows(queries)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "a\tr\tb\t1980\t1990\nb\tr\tc\t1981\t1992\n",
-        'a\tr\tb\t<occursSince>\t"1980-##-##"\nb\tr\tc\n',
-        "head\trelation\ttail\tstart_time\tend_time\na\tr\tb\t1980\t1990\n",
-        "h\tr\tt\tsince\tuntil\na\tr\tb\t1980\t1990\n",
-    ],
-)
-def test_intervals_of_time_are_refused_and_not_left_out(tmp_path, content):
-    for split in ("train", "test"):
-        (tmp_path / f"{split}.txt").write_text(content)
-    with pytest.raises(DatasetError, match=r"Facts that hold over an interval of time.* are not read"):
-        load_dataset(tmp_path)

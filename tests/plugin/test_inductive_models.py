@@ -201,7 +201,7 @@ def test_a_configuration_trains_on_one_graph_and_evaluates_on_the_other(tmp_path
     config = tmp_path / "run.yaml"
     config.write_text(json.dumps({"dataset": str(folder), "model": model, "metrics": ["mrr"]}))
     (outcome,) = run(load_config(config), tmp_path / "out")
-    ranks = outcome.result.ranks
+    ranks = outcome.ranks
     assert ranks.provenance.candidates == "all 75 entities"
     assert not [note for note in ranks.notes if "no labels" in note]  # it was trained with the ids of the dataset
     config.write_text(json.dumps({"dataset": str(folder), "model": {**model, "model": "DistMult"}}))

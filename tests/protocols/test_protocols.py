@@ -318,8 +318,3 @@ def test_openke_ranks_a_checkpoint_of_the_other_sign_upside_down():
     assert table.column("greater").tolist() == expected.column("greater").tolist()
     assert any("upside down" in note for note in table.notes)
     assert not any("upside down" in note for note in plain.notes)
-
-
-@pytest.mark.parametrize("name", ["dgl-ke", "DGL-KE", "DGLKE"])
-def test_a_framework_may_be_spelled_as_it_writes_itself(name):
-    assert find_protocol(name) is find_protocol("dglke")

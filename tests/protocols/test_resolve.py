@@ -94,6 +94,7 @@ def test_a_protocol_is_taken_by_name_in_any_case_or_as_it_is(name):
     expected = evaluate(score, DATA, protocol="openke")
     assert evaluate(score, DATA, protocol=name).data.equals(expected.data)
     assert explain(score, DATA, [name])["openke"] == explain(score, DATA, "openke")["openke"]
+    assert find_protocol("DGL-KE") is find_protocol("dglke")
 
 
 def test_a_protocol_of_ones_own_ranks_is_explained_and_reports():

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgeval import Dataset, evaluate, load_checkpoint, load_dataset, predict
+from kgeval import Dataset, evaluate, load_checkpoint, load_dataset
 from kgeval.corruption import Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
-from kgeval.data.triples import SIDES
 from kgeval.errors import InputError, RunError, ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
@@ -130,40 +129,6 @@ def test_equal_rows_tie(similarity, settings):
     table = same(scorer, **settings)
     assert (table.column("tied") > 0).any()
     assert table.work["refined"]
-
-
-@pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}, {"protocol": "libkge"}], ids=str)
-@pytest.mark.parametrize("similarity", ["dot", "modulus"])
-def test_several_devices_divide_the_queries(similarity, settings, monkeypatch, two_threads):
-    counted, whole = [], DeviceKernel._count_blocks
-
-    def note(kernel, queries, *arguments):
-        counted.append((kernel, len(queries.vectors)))
-        return whole(kernel, queries, *arguments)
-
-    monkeypatch.setattr(DeviceKernel, "_count_blocks", note)
-    table = same(Vectors(similarity, entities=120), device="torch:cpu,torch:cpu,torch:cpu", **settings)
-    assert len({kernel for kernel, _ in counted}) == 3
-    assert max(size for _, size in counted) == -(-max(len(Queries.of(DATA.test, side)) for side in SIDES) // 3)
-    assert table.work["device"] == "torch:cpu, torch:cpu, torch:cpu"
-    if not settings:
-        assert table.work["screened"] == 2 * len(DATA.test) * 120
-    tables = [predict(normal(similarity), DATA, k=3, device=device) for device in ("cpu", ["torch:cpu"] * 2)]
-    assert tables[1].data.equals(tables[0].data)
-
-
-def test_what_fails_on_one_of_several_devices_is_raised(monkeypatch):
-    whole, kernels = DeviceKernel.count_shared, []
-
-    def fail(kernel, *arguments):
-        kernels.append(kernel)
-        if kernel is not kernels[0]:
-            raise RunError("the second device fails")
-        whole(kernel, *arguments)
-
-    monkeypatch.setattr(DeviceKernel, "count_shared", fail)
-    with pytest.raises(RunError, match="the second device fails"):
-        evaluate(normal("dot"), DATA, sides="head", device="torch:cpu,torch:cpu")
 
 
 @pytest.mark.parametrize("protocol", ["libkge", "ampligraph", "openke"])
@@ -287,9 +252,9 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
         with pytest.raises(InputError, match=message):
             evaluate(normal("dot"), DATA, device=device, **settings)
 
-    refuse(r"device: 'gpu' is no device. Choose auto, cpu, cuda, or GPUs", "gpu")
+    refuse(r"device: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU", "gpu")
     refuse("kernel: 'compiled' is one of the processor's", "cuda", kernel="compiled")
-    refuse(r"cuda:1 is named twice\. Name each GPU once", ["cuda:1", "cuda:1"])
+    refuse(r"device: 'cuda:0,cuda:1' is no device", "cuda:0,cuda:1")
     monkeypatch.setattr("torch.version.cuda", None)
     refuse(r"is built without CUDA. Install", "cuda")
     monkeypatch.setattr("torch.version.cuda", "12.4")

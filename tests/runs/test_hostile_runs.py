@@ -10,8 +10,8 @@ import pytest
 from kgeval.errors import FileError, InputError
 from kgeval.run_directory.contents import STAGE, altered, read_common_table, read_json
 from kgeval.runs.config.load import load_config
-from kgeval.runs.outcome import read_outcomes
 from kgeval.runs.runner import run
+from kgeval.runs.stored_outcome import read_outcomes
 from tests.runs.test_several_models import MODELS
 
 OUTSIDE = ["/etc/hostname", "../secret", "a/b", "..", ".", "", "a\0b", "a" * 5000, "a\\b"]
@@ -100,7 +100,7 @@ def test_a_stored_configuration_may_not_unfold(config, place):
     run(load_config(config(model=None, models=MODELS)), Path("run"))
     name = next(iter(MODELS))
     (place / "run" / name / "config.yaml").write_text(LAUGHS)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"not the configuration of a run .*Add --force"):
         run(load_config(config(model=None, models=MODELS)), Path("run"))
 
 

@@ -24,7 +24,7 @@ from kgeval.run_directory.contents import STAGE, altered, is_run
 from kgeval.run_directory.staging import LOCK, reserve
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.stored_result import read_result
+from kgeval.runs.stored_outcome import read_outcome
 from kgeval.storage.atomic import replacing_folder
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
@@ -117,7 +117,7 @@ def test_a_move_into_place_that_is_cut_short_is_finished_by_the_next_run(config,
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", cut_short)
-        patch.setattr("kgeval.run_directory.staging.write_text", lambda path, text: path.write_text(text))
+        patch.setattr("kgeval.run_directory.stored_run.write_text", lambda path, text: path.write_text(text))
         with pytest.raises(Killed):
             run(load_config(config()), place / "run", force=True)
     assert not is_run(place / "run")
@@ -164,7 +164,7 @@ def test_a_file_that_another_run_wrote_is_told(config, place, name):
     run(load_config(config()), place / "run")
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
     (place / "other" / name).replace(place / "run" / name)
-    notes = read_result(place / "run", (), {}).summary.notes
+    notes = read_outcome(place / "run", (), {}).summary.notes
     assert notes[-1] == f"not as the run wrote it: {name}."
 
 
@@ -172,7 +172,7 @@ def test_what_is_no_whole_run_is_not_read_as_one(config, place):
     run(load_config(config()), place / "run")
     (place / "run/manifest.json").unlink()
     with pytest.raises(InputError, match=r"holds ranks\.parquet, but no manifest\.json: a run was interrupted there"):
-        read_result(place / "run", (), {})
+        read_outcome(place / "run", (), {})
 
 
 @pytest.mark.parametrize("path", ["n.tsv", "n.parquet"])

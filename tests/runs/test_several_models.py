@@ -14,8 +14,9 @@ from kgeval.ranking.engine import Engine
 from kgeval.run_directory.contents import is_run, is_several
 from kgeval.run_directory.folders import unfinished_in
 from kgeval.runs.config.load import load_config
-from kgeval.runs.outcome import ModelsFailed, read_outcomes
 from kgeval.runs.runner import run
+from kgeval.runs.several_models import ModelsFailed
+from kgeval.runs.stored_outcome import read_outcomes
 from kgeval.scorers.families.bilinear import DistMult
 from tests.cli.conftest import invoke
 from tests.runs.conftest import ENTITIES, RELATIONS
@@ -178,7 +179,7 @@ def test_a_model_that_was_trained_is_not_trained_again(several, place, monkeypat
 def test_a_task_is_taken_too(several, place, monkeypatch):
     keys = {"task": {"kind": "classification", "negatives": {"kind": "generated"}}}
     first = run(load_config(several(**keys)), place / "run")
-    monkeypatch.setattr("kgeval.runs.jobs.ModelEvaluation.evaluate", lambda *_, **__: pytest.fail("judged again"))
+    monkeypatch.setattr("kgeval.runs.jobs.Job.evaluate", lambda *_, **__: pytest.fail("judged again"))
     again = run(load_config(several(**keys)), place / "run")
     assert [outcome.to_dict() for outcome in again] == [outcome.to_dict() for outcome in first]
 

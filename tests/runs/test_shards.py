@@ -23,13 +23,13 @@ from kgeval.reports.reading import read_models
 from kgeval.run_directory.contents import SHARDS, STAGE
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
-from kgeval.runs.jobs import ModelEvaluation
+from kgeval.runs.jobs import Job
 from kgeval.runs.runner import run
 from kgeval.runs.shards import division
 from kgeval.runs.shards.division import KEY, divide, divide_exactly, usual_count
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.shards.shard_store import ShardStore
-from kgeval.runs.stored_result import read_result
+from kgeval.runs.stored_outcome import read_outcome
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 
@@ -198,13 +198,13 @@ def test_other_threads_or_place_or_no_number_of_shards_continue_it(interrupted, 
 def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
     """Also of several models, in the folder that theirs are in."""
     message = r"holds no run.* 3 of 5 shards are ranked\. Repeat its command, which continues it"
-    for read in (lambda run: read_result(run, (), {}), read_models, lambda run: read_compared([str(run)], {})):
+    for read in (read_outcome, read_models, lambda run: read_compared([("", str(run))], {})):
         with pytest.raises(InputError, match=message):
             read(place / "run")
     (place / "all").mkdir()
     (place / "run").rename(place / "all/one")
     with pytest.raises(InputError, match=message):
-        read_result(place / "all", (), {})
+        read_outcome(place / "all", (), {})
 
 
 def test_a_run_whose_stored_configuration_named_both_sides_is_the_same(interrupted, place):
@@ -406,13 +406,12 @@ def test_a_task_has_no_executor(config):
         load_config(config(executor={"kind": "rai"}))
 
 
-def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place):
+def test_shards_on_a_device_have_the_bytes_of_the_processor(config, place):
     pytest.importorskip("torch")
     run(load_config(config()), place / "whole")
-    several = config(evaluation={"device": ["torch:cpu", "torch:cpu"], "shards": 3})
-    run(load_config(several), place / "several")
-    assert table(place / "several") == table(place / "whole")
-    assert manifest(place / "several")["ranking"]["device"] == "torch:cpu, torch:cpu"
+    run(load_config(config(evaluation={"device": "torch:cpu", "shards": 3})), place / "shards")
+    assert table(place / "shards") == table(place / "whole")
+    assert manifest(place / "shards")["ranking"]["device"] == "torch:cpu"
 
 
 @pytest.mark.parametrize(
@@ -421,5 +420,5 @@ def test_shards_on_several_devices_have_the_bytes_of_the_processor(config, place
 )
 def test_as_many_ranks_are_announced_as_there_will_be(config, place, settings, sides):
     dataset = load_dataset(place / "graph")
-    evaluation = ModelEvaluation(load_config(config(**settings)), dataset)
-    assert evaluation.num_ranks(distmult(dataset)) == sides * len(dataset.test)
+    job = Job(load_config(config(**settings)), "", None, dataset)
+    assert job.num_ranks(distmult(dataset)) == sides * len(dataset.test)

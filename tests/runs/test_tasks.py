@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from kgeval.errors import ConfigError, InputError
-from kgeval.metrics.labels.label_summary import CLASSIFICATION, LabelSummary
+from kgeval.metrics.kinds import CLASSIFICATION
+from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.metric import metrics
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
@@ -25,7 +26,7 @@ def test_several_models_meet_the_same_negatives(config, place):
     content = load_config(config(model=None, models=models, task=CLASSIFY, metrics=["roc_auc"]))
     outcomes = run(content, place / "out")
     assert [outcome.name for outcome in outcomes] == ["one", "two"]
-    tables = [outcome.result.table for outcome in outcomes]
+    tables = [outcome.table for outcome in outcomes]
     assert (tables[0].column("tail") == tables[1].column("tail")).all()
     one, two = (outcome.summary for outcome in outcomes)
     assert isinstance(one, LabelSummary)
@@ -82,7 +83,7 @@ def test_a_task_and_its_dataset_are_told_apart_with_the_line(config, place):
 def test_the_metrics_of_the_task_are_spelled_out(config, place):
     run(load_config(config(task=CLASSIFY)), place / "out")
     written = yaml.safe_load((place / "out" / "config.yaml").read_text())
-    assert tuple(written["metrics"]) == CLASSIFICATION
+    assert tuple(written["metrics"]) == CLASSIFICATION.metrics
     assert "evaluation" not in written
 
 

@@ -83,7 +83,7 @@ def test_a_seed_is_always_the_same_model(config, place):
 def test_a_model_without_a_formula_is_evaluated_live(config, place):
     cubic = {"embedding_dim": 4, "scoring_fct_norm": 3}
     (outcome,) = run(load_config(config(**job(model_kwargs=cubic))), place / "run")
-    assert outcome.result.ranks.num_triples == 5
+    assert outcome.ranks.num_triples == 5
     assert json.loads((place / "run/manifest.json").read_text())["model"] == {"live": "PyKEENScorer"}
 
 

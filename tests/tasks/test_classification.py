@@ -17,7 +17,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.doors.classify import classify
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
-from kgeval.metrics.labels.label_summary import CLASSIFICATION
+from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 from kgeval.tasks.label_table import LabelTable
@@ -134,7 +134,7 @@ def test_the_metrics_file_says_everything(files):
     summary = summarize(classify(model, DATA, negatives=files))
     content = summary.to_dict()
     assert set(content["metrics"]) == {"model", "relation majority", "tail frequency"}
-    assert set(content["metrics"]["model"]) == set(CLASSIFICATION)
+    assert set(content["metrics"]["model"]) == set(CLASSIFICATION.metrics)
     true, validation = len(DATA.test), len(DATA.valid) + 40
     assert content["triples"] == {"judged": true + 40, "true": true, "false": 40, "validation": validation}
     assert set(content["thresholds"]["by_relation"]) == set(DATA.relations)

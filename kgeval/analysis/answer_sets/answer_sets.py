@@ -19,9 +19,10 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
 from kgeval.errors import InputError
 from kgeval.metrics.groups import group_rows
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, Units, attempt
+from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
 from kgeval.metrics.intervals.linearised import unit_scatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, limits_of
+from kgeval.metrics.intervals.units import Units, attempt
 from kgeval.metrics.metric import Metric
 from kgeval.ranking.rank_table import RankTable
 from kgeval.table import Cell, Figure, Shown, Table

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.ranking.rank_table import RankTable
+from kgeval.metrics.groups import group_rows
+from kgeval.ranking.rank_table import SCHEMA, RankTable
 
 COLUMNS = ("relation", "side")
 """by which answers may be calibrated: what a query says before its answer is known"""
@@ -115,15 +117,10 @@ def _numbered(
     """Number the groups of two tables' rows by columns: their keys by label, and the group of each row, int64[row]."""
     if not per:
         return [{}], (np.zeros(len(valid), np.int64), np.zeros(len(test), np.int64))
-    import pandas as pd
-
-    columns = {name: "relation_label" if name == "relation" else name for name in per}
-    labels = {name: [table.column(one).astype(str) for table in (valid, test)] for name, one in columns.items()}
-    rows = pd.DataFrame({name: np.concatenate(of_both) for name, of_both in labels.items()})
-    numbers = np.asarray(rows.groupby(list(per)).ngroup(), np.int64)
-    distinct = rows.drop_duplicates().sort_values(list(per))
-    keys = [dict(zip(per, key, strict=True)) for key in distinct.itertuples(index=False, name=None)]
-    return keys, (numbers[: len(valid)], numbers[len(valid) :])
+    both = pa.concat_tables([table.data.select(SCHEMA.names) for table in (valid, test)])
+    grouping, numbers = group_rows(replace(test, data=both), per), np.empty(len(both), np.int64)
+    numbers[grouping.rows] = grouping.group_ids
+    return grouping.keys, (numbers[: len(valid)], numbers[len(valid) :])
 
 
 def notes_on_filter(test: RankTable) -> Iterator[str]:

@@ -16,7 +16,6 @@ from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.numerics.sums import numbered
 from kgeval.provenance import ALIKE, UNKNOWN, Provenance
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.storage.parquet_tables import LABELS
@@ -125,14 +124,12 @@ def _numbers(tables: Sequence[RankTable], name: str) -> list[IntArray]:
     """Number the labels of a column in their order, alike in all tables; the ids, where a label is missing."""
     columns = [table.data.column(f"{name}_label") for table in tables]
     if any(column.null_count for column in columns):
-        ids = [table.column(name) for table in tables]
-        return np.split(numbered(np.concatenate(ids))[1], np.cumsum([len(column) for column in ids])[:-1])
+        return _numbered([table.column(name) for table in tables])
     encoded = [column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns]
     chunks = pa.chunked_array([chunk.cast(LABELS) for column in encoded for chunk in column.chunks], LABELS)
     unified = chunks.unify_dictionaries()
     labels = unified.chunk(0).dictionary if unified.num_chunks else pa.array([], pa.string())
-    places = np.empty(len(labels), np.int64)
-    places[pc.sort_indices(labels).to_numpy()] = np.arange(len(labels))
+    places = pc.rank(labels, tiebreaker="dense").to_numpy().astype(np.int64) - 1
     codes = np.concatenate([np.zeros(0, np.int64), *(places[chunk.indices.to_numpy()] for chunk in unified.chunks)])
     return np.split(codes, np.cumsum([len(table) for table in tables])[:-1])
 

@@ -24,9 +24,10 @@ from kgeval.arrays import IntArray
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.kinds import RANKS, Chance
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import Chance, MetricOptions
-from kgeval.metrics.rank_summary import DEFAULT, column_names, rank_summary
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
@@ -34,7 +35,7 @@ from kgeval.ranking.rank_table import RankTable
 
 def compare(  # noqa: PLR0913
     tables: Mapping[str, RankTable],
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT,
+    metrics: str | Metric | Sequence[str | Metric] = RANKS.metrics,
     *,
     unit: Unit = "triple",
     level: float = 0.95,

@@ -10,9 +10,6 @@ import numpy as np
 
 from kgeval.compiling import njit
 
-WIDTH = 8
-"""the columns that are summed together: one cache line"""
-
 UNITS = 8
 """the units of a group, one for each bit of a byte"""
 
@@ -21,10 +18,10 @@ UNITS = 8
 def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untyped-def]
     """Add to each draw the sum of all units under its signs, which are a function of (seed, group, draw).
 
-    ``contributions`` are those of the units; float64[group, unit, column], 8 units and columns. ``first`` is the number
-    of the first draw, a multiple of 8. ``sums`` are zeros on entry; float64[draw, 8], as many draws as a multiple of 8.
+    ``contributions`` are those of the units; float64[group, unit, column], 8 units. ``first`` is the number of the
+    first draw, a multiple of 8. ``sums`` are zeros on entry; float64[draw, column], as many draws as a multiple of 8.
     """
-    signed = np.empty((256, WIDTH))
+    signed = np.empty((256, sums.shape[1]))
     for group in range(len(contributions)):
         _fill(signed, contributions[group])
         key = _mix(seed ^ _mix(np.uint64(group)))
@@ -33,21 +30,21 @@ def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untype
             for draw in range(8 * word, 8 * word + 8):
                 row = np.int64(flips & np.uint64(255))
                 flips >>= np.uint64(8)
-                for column in range(WIDTH):
+                for column in range(sums.shape[1]):
                     sums[draw, column] += signed[row, column]
 
 
 @njit(cache=True)
 def _fill(signed, units):  # type: ignore[no-untyped-def]
     """Sum eight units under all signs: bit u of a row's number says whether unit u is added or subtracted."""
-    for column in range(WIDTH):
+    for column in range(signed.shape[1]):
         signed[0, column] = 0.0
         for unit in range(UNITS):
             signed[0, column] -= units[unit, column]
     for unit in range(UNITS):
         bit = 1 << unit
         for row in range(bit):
-            for column in range(WIDTH):
+            for column in range(signed.shape[1]):
                 signed[bit + row, column] = signed[row, column] + 2 * units[unit, column]
 
 

@@ -13,23 +13,27 @@ import numpy as np
 from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
 from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values
-from kgeval.analysis.comparison.unit_contributions import (
-    SharedSelection,
-    resampled,
-    unit_of_lists,
-)
+from kgeval.analysis.comparison.unit_contributions import MOST_FLIPS, SharedGroup, swapped_p_value
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.triples import TARGETS
-from kgeval.metrics.intervals.bootstrap import drawn_values
-from kgeval.metrics.intervals.interval import FEWEST_UNITS, PLURAL, ZERO, Intervals, NoInterval, Unit, is_rounding
+from kgeval.metrics.intervals.bootstrap import drawn_values, percentiles
+from kgeval.metrics.intervals.interval import (
+    FEWEST_UNITS,
+    PLURAL,
+    UNITS,
+    ZERO,
+    Interval,
+    Intervals,
+    NoInterval,
+    Unit,
+    is_rounding,
+)
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
+from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import TableView
 from kgeval.progress import long_loop
-
-NO_MEANS = "it is no function of means over rows"
 
 
 def paired_differences(
@@ -49,7 +53,7 @@ def paired_differences(
     pairs = list(combinations(views, 2)) if reference is None else [(model, reference) for model in others]
     with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
         for key, places in of_groups:
-            tests = _GroupTests(views, names, same, places, key, options)
+            tests = _GroupTests(SharedGroup(views, same, places, options.unit), names, key, options)
             for model, other in pairs:
                 found += tests.differences(model, other)
                 report(1)
@@ -64,112 +68,99 @@ def paired_differences(
     return tuple(found)
 
 
-OfUnits = tuple[IntArray, Float64Array]
-"""the numbers of some units, and what each adds to a difference; int64[unit], float64[unit]"""
+Estimate = tuple[PairedDifference, Float64Array | None]
+"""a difference with its interval, and what each unit adds to it, float64[unit], where its p-value is to be computed"""
 
 
 @dataclass(frozen=True, eq=False)
 class _GroupTests:
-    views: Mapping[str, TableView]
+    group: SharedGroup
     names: Sequence[MetricName]
-    same: SameRows
-    places: IntArray
-    """int64[row], into the shared rows"""
     key: Mapping[str, Any]
     options: DifferenceOptions
     drawn: dict[tuple[str, MetricName], Float64Array] = field(default_factory=dict)
     """the metrics of models in the draws of a bootstrap, as far as they were needed"""
 
     def differences(self, model: str, other: str) -> list[PairedDifference]:
-        found: list[PairedDifference] = []
-        tested: dict[Unit, dict[int, OfUnits]] = {}
-        for place, name in enumerate(self.names):
-            difference, of_units = self._estimate(model, other, name)
-            found.append(difference)
-            if of_units is not None:
-                tested.setdefault(difference.unit, {})[place] = of_units
-        for unit, of_metrics in tested.items():
-            p_values = self._p_values(unit, [*of_metrics.values()]).tolist()
-            for place, p in zip(of_metrics, p_values, strict=True):
-                found[place] = replace(found[place], p=p, draws=self.options.draws)
+        estimates = [self._estimate(model, other, name) for name in self.names]
+        found = [difference for difference, _ in estimates]
+        for unit in UNITS:
+            tested = {
+                place: of_units
+                for place, (difference, of_units) in enumerate(estimates)
+                if of_units is not None and difference.unit == unit
+            }
+            if tested:  # all have the same flips
+                contributions, draws = np.stack([*tested.values()], axis=1), self.options.draws
+                p_values = sign_flip_p_values(contributions, draws=draws, seed=self.options.seed).tolist()
+                for place, p in zip(tested, p_values, strict=True):
+                    found[place] = replace(found[place], p=p, draws=draws)
         return found
 
-    def _p_values(self, unit: Unit, of_metrics: Sequence[OfUnits]) -> Float64Array:
-        """Test the differences by metrics of one unit together: all have the same flips; float64[metric]."""
-        present = np.bincount(self.same.keys(unit)[self.places]) > 0
-        places = np.cumsum(present) - 1
-        contributions = np.zeros((int(present.sum()), len(of_metrics)))
-        for column, (numbers, of_units) in enumerate(of_metrics):
-            contributions[places[numbers], column] = of_units
-        return sign_flip_p_values(contributions, draws=self.options.draws, seed=self.options.seed)
-
-    def _estimate(self, model: str, other: str, name: MetricName) -> tuple[PairedDifference, OfUnits | None]:
-        """Estimate a difference with its interval, and what each unit adds to it, where that can be tested."""
-        unit = unit_of_lists(self.options.unit) if name.metric.needs == "lists" else self.options.unit
-        rows = len(self._selections[model, str(name.side)].places)
+    def _estimate(self, model: str, other: str, name: MetricName) -> Estimate:
+        side, needs = str(name.side), name.metric.needs
+        rows, unit = len(self.group.rows[side]), self.group.units[needs, side].kind
         empty = PairedDifference(model, other, name, rows, 0, unit, self.key, level=self.options.level)
-        own, others = (self._contributions[one, name] for one in (model, other))
-        if own == NO_MEANS:
-            return self._resampled(empty), None
-        if isinstance(own, str) or isinstance(others, str):
-            return replace(empty, reason=own if isinstance(own, str) else str(others)), None
-        (terms, numbers), (other_terms, _) = own, others
-        return _contrast(terms, other_terms, numbers, empty)
+        own, others = (self._terms[one, name] for one in (model, other))
+        for one, terms in ((model, own), (other, others)):
+            if isinstance(terms, Undefined):
+                return replace(empty, reason=f"it is undefined for {one}: {terms}"), None
+        if isinstance(own, MeanTerms) and isinstance(others, MeanTerms):
+            return _contrast(own, others, empty)
+        if needs == "lists":
+            return replace(empty, reason="it is a function of lists, and not of means over them"), None
+        return self._resampled(empty), None
+
+    @cached_property
+    def _terms(self) -> dict[tuple[str, MetricName], MeanTerms | Undefined | None]:
+        """The terms of each model and metric; ``None`` where it is no function of means."""
+        found: dict[tuple[str, MetricName], MeanTerms | Undefined | None] = {}
+        for model, name in product(self.group.views, self.names):
+            try:
+                found[model, name] = self.group.terms(model, name)
+            except Undefined as reason:
+                found[model, name] = reason
+        return found
 
     def _resampled(self, empty: PairedDifference) -> PairedDifference:
-        name, side = empty.metric, str(empty.metric.side)
-        own, others = (self._selections[model, side] for model in (empty.model, empty.other))
-        if name.metric.needs == "lists":
-            return replace(empty, reason="it is a function of lists, and not of means over them")
+        """Compute the metric anew in each draw: of a bootstrap, and of sign flips."""
+        name, side, options = empty.metric, str(empty.metric.side), self.options
+        units = Units.numbered(empty.unit, self.group.units["ranks", side].ids)
+        found = empty
         try:
-            values = [name(one.rows.ranks(name.ties, name.average)) for one in (own, others)]
-            units, _ = own.units_of_ranks
-            (difference,) = _without_rounding(np.array([values[0] - values[1]]), np.array(values))
-            estimate = replace(empty, units=units.count, difference=float(difference))
+            own, others = (
+                self.group.selections[model, side].ranks(name.ties, name.average)
+                for model in (empty.model, empty.other)
+            )
+            values = np.array([name(own), name(others)])
+            (difference,) = _without_rounding(values[:1] - values[1:], values).tolist()
+            estimate = replace(empty, units=units.count, difference=difference)
             if units.count < FEWEST_UNITS:
                 return replace(estimate, reason=_few(units.count, empty.unit))
-            of_own = self._drawn(empty.model, name)
-            drawn = _without_rounding(of_own - self._drawn(empty.other, name), of_own)
+            of_own = self._drawn(empty.model, name, units)
+            drawn = _without_rounding(of_own - self._drawn(empty.other, name, units), of_own)
+            found, draws = estimate, min(options.draws, MOST_FLIPS)
+            p = swapped_p_value(name, own, others, units, draws=draws, seed=options.seed)
         except (Undefined, NoInterval) as reason:
-            return replace(empty, reason=str(reason))
-        return resampled(own, others, estimate, drawn, self.options)
+            return replace(found, reason=str(reason))
+        found = replace(estimate, p=p, draws=draws)
+        error, level = float(drawn.std(ddof=1)), options.level
+        if is_rounding(error, difference):
+            return replace(found, reason="it is the same in all draws, so they do not show how it varies")
+        method = f"bootstrap, percentile, {len(drawn)} draws"
+        interval = Interval(*percentiles(drawn, level), level, empty.unit, units.count, method, standard_error=error)
+        return replace(found, interval=interval, detectable=detectable_difference(error, level=level))
 
-    def _drawn(self, model: str, name: MetricName) -> Float64Array:
+    def _drawn(self, model: str, name: MetricName, units: Units) -> Float64Array:
         """A metric of a model in each draw of a bootstrap, whose units are the same for all models; float64[draw]."""
         if (model, name) not in self.drawn:
-            selection, options = self._selections[model, str(name.side)], self.options
+            selection, options = self.group.selections[model, str(name.side)], self.options
             intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
-            units, _ = selection.units_of_ranks
-            self.drawn[model, name] = drawn_values(name, selection.rows, units, intervals=intervals)
+            self.drawn[model, name] = drawn_values(name, selection, units, intervals=intervals)
         return self.drawn[model, name]
 
-    @cached_property
-    def _selections(self) -> dict[tuple[str, str], SharedSelection]:
-        sides = self.same.sides[self.places]
-        parts: dict[str, IntArray] = {side: self.places[sides == place] for place, side in enumerate(TARGETS)}
-        of_entities = sides != TARGETS.index("relation")
-        parts["both"] = self.places[of_entities] if of_entities.any() else self.places
-        return {
-            (model, side): SharedSelection(self.same, model, view, places, self.options.unit)
-            for model, view in self.views.items()
-            for side, places in parts.items()
-        }
 
-    @cached_property
-    def _contributions(self) -> dict[tuple[str, MetricName], tuple[MeanTerms, IntArray] | str]:
-        """What the units contribute, for each model and metric, or why that is not known."""
-        found: dict[tuple[str, MetricName], tuple[MeanTerms, IntArray] | str] = {}
-        for model, name in product(self.views, self.names):
-            try:
-                found[model, name] = self._selections[model, str(name.side)].contributions(name) or NO_MEANS
-            except Undefined as reason:
-                found[model, name] = f"it is undefined for {model}: {reason}"
-        return found
-
-
-def _contrast(
-    own: MeanTerms, others: MeanTerms, numbers: IntArray, empty: PairedDifference
-) -> tuple[PairedDifference, OfUnits | None]:
+def _contrast(own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
     weighed = (own.unit_shares > 0) | (others.unit_shares > 0)
     estimate = replace(empty, units=int(weighed.sum()), difference=own.value - others.value)
     if estimate.units < FEWEST_UNITS:
@@ -180,8 +171,8 @@ def _contrast(
     of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
     of_units = _without_rounding(of_own - of_others, of_own)
     if not of_units.any():
-        return replace(estimate, difference=0.0, reason="no unit differs"), (numbers, of_units)
-    return _with_interval(estimate, own, others, weighed), (numbers, of_units)
+        return replace(estimate, difference=0.0, reason="no unit differs"), of_units
+    return _with_interval(estimate, own, others, weighed), of_units
 
 
 def _with_interval(

@@ -41,27 +41,20 @@ def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: 
 
 def signed_sums(contributions: Float64Array, *, draws: int, seed: int) -> Float64Array:
     """Sum the units of each column under random signs; float64[draw, column]."""
-    from kgeval.analysis.comparison.flip_kernel import UNITS, WIDTH, add_signed_sums
+    from kgeval.analysis.comparison.flip_kernel import UNITS, add_signed_sums
 
     units, columns = contributions.shape
-    grouped = np.zeros((-(-units // UNITS) * UNITS, -(-columns // WIDTH) * WIDTH))
-    grouped[:units, :columns] = contributions
-    sums = np.zeros((-(-draws // 8) * 8, grouped.shape[1]))
-    lefts = range(0, columns, WIDTH)
-    with long_loop("sign flips", len(lefts) * len(sums), unit="draws") as report:
-        for left in lefts:
-            part = slice(left, left + WIDTH)
-            of_groups = np.ascontiguousarray(grouped[:, part]).reshape(-1, UNITS, WIDTH)
-            found = np.zeros((len(sums), WIDTH))
+    groups = np.zeros((-(-units // UNITS), UNITS, columns))
+    groups.reshape(-1, columns)[:units] = contributions
+    sums = np.zeros((-(-draws // 8) * 8, columns))
+    with long_loop("sign flips", len(sums), unit="draws") as report:
+        # Each draw is summed by one thread, group after group: the number of threads changes no digit.
+        def add(block: slice) -> None:
+            add_signed_sums(groups, np.uint64(seed % 2**64), block.start, sums[block])
+            report(len(sums[block]))
 
-            # Each draw is summed by one thread, group after group: the number of threads changes no digit.
-            def add(block: slice, of_groups: Float64Array = of_groups, found: Float64Array = found) -> None:
-                add_signed_sums(of_groups, np.uint64(seed % 2**64), block.start, found[block])
-                report(len(found[block]))
-
-            parallel_for(add, len(sums), BLOCK)
-            sums[:, part] = found
-    return sums[:draws, :columns]
+        parallel_for(add, len(sums), BLOCK)
+    return sums[:draws]
 
 
 def check_draws(draws: int) -> None:

@@ -26,6 +26,7 @@ from kgeval.data.io.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError, UsageError
 from kgeval.files.opening import read_json
+from kgeval.paths import no_file
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.complex import ComplEx
@@ -58,6 +59,8 @@ Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 def read(path: Path, options: Options) -> Checkpoint:
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
+    if not file.is_file():
+        raise CheckpointError(no_file(file))
     tensors = Tensors.read(file)
     name = _model_name(folder / CONFIG, config, options)
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)

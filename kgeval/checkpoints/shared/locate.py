@@ -14,12 +14,11 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.data.io.id_files import counted_vocabulary, read_mapping, vocabulary_by_id
+from kgeval.data.io.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
 from kgeval.data.io.text import first_line, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError, reason
 from kgeval.files.opening import read_json
-from kgeval.paths import exists_safely
 
 
 def labels_by_id(ids: Any, of: tuple[type, ...] = (str,)) -> list[Any] | None:
@@ -57,43 +56,6 @@ def read_ids(path: Path, kind: str) -> Vocabulary:
         return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
     except InputError as error:
         raise CheckpointError(f"{path}: {error}") from error
-
-
-@dataclass(frozen=True)
-class LabelFiles:
-    """How a framework stores labels: one file for entities, one for relations."""
-
-    entities: str
-    relations: str
-    id_first: bool = True
-    """whether the columns are id, label; otherwise label, id"""
-    commas: bool = False
-    """whether commas separate the columns, and tabs do not"""
-    counted: bool = False
-    """whether the first line is the number of rows, or was left out"""
-    columns_may_be_swapped: bool = False
-    """whether some published files have the columns in the other order"""
-    times: str | None = None
-    """the file of a temporal graph's times"""
-
-    def in_folder(self, folder: Path) -> dict[str, Path]:
-        """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
-        names = {"entity": self.entities, "relation": self.relations, "time": self.times}
-        files = {kind: folder / name for kind, name in names.items() if name is not None}
-        return {kind: file for kind, file in files.items() if exists_safely(file) and file.is_file()}
-
-
-LABEL_FILES = (
-    LabelFiles("entities.dict", "relations.dict"),
-    LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True),
-    LabelFiles("entity_ids.del", "relation_ids.del"),
-    LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True),
-    LabelFiles("ent_id", "rel_id", id_first=False, times="ts_id"),
-    LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True),
-    LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True),
-    LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False),
-)
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc and Marius, and as users of PyTorch Geometric call them"""
 
 
 @dataclass(frozen=True)

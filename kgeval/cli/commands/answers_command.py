@@ -104,9 +104,9 @@ def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[
 
 def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
     from kgeval.doors.answers import answers_of_ranks
-    from kgeval.run_directory.contents import read_ranks
+    from kgeval.run_directory.stored_run import StoredRun
 
-    valid, test = (read_ranks(Path(path)) for path in (options["valid"], source))
+    valid, test = (StoredRun(Path(path)).ranks() for path in (options["valid"], source))
     return answers_of_ranks(valid, test, coverage=options["coverage"], per=options["per"])
 
 

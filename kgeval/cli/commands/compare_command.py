@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kgeval.cli.display import format_options, show, show_notes
+from kgeval.cli.named_runs import named_runs
 from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options
 from kgeval.cli.streams import say
@@ -73,7 +74,8 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     from kgeval.analysis.comparison.leaderboard import side_by_side
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
 
-    compared = read_compared(runs, options)
+    named = named_runs(runs)
+    compared = read_compared(named, options)
     settings: dict[str, Any] = {
         name: options[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in options
     }
@@ -95,7 +97,7 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
     # Papers have their notes on tests below the table, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
     shown = comparison.notes if form in ("text", "json", "html") else leaderboard_alone
-    show_notes([*shown, *notes_on_runs(compared, options), *notes_on_unfinished(runs)])
+    show_notes([*shown, *notes_on_runs(compared, options), *notes_on_unfinished(named)])
 
 
 def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
@@ -107,11 +109,12 @@ def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: 
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import read_compared, values_by_dataset
 
+    compared = read_compared(named_runs(runs), options, across=True)
     found = {
         title_of(name): rank_models(
             values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
         )
-        for name, values in values_by_dataset(read_compared(runs, options, across=True), metrics, options).items()
+        for name, values in values_by_dataset(compared, metrics, options).items()
     }
     if form == "json":
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})

@@ -77,7 +77,7 @@ def command(
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
     limits = limits_of(bounds, [config])
     outcome = run_and_show(config, out, force=force, as_json=as_json, limits=limits)
-    refuse_missed(misses(limits, [Judged("", outcome.result.compute)]))
+    refuse_missed(misses(limits, [Judged("", outcome.compute)]))
 
 
 def _blocks(options: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kgeval.table import Page, Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
+    from kgeval.run_directory.stored_run import StoredRun
 
 
 @click.command("inspect")
@@ -85,37 +86,37 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _results(path: str, place: Path) -> dict[str, Any]:
     """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
-    from kgeval.run_directory.contents import LABELS, MANIFEST, RANKS, STAGE, is_run, is_several, progress_of
+    from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, is_several, progress_of
+    from kgeval.run_directory.stored_run import StoredRun
 
-    if is_run(place) or is_several(place):
-        return {"run": path, "complete": True, **_run(place)} if is_run(place) else {"runs": path, **_runs(place)}
+    run = StoredRun(place)
+    if run.is_complete or is_several(place):
+        return {"run": path, "complete": True, **_run(run)} if run.is_complete else {"runs": path, **_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run is not finished"}
-    for file, describe in ((RANKS, _ranks), (LABELS, _labels)):
-        if (place / file).is_file():
-            return {**interrupted, **describe(place)}
-    if (place / STAGE).is_dir():
-        return {**interrupted, "notes": [progress_of(place).strip()]}
-    return {"table": path, **_ranks(place)} if place.suffix == ".parquet" else {}
+    if holds_table(place):
+        return interrupted | _table(run)
+    if is_begun(place):
+        return interrupted | {"notes": [progress_of(place).strip()]}
+    return {"table": path, **_table(run)} if place.suffix == ".parquet" else {}
 
 
-def _run(folder: Path) -> dict[str, Any]:
-    from kgeval.run_directory.contents import MANIFEST, METRICS, altered, read_json
-
-    manifest, metrics = (read_json(folder / name) for name in (MANIFEST, METRICS))
+def _run(run: StoredRun) -> dict[str, Any]:
+    metrics = run.metrics
     provenance = {"provenance": metrics["provenance"]} if "provenance" in metrics else {}
-    notes = [f"{name} is not as the run wrote it" for name in altered(folder) if name != MANIFEST]
-    notes = [*manifest.get("notes", []), *notes]
-    return {**provenance, **manifest, "notes": notes, "metrics": metrics.get("metrics", {})}
+    changed = [f"{name} is not as the run wrote it" for name in run.changed_files]
+    notes = [*run.manifest.get("notes", []), *changed]
+    return {**provenance, **run.manifest, "notes": notes, "metrics": metrics.get("metrics", {})}
 
 
 def _runs(folder: Path) -> dict[str, Any]:
     """Describe the runs inside a folder."""
-    from kgeval.run_directory.contents import METRICS, is_several, read_common_table, read_json
+    from kgeval.run_directory.contents import is_several, read_common_table
     from kgeval.run_directory.folders import runs_in, unfinished_in
+    from kgeval.run_directory.stored_run import StoredRun
 
     table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "notes": []}
     # The common table has one tie policy; a run by itself may have another.
-    contents = {name: read_json(path / METRICS) for name, path in runs_in(folder).items()} | table["models"]
+    contents = {name: StoredRun(path).metrics for name, path in runs_in(folder).items()} | table["models"]
     unfinished = unfinished_in(folder)
     models = {
         name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
@@ -125,24 +126,14 @@ def _runs(folder: Path) -> dict[str, Any]:
     return {"models": models, "failed": table["failed"], "unfinished": others, "notes": table["notes"]}
 
 
-def _ranks(path: Path) -> dict[str, Any]:
-    from kgeval.run_directory.contents import read_ranks
-
-    table = read_ranks(path)
-    sides = sorted(set(table.column("side").tolist()))
-    return {**table.provenance.to_dict(), "sides": sides, "ranks": len(table), "notes": list(table.notes)}
-
-
-def _labels(path: Path) -> dict[str, Any]:
-    from kgeval.run_directory.contents import read_labels
-
-    table = read_labels(path)
-    return {
-        **table.provenance.to_dict(),
-        "labelled triples": len(table),
-        "baselines": list(table.baselines),
-        "notes": list(table.notes),
-    }
+def _table(run: StoredRun) -> dict[str, Any]:
+    if run.keeps == "classification":
+        labels = run.labels()
+        about = {"labelled triples": len(labels), "baselines": list(labels.baselines), "notes": list(labels.notes)}
+        return {**labels.provenance.to_dict(), **about}
+    ranks = run.ranks()
+    sides = sorted(set(ranks.column("side").tolist()))
+    return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
 
 
 def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,8 @@ import click
 from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, NAMES, QUIET, import_options, thresholds
 from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences
 
 if TYPE_CHECKING:
     from kgeval.metrics.summary import Summary
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
 @setting_options(MetricRequest, "metrics", *POLICIES, stored=True)
 @setting_options(Intervals, "unit", "level", place=("intervals",), stored=True)
 @setting_options(MetricRequest, "by", stored=True)
-@setting_options(Classification, "calibration", stored=True)
+@setting_options(LabelOptions, "calibration", stored=True)
 @click.option(
     "--mapping",
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
     help="For confidences: how scores become confidences, fitted on validation.  [default: as in the run]",
 )
 @NAMES
-@setting_options(Confidences, "high_confidence", stored=True)
+@setting_options(ConfidenceOptions, "high_confidence", stored=True)
 @thresholds
 @FORMAT
 @DIGITS
@@ -77,11 +76,11 @@ def _summarize_one(
     from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
-    from kgeval.runs.stored_result import named, read_result
+    from kgeval.runs.stored_outcome import named, read_outcome
     from kgeval.table import Page
 
-    result = read_result(run, metrics, options)
-    summary, groups = result.summary, result.groups
+    outcome = read_outcome(run, metrics, options)
+    summary, groups = outcome.summary, outcome.groups
     limits = [replace(limit, model="") for limit in thresholds_of(bounds, words_of(run)[-1:])]
     missed = misses(limits, [_judged(run, "", options)])
     if names:
@@ -103,7 +102,8 @@ def _summarize_several(
     from kgeval.run_directory.contents import is_several, read_common_table
     from kgeval.run_directory.folders import unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.outcome import common_table, read_outcomes, with_common_ties
+    from kgeval.runs.several_models import common_table, with_common_ties
+    from kgeval.runs.stored_outcome import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
     failed = read_common_table(folder)["failed"] if is_several(folder) else {}
@@ -132,11 +132,11 @@ def _ties(outcome: Outcome) -> dict[str, Any]:
 
 def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
     """A stored run whose metrics are compared with thresholds."""
-    from kgeval.run_directory.contents import is_baseline
+    from kgeval.run_directory.stored_run import StoredRun
     from kgeval.runs.metric_bounds import Judged
-    from kgeval.runs.stored_result import read_result, ungrouped
+    from kgeval.runs.stored_outcome import read_outcome, ungrouped
 
     def compute(metrics: Sequence[str]) -> Summary:
-        return read_result(run, tuple(metrics), ungrouped(run, options)).summary
+        return read_outcome(run, tuple(metrics), ungrouped(run, options)).summary
 
-    return Judged(name, compute, is_baseline=is_baseline(run))
+    return Judged(name, compute, is_baseline=StoredRun(run).is_baseline)

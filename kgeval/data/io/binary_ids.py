@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.data.dataset import check_ids
 from kgeval.data.io.text import refuse_missing
 from kgeval.data.io.triple_files import NO_INTERVALS
 from kgeval.data.triples import Triples
@@ -68,10 +67,6 @@ def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = 
         raise DatasetError(f"{path}: no triples in it.")
     whole = _as_int64(path, ids)
     return Triples(np.ascontiguousarray(whole[:, :3]), np.ascontiguousarray(whole[:, 3]) if timed else None)
-
-
-def refuse_unknown_ids(path: Path, triples: Triples, entities: Vocabulary, relations: Vocabulary) -> None:
-    check_ids(triples, entities, relations, lambda row: f"{path}, row {row + 1}: the triple")
 
 
 def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:

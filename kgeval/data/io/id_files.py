@@ -1,8 +1,9 @@
-"""Files of labels and their ids, in any order: the vocabularies of frameworks."""
+"""Files of labels and their ids, in any order: how each framework stores its vocabularies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from kgeval.arrays import IntArray
 from kgeval.data.io.text import WHOLE_NUMBER, first_line, line_of, read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
+from kgeval.paths import exists_safely
 
 UNIT_SEPARATOR = "\x1f"
 """a character that separates units, and is in no label"""
@@ -27,10 +29,6 @@ def read_mapping(path: Path) -> pa.Table:
         raise DatasetError(f"{path}, line {line}: no comma, where label,id are expected.")
     parts = pc.split_pattern(rows, ",", max_splits=1, reverse=True)
     return pa.table({name: pc.list_element(parts, index) for index, name in enumerate(("label", "id"))})
-
-
-ENTITIES, RELATIONS = "entity2id.txt", "relation2id.txt"
-"""the vocabularies of OpenKE"""
 
 
 def counted_vocabulary(path: Path, kind: str) -> Vocabulary:
@@ -111,3 +109,55 @@ def _misplaced(ids: IntArray, order: IntArray) -> int:
     beyond = (ids < 0) | (ids >= len(ids))
     repeats = order[1:][np.diff(ids[order]) == 0]
     return int(np.argmax(beyond)) if beyond.any() else int(repeats.min())
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """How a framework stores labels: one file for entities, one for relations."""
+
+    entities: str
+    relations: str
+    id_first: bool = True
+    """whether the columns are id, label; otherwise label, id"""
+    commas: bool = False
+    """whether commas separate the columns, and tabs do not"""
+    counted: bool = False
+    """whether the first line is the number of rows, or was left out"""
+    columns_may_be_swapped: bool = False
+    """whether some published files have the columns in the other order"""
+    times: str | None = None
+    """the file of a temporal graph's times"""
+
+    def in_folder(self, folder: Path) -> dict[str, Path]:
+        """Return the files that are in a folder, by the kind of labels: one may be there without the other."""
+        return {kind: path for kind, path in self.paths(folder).items() if exists_safely(path) and path.is_file()}
+
+    def paths(self, folder: Path) -> dict[str, Path]:
+        """Return where the files of a folder are, or would be, by the kind of labels."""
+        names = {"entity": self.entities, "relation": self.relations, "time": self.times}
+        return {kind: folder / name for kind, name in names.items() if name is not None}
+
+    def read(self, path: Path, kind: str) -> Vocabulary:
+        """Read one of the files of a dataset."""
+        if self.counted:
+            return counted_vocabulary(path, kind)
+        if self.commas:
+            return vocabulary_by_id(path, read_mapping(path), kind)
+        return read_vocabulary(path, kind, ("id", "label") if self.id_first else ("label", "id"))
+
+    def read_both(self, folder: Path) -> tuple[Vocabulary, Vocabulary]:
+        """Read the labels of the entities and of the relations of a dataset, whose files must be there."""
+        return self.read(folder / self.entities, "entity"), self.read(folder / self.relations, "relation")
+
+
+ROTATE = LabelFiles("entities.dict", "relations.dict")
+DGLKE = LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True)
+LIBKGE = LabelFiles("entity_ids.del", "relation_ids.del")
+OPENKE = LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True)
+KBC = LabelFiles("ent_id", "rel_id", id_first=False, times="ts_id")
+MARIUS = LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True)
+TSV = LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True)
+JSON = LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False)
+
+LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON)
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc and Marius, and as users of PyTorch Geometric call them"""

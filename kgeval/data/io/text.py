@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import zlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TextIO
+from typing import BinaryIO, NamedTuple, NoReturn, TextIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +27,7 @@ WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 MAX_COMPRESSION = 50
 """how many times its size a compressed text may have, but for small ones (``kgeval.files.opening.LEAST``)"""
 
-MAX_LINE = 2**26
+MAX_LINE = 2**24
 """characters that a line may have"""
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
@@ -48,22 +48,22 @@ def read_columns(
     the first row. By default commas separate the columns of a ``.csv``, otherwise tabs, or spaces where the first row
     has no tab; cells may be quoted where commas separate them.
     """
-    _check(path)
     kind = kind or pa.string()
     delimiter = delimiter or _delimiter(path, skip)
     quoted = delimiter == "," if quoted is None else quoted
     try:
-        table = pa_csv.read_csv(
-            path,
-            read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
-            parse_options=pa_csv.ParseOptions(
-                delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
-            ),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
-            ),
-        )
-    except (pa.ArrowInvalid, OSError) as error:
+        with _opened(path) as file:
+            table = pa_csv.read_csv(
+                file,
+                read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
+                parse_options=pa_csv.ParseOptions(
+                    delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
+                ),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, kind), strings_can_be_null=False, null_values=[]
+                ),
+            )
+    except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
@@ -128,11 +128,19 @@ def first_line(path: Path) -> str:
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
     """Open a text file that may be compressed; bytes that are not UTF-8 become lone surrogates."""
-    _check(path)
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with _opened(path) as file:
+        yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a text file, and unpack it; what is no file, or too large for the memory, is refused."""
+    refuse_missing(path)
+    str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
     try:
-        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-            yield text
+        checked(path, times=4)  # bytes of memory for each byte of the text
+        with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
+            yield cast(BinaryIO, file)
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
@@ -144,24 +152,26 @@ def refuse_missing(path: Path) -> None:
         raise DatasetError(no_file(path))
 
 
-def _check(path: Path) -> None:
-    """Refuse what is no file, or is too large for the memory."""
-    refuse_missing(path)
-    try:
-        checked(path, times=4)  # bytes of memory for each byte of the text
-        if path.suffix.lower() == ".gz":
-            _refuse_bomb(path, path.stat().st_size, path.stat().st_mtime_ns)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
 
 
-@lru_cache(maxsize=64)
-def _refuse_bomb(path: Path, _: int, __: int) -> None:
-    """Unpack a file once for its size and time: no text is compressed as much as a row of zeros."""
-    budget = Budget(path, times=MAX_COMPRESSION)
-    with gzip.open(path) as file:
-        while block := file.read(2**20):
-            budget.take(len(block))
+class _Unpacked(gzip.GzipFile):
+    """A compressed text; one that is compressed as much as a row of zeros is refused while it is read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._budget = Budget(path, times=MAX_COMPRESSION)
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def _counted(self, block: bytes) -> bytes:
+        self._budget.take(len(block))
+        return block
 
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
@@ -173,7 +183,7 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
 
 def _delimiter(path: Path, skip: int) -> str:
     with open_text(path) as text:
-        uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+        uncompressed = path.with_suffix("") if _is_compressed(path) else path
         if uncompressed.suffix.lower() == ".csv":
             return ","
         line = next((line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n")), "")

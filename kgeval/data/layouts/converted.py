@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgeval.arrays import IntArray
-from kgeval.data.dataset import SPLITS, Dataset, check_ids, check_times
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.human_names import Names
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
@@ -128,10 +127,6 @@ def _read_graph(folder: Path) -> Dataset:
     about = files["entities"].about()
     vocabularies = {name: files[name].vocabulary(kind) for name, kind in LABELS.items() if name in files}
     splits: dict[str, Triples] = {split: files[split].triples() for split in SPLITS}
-    for split, triples in splits.items():
-        where = partial("{}: triple {}".format, paths[split])
-        check_ids(triples, vocabularies["entities"], vocabularies["relations"], where)
-        check_times(triples, vocabularies.get("times"), where)
     dataset = Dataset.build(
         about["name"],
         splits,
@@ -140,6 +135,7 @@ def _read_graph(folder: Path) -> Dataset:
         confidences={split: files[split].numbers("confidence") for split in SPLITS if files[split].has("confidence")},
         id_source=about["id_source"],
         notes=tuple(map(str, about["notes"])),
+        where=lambda split, row: f"{paths[split]}: triple {row}",
     )
     counts = {split: files[split].multiplicity(dataset.multiplicity.get(split)) for split in SPLITS}
     dataset = replace(dataset, multiplicity={split: times for split, times in counts.items() if times is not None})

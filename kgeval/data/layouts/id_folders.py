@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.data.dataset import SPLITS, Dataset, check_ids
+from kgeval.data.dataset import SPLITS, Dataset
+from kgeval.data.io import id_files
 from kgeval.data.io.binary_ids import (
     labels_of_ids,
     numbered_labels,
     read_settings,
-    refuse_unknown_ids,
     stored_triples,
 )
-from kgeval.data.io.id_files import (
-    ENTITIES,
-    RELATIONS,
-    announced_rows,
-    counted_vocabulary,
-    read_mapping,
-    read_vocabulary,
-    refuse_cut,
-    vocabulary_by_id,
-)
+from kgeval.data.io.id_files import LabelFiles, announced_rows, refuse_cut
 from kgeval.data.io.text import line_of, read_columns, refuse_missing
 from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.layout import Layout
@@ -43,19 +36,50 @@ def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:
     return {split: path for split, path in files.items() if split != "valid" or path.is_file()}
 
 
-def _id_triples(
-    path: Path, names: Sequence[str], entities: Vocabulary, relations: Vocabulary, *, counted: bool = False
-) -> Triples:
+LabelReader = Callable[[Path, str, Mapping[str, Triples]], Vocabulary]
+"""(file of labels, kind, splits) -> the labels, which it makes up where there is no such file"""
+
+
+def _graph(
+    folder: Path,
+    file: Callable[[str], str],
+    decode: Callable[[Path, str], Triples],
+    label_files: LabelFiles,
+    read_labels: LabelReader,
+    *,
+    settings: Sequence[Path] = (),
+) -> Dataset:
+    """Read the ``file`` of each split by ``decode``, which takes its name too, and the labels; then check the ids."""
+    paths = without_missing_valid({split: folder / file(split) for split in SPLITS})
+    splits = {split: decode(path, split) for split, path in paths.items()}
+    timed = any(triples.contexts is not None for triples in splits.values())
+    places = {kind: path for kind, path in label_files.paths(folder).items() if kind != "time" or timed}
+    labels = {kind: read_labels(path, kind, splits) for kind, path in places.items()}
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=labels["entity"],
+        relations=labels["relation"],
+        times=labels.get("time"),
+        files=(*settings, *(path for path in places.values() if path.is_file()), *paths.values()),
+        where=lambda split, row: _where(paths[split], row, counted=label_files.counted),
+    )
+
+
+def _where(path: Path, row: int, *, counted: bool) -> str:
+    if path.suffix in (".bin", ".pickle"):
+        return f"{path}, row {row + 1}: the triple"
+    return f"{path}, line {line_of(path, row, int(counted and announced_rows(path) is not None))}: the triple"
+
+
+def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:
     """Read rows of three ids, the relation last if the file is ``counted``, as OpenKE's are."""
     announced = announced_rows(path) if counted else None
-    skip = 0 if announced is None else 1
-    table = read_columns(path, names, skip=skip, kind=pa.int64())
+    table = read_columns(path, names, skip=int(announced is not None), kind=pa.int64())
     refuse_cut(path, table, announced)
     _refuse_empty(path, table)
     order = (0, 2, 1) if counted else (0, 1, 2)
-    triples = Triples(np.stack([table[column].to_numpy() for column in order], axis=1))
-    check_ids(triples, entities, relations, lambda row: f"{path}, line {line_of(path, row, skip)}: the triple")
-    return triples
+    return Triples(np.stack([table[column].to_numpy() for column in order], axis=1))
 
 
 def _refuse_empty(path: Path, table: pa.Table) -> None:
@@ -65,41 +89,33 @@ def _refuse_empty(path: Path, table: pa.Table) -> None:
 
 def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
-    entities, relations = (
-        counted_vocabulary(folder / ENTITIES, "entity"),
-        counted_vocabulary(folder / RELATIONS, "relation"),
-    )
-    files = without_missing_valid({split: folder / f"{split}2id.txt" for split in SPLITS})
-    names = ("head", "tail", "relation")
-    splits = {split: _id_triples(path, names, entities, relations, counted=True) for split, path in files.items()}
-    read = (folder / ENTITIES, folder / RELATIONS, *files.values())
-    uncounted = " and ".join(path.name for path in read if announced_rows(path) is None)
+    labels = id_files.OPENKE
+    decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
+    dataset = _graph(folder, "{}2id.txt".format, decode, labels, lambda path, kind, _: labels.read(path, kind))
+    uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
     note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
-    name, notes = folder.resolve().name, (note,) if uncounted else ()
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=read, notes=notes)
+    return replace(dataset, notes=(note,) if uncounted else ())
 
 
 OPENKE = Layout(
     name="openke",
     summary="entity2id.txt, relation2id.txt, train2id.txt, valid2id.txt (optional), test2id.txt",
-    recognises=lambda folder: (folder / ENTITIES).is_file() and (folder / "train2id.txt").is_file(),
+    recognises=lambda folder: (folder / "entity2id.txt").is_file() and (folder / "train2id.txt").is_file(),
     read=read_openke,
-    needs=((ENTITIES,), (RELATIONS,), ("train2id.txt",), ("test2id.txt",)),
+    needs=(("entity2id.txt",), ("relation2id.txt",), ("train2id.txt",), ("test2id.txt",)),
 )
 
 
-ENTITY_DICTIONARY, RELATION_DICTIONARY = "entities.dict", "relations.dict"
 ENDINGS = (".txt", ".tsv")
 
 
 def read_rotate(folder: Path) -> Dataset:
     """Read ``entities.dict``, ``relations.dict`` (rows: id, label) and ``{train,valid,test}.txt``, or ``.tsv``."""
-    dictionaries = folder / ENTITY_DICTIONARY, folder / RELATION_DICTIONARY
-    entities, relations = map(read_vocabulary, dictionaries, ("entity", "relation"))
+    entities, relations = id_files.ROTATE.read_both(folder)
     found = {split: _text_file(paths) for split, paths in candidates(folder).items()}
     files = without_missing_valid({split: found.get(split, folder / f"{split}.txt") for split in SPLITS})
     splits = {split: _labelled_triples(path, entities, relations) for split, path in files.items()}
-    read = (*dictionaries, *files.values())
+    read = (*id_files.ROTATE.paths(folder).values(), *files.values())
     return Dataset.build(folder.resolve().name, splits, entities=entities, relations=relations, files=read)
 
 
@@ -108,8 +124,8 @@ def _text_file(paths: Sequence[Path]) -> Path:
         if path.suffix in ENDINGS:
             return path
     raise DatasetError(
-        f"{paths[0]}: the layout rotate, whose {ENTITY_DICTIONARY} and {RELATION_DICTIONARY} are beside it, "
-        "reads .txt and .tsv. Convert it, or name the layout labels, in which kgeval makes the ids up."
+        f"{paths[0]}: the layout rotate, whose entities.dict and relations.dict are beside it, reads .txt and .tsv. "
+        "Convert it, or name the layout labels, in which kgeval makes the ids up."
     )
 
 
@@ -119,19 +135,21 @@ def _labelled_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -
     ids = np.stack([entities.ids(table["head"]), relations.ids(table["relation"]), entities.ids(table["tail"])], axis=1)
     if (ids < 0).any():
         row, column = (int(index) for index in np.argwhere(ids < 0)[0])
-        kind, missing = (ENTITY_DICTIONARY, RELATION_DICTIONARY)[column == 1], table[TRIPLE[column]][row].as_py()
-        raise DatasetError(f"{path}, line {line_of(path, row)}: the {TRIPLE[column]} {missing!r} is not in {kind}.")
+        kind, missing = ("entities", "relations")[column == 1], table[TRIPLE[column]][row].as_py()
+        raise DatasetError(
+            f"{path}, line {line_of(path, row)}: the {TRIPLE[column]} {missing!r} is not in {kind}.dict."
+        )
     return Triples(ids)
 
 
 ROTATE = Layout(
     name="rotate",
     summary="entities.dict and relations.dict (id, label) beside train, valid (optional), test of labels (.txt, .tsv)",
-    recognises=lambda folder: (folder / ENTITY_DICTIONARY).is_file() and "train" in candidates(folder),
+    recognises=lambda folder: (folder / "entities.dict").is_file() and "train" in candidates(folder),
     read=read_rotate,
     needs=(
-        (ENTITY_DICTIONARY,),
-        (RELATION_DICTIONARY,),
+        ("entities.dict",),
+        ("relations.dict",),
         *(tuple(f"{split}{ending}" for ending in ENDINGS) for split in ("train", "test")),
     ),
 )
@@ -150,21 +168,29 @@ def read_libkge(folder: Path) -> Dataset:
     if not isinstance(block, dict):
         raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
     settings = _flat(block)
+    sizes = {"entity": "num_entities", "relation": "num_relations"}
 
-    def file(name: str) -> Path:
-        return folder / str(settings.get(f"files.{name}.filename", f"{name}.del"))
+    def file(name: str) -> str:
+        return str(settings.get(f"files.{name}.filename", f"{name}.del"))
 
-    labels = {kind: file(f"{kind}_ids") for kind in ("entity", "relation")}
-    entities, relations = (_libkge_vocabulary(folder / CONFIG, settings, path, kind) for kind, path in labels.items())
-    files = without_missing_valid({split: file(split) for split in SPLITS})
-    names = ("subject", "predicate", "object")
-    return Dataset.build(
-        str(settings.get("name") or folder.resolve().name),
-        {split: _id_triples(path, names, entities, relations) for split, path in files.items()},
-        entities=entities,
-        relations=relations,
-        files=(folder / CONFIG, *(path for path in labels.values() if path.is_file()), *files.values()),
-    )
+    def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
+        labels, key = _labels_or_numbers(label_files, folder, settings, sizes, path, kind), sizes[kind]
+        if settings.get(key) not in (None, len(labels)):
+            raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {settings[key]}.")
+        return labels
+
+    label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
+    decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
+    dataset = _graph(folder, file, decode, label_files, read_labels, settings=[folder / CONFIG])
+    return replace(dataset, name=str(settings.get("name") or dataset.name))
+
+
+def _labels_or_numbers(
+    files: LabelFiles, folder: Path, settings: Mapping[str, Any], sizes: Mapping[str, str], path: Path, kind: str
+) -> Vocabulary:
+    if path.is_file():
+        return files.read(path, kind)
+    return numbered_labels(folder / CONFIG, sizes[kind], settings.get(sizes[kind]), kind)
 
 
 def _flat(block: dict[Any, Any]) -> dict[str, Any]:
@@ -176,17 +202,6 @@ def _flat(block: dict[Any, Any]) -> dict[str, Any]:
     return flat
 
 
-def _libkge_vocabulary(config: Path, settings: Mapping[str, Any], path: Path, kind: str) -> Vocabulary:
-    key = {"entity": "num_entities", "relation": "num_relations"}[kind]
-    size = settings.get(key)
-    if not path.is_file():
-        return numbered_labels(config, key, size, kind)
-    labels = read_vocabulary(path, kind)
-    if size not in (None, len(labels)):
-        raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {size}.")
-    return labels
-
-
 LIBKGE = Layout(
     name="libkge",
     summary="dataset.yaml, train.del, valid.del (optional), test.del, entity_ids.del, relation_ids.del",
@@ -196,6 +211,7 @@ LIBKGE = Layout(
 )
 
 
+MAPPINGS = replace(id_files.MARIUS, entities="nodes/node_mapping.txt", relations="edges/relation_mapping.txt")
 EDGES = {"train": "edges/train_edges.bin", "valid": "edges/validation_edges.bin", "test": "edges/test_edges.bin"}
 
 
@@ -205,22 +221,19 @@ def read_marius(folder: Path) -> Dataset:
     The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
     mappings (rows: label, id), ids are labelled by themselves.
     """
-    settings = read_settings(folder / CONFIG)
-    files = without_missing_valid({split: folder / name for split, name in EDGES.items()})
-    splits = {split: _edges(path, settings, f"num_{split}") for split, path in files.items()}
-    vocabularies, mapped = [], []
-    for kind, name, key in (("entity", "nodes/node", "num_nodes"), ("relation", "edges/relation", "num_relations")):
-        if (path := folder / f"{name}_mapping.txt").is_file():
-            vocabularies.append(vocabulary_by_id(path, read_mapping(path), kind))
-            mapped.append(path)
-        else:
-            vocabularies.append(numbered_labels(folder / CONFIG, key, settings.get(key), kind))
-    return _binary_graph(folder, (folder / CONFIG, *mapped), files, splits, vocabularies)
+    settings, sizes = read_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
+
+    def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
+        return _labels_or_numbers(MAPPINGS, folder, settings, sizes, path, kind)
+
+    decode = partial(_edges, settings=settings)
+    return _graph(folder, EDGES.__getitem__, decode, MAPPINGS, read_labels, settings=[folder / CONFIG])
 
 
-def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
+def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
     refuse_missing(path)
-    content, count = read_bytes(path), settings.get(key)
+    content, key = read_bytes(path), f"num_{split}"
+    count = settings.get(key)
     for width in (4, 8):
         if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
@@ -228,21 +241,6 @@ def _edges(path: Path, settings: Mapping[str, Any], key: str) -> Triples:
         f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
         "Is it cut short, or are its edges without relations?"
     )
-
-
-def _binary_graph(
-    folder: Path,
-    label_files: Sequence[Path],
-    files: Mapping[str, Path],
-    splits: Mapping[str, Triples],
-    vocabularies: Sequence[Vocabulary],
-    times: Vocabulary | None = None,
-) -> Dataset:
-    entities, relations = vocabularies
-    for split, path in files.items():
-        refuse_unknown_ids(path, splits[split], entities, relations)
-    name, read = folder.resolve().name, (*label_files, *files.values())
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=read, times=times)
 
 
 MARIUS = Layout(
@@ -260,20 +258,17 @@ def read_kbc(folder: Path) -> Dataset:
     Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
     Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
     """
-    files = without_missing_valid({split: folder / f"{split}.pickle" for split in SPLITS})
-    splits = {}
-    for split, path in files.items():
-        refuse_missing(path)
-        splits[split] = stored_triples(path, read_pickle(path), may_have_times=True)
-    labels = {"entity": folder / "ent_id", "relation": folder / "rel_id"}
-    if any(triples.contexts is not None for triples in splits.values()):
-        labels["time"] = folder / "ts_id"
-    read = {
-        kind: read_vocabulary(path, kind, ("label", "id")) if path.is_file() else labels_of_ids(folder, kind, splits)
-        for kind, path in labels.items()
-    }
-    label_files = [path for path in labels.values() if path.is_file()]
-    return _binary_graph(folder, label_files, files, splits, (read["entity"], read["relation"]), read.get("time"))
+    labels = id_files.KBC
+
+    def read_labels(path: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
+        return labels.read(path, kind) if path.is_file() else labels_of_ids(folder, kind, splits)
+
+    return _graph(folder, "{}.pickle".format, _pickled_ids, labels, read_labels)
+
+
+def _pickled_ids(path: Path, _: str) -> Triples:
+    refuse_missing(path)
+    return stored_triples(path, read_pickle(path), may_have_times=True)
 
 
 KBC = Layout(

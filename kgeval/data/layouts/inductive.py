@@ -135,8 +135,7 @@ def _pair(folder: Path, suffixes: tuple[str, str] | None) -> tuple[Path, Path]:
     if suffixes is None:
         return folder, folder
     place = folder if folder.name not in {"", ".."} else folder.resolve()
-    stem = place.name.removesuffix(suffixes[1]) if place.name.endswith(suffixes[1]) else place.name
-    stem = stem.removesuffix(suffixes[0])
+    stem = place.name.removesuffix(suffixes[1]).removesuffix(suffixes[0])
     return place.parent / f"{stem}{suffixes[0]}", place.parent / f"{stem}{suffixes[1]}"
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.binary_ids import id_columns, labels_of_ids, refuse_unknown_ids
+from kgeval.data.io.binary_ids import id_columns, labels_of_ids
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -56,12 +56,15 @@ def read(folder: Path) -> Dataset:
     relations = (
         _vocabulary(folder, _names(path), "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
     )
-    for split, triples in splits.items():
-        refuse_unknown_ids(files[split][0].parent, triples, entities, relations)
     label_files = (*partitions, path) if path.is_file() else partitions
-    edges = (path for paths in files.values() for path in paths)
-    name = folder.resolve().name
-    return Dataset.build(name, splits, entities=entities, relations=relations, files=(*label_files, *edges))
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=entities,
+        relations=relations,
+        files=(*label_files, *(path for paths in files.values() for path in paths)),
+        where=lambda split, row: f"{files[split][0].parent}, row {row + 1}: the triple",
+    )
 
 
 def _partitions(folder: Path) -> list[Path]:

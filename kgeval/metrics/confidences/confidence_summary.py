@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,16 +13,13 @@ from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import Labelled, LabelSummary, label_groups
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
-from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
-from kgeval.metrics.names import parse_all
+from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.summary import MODEL, Group
 
 ERRORS = ("rmse", "mse", "mae")
 """the metrics that are also computed with negatives, which have no rank"""
-
-CONFIDENCES = (*ERRORS, "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr")
-"""the default metrics of confidences"""
 
 
 @runtime_checkable
@@ -42,15 +39,14 @@ class ConfidenceColumns(Labelled, Protocol):
 
 def confidence_summary(
     tables: ConfidenceColumns,
-    metrics: Any = CONFIDENCES,
+    names: list[MetricName],
     *,
+    by: tuple[str, ...],
     mapping: ConfidenceMapping,
-    high_confidence: float = 0.7,
-    options: MetricOptions = DEFAULT_OPTIONS,
-    by_relation: bool = False,
+    high_confidence: float,
+    options: MetricOptions,
 ) -> LabelSummary:
     """Compute metrics of predicted confidences; see :func:`kgeval.summarize`."""
-    names = parse_all(metrics, "confidences")
     errors = [name for name in names if name.name in ERRORS]
     subset = f"confidence ≥ {high_confidence:g}"
     fitted = or_reason(lambda: mapping.fitted(tables.facts("valid")))
@@ -59,7 +55,7 @@ def confidence_summary(
         predictor, own = (MODEL, fitted) if column == "score" else (column, ConfidenceMapping())
         ranks = tables.ranked(column, ties=options.ties, seed=options.seed)
         predictions = _predictions(tables.facts("test", column), own, ranks)
-        groups += label_groups(predictor, predictions, names, by_relation=by_relation)
+        groups += label_groups(predictor, predictions, names, by)
         groups += label_groups(predictor, predictions.with_confidence_at_least(high_confidence), names, facts=subset)
         with_negatives = tables.facts("test", column, negatives=True)
         if len(with_negatives) > len(predictions.confidences):
@@ -68,7 +64,7 @@ def confidence_summary(
     return LabelSummary(
         tables.provenance,
         tuple(groups),
-        ("relation",) if by_relation else (),
+        by,
         tuple(names),
         tuple(tables.notes),
         "confidences",

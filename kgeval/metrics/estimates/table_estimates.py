@@ -11,9 +11,10 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.estimates.estimate import STRATUM, TYPED, Sampling, no_estimator
 from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, Units, refuse_few
+from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, refuse_few
 from kgeval.metrics.intervals.linearised import UnitScatter
 from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
+from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.numerics.sums import numbered

@@ -16,12 +16,12 @@ from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
     NoInterval,
-    Units,
     clipped_to,
     is_rounding,
     refuse_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms
+from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.lists.ranked_lists import RankedLists
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName

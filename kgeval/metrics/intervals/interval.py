@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.metric import Metric, Needs, Undefined
-from kgeval.metrics.numerics.sums import numbered
-from kgeval.metrics.selection import RowSelection
 from kgeval.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from kgeval.metrics.metric import Metric
 
 Unit = Literal["triple", "query", "relation"]
 """triples, each with both sides; queries, each with all of its answers; relations, each with all of its triples"""
@@ -23,44 +20,6 @@ Unit = Literal["triple", "query", "relation"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
 PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": "relations"}
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """The unit that each row, or each list, belongs to."""
-
-    kind: Unit
-    ids: IntArray
-    """int64[row], from 0, in the order of the table's ids"""
-    count: int
-    """how many units there are"""
-
-    @classmethod
-    def numbered(cls, kind: Unit, keys: IntArray) -> Units:
-        """Number units by their keys (int64[row], from 0), in ascending order.
-
-        >>> units = Units.numbered("relation", np.array([7, 2, 7]))
-        >>> units.ids, units.count
-        (array([1, 0, 1]), 2)
-        """
-        distinct, ids = numbered(keys)
-        return cls(kind, ids, len(distinct))
-
-    def sums(self, values: Float64Array) -> Float64Array:
-        """Sum a value of the rows over each unit; float64[unit]."""
-        return np.asarray(np.bincount(self.ids, values, minlength=self.count), np.float64)
-
-
-def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
-    """Number the units of some rows (``needs="ranks"``) or of their lists (``"lists"``).
-
-    A list is drawn as a whole: in place of triples, the queries of lists are drawn.
-    """
-    if needs == "lists":
-        if unit == "relation":
-            return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
-        return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
-    return Units.numbered(unit, selection.numbers(unit))
 
 
 FEWEST_UNITS = 20
@@ -170,13 +129,3 @@ def refuse_few(count: int, unit: Unit) -> None:
 def is_rounding(standard_error: float, value: float) -> bool:
     """Whether a standard error is what rounding alone makes of values that are all the same."""
     return standard_error <= ZERO * max(1, abs(value))
-
-
-def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
-    """Make an interval, or say why there is none."""
-    try:
-        return make()
-    except NoInterval as reason:
-        return reason
-    except Undefined as reason:  # its units are, as relations of lists that have several
-        return NoInterval(str(reason))

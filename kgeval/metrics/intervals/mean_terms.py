@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array
-from kgeval.metrics.intervals.interval import Unit, Units, units_of
+from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.intervals.units import Units, units_of
 from kgeval.metrics.lists.ranked_lists import PerList
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName

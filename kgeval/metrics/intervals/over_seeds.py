@@ -19,10 +19,10 @@ from kgeval.metrics.intervals.interval import (
     is_rounding,
     read_intervals,
     refuse_few,
-    units_of,
 )
 from kgeval.metrics.intervals.linearised import t_quantile
 from kgeval.metrics.intervals.mean_terms import mean_terms
+from kgeval.metrics.intervals.units import units_of
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import MetricName, parse

@@ -9,10 +9,12 @@ from functools import partial
 import numpy as np
 
 from kgeval.metrics.intervals.bootstrap import bootstrapped
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, Units, attempt, units_of
+from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
 from kgeval.metrics.intervals.linearised import unit_scatter
 from kgeval.metrics.intervals.mean_terms import mean_terms
-from kgeval.metrics.metric import Needs, Undefined
+from kgeval.metrics.intervals.units import Units, attempt, units_of
+from kgeval.metrics.kinds import Needs
+from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RowSelection

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.confidences.score_mapping import Standardizer, logistic
+from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
 
-Calibration = Literal["platt", "isotonic", "none"]
 CALIBRATIONS: tuple[Calibration, ...] = get_args(Calibration)
 
 Calibrator = Callable[[Float64Array], Float64Array]

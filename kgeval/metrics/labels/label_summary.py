@@ -10,21 +10,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.metrics.confidences.confidence_metrics import ConfidencePredictions
-from kgeval.metrics.labels.fitted import Calibration, LabelPredictions, Thresholds, predict_labels
+from kgeval.metrics.kinds import Calibration
+from kgeval.metrics.labels.fitted import LabelPredictions, Thresholds, predict_labels
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import MetricName, parse_all
+from kgeval.metrics.names import MetricName
 from kgeval.metrics.summary import MODEL, Group, Summary
 from kgeval.provenance import LabelProvenance
 from kgeval.table import Table
-
-CLASSIFICATION = (
-    *("accuracy", "precision", "recall", "f1", "relation.accuracy", "relation.f1"),
-    *("roc_auc", "average_precision", "brier", "log_loss", "ece"),
-)
-"""the default metrics of a classification"""
-
 
 Predictions = LabelPredictions | ConfidencePredictions
 
@@ -129,10 +123,9 @@ def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
 
 
 def label_summary(
-    table: LabelColumns, metrics: Any, *, calibration: Calibration = "platt", by_relation: bool = False
+    table: LabelColumns, names: list[MetricName], *, by: tuple[str, ...], calibration: Calibration
 ) -> LabelSummary:
     """Compute metrics of triple classification; see :func:`kgeval.summarize`."""
-    names = parse_all(metrics, "classification")
     valid, test = table.scored("valid"), table.scored("test")
     predictions = {MODEL: predict_labels(valid, test, calibration=calibration)}
     for baseline, threshold in table.baselines.items():
@@ -141,12 +134,8 @@ def label_summary(
     true = int(test.is_true.sum())
     return LabelSummary(
         table.provenance,
-        tuple(
-            group
-            for predictor, data in predictions.items()
-            for group in label_groups(predictor, data, names, by_relation=by_relation)
-        ),
-        ("relation",) if by_relation else (),
+        tuple(group for predictor, data in predictions.items() for group in label_groups(predictor, data, names, by)),
+        by,
         tuple(names),
         tuple(table.notes),
         "classification",
@@ -157,14 +146,14 @@ def label_summary(
 
 
 def label_groups(
-    predictor: str, data: Predictions, names: list[MetricName], *, by_relation: bool = False, **key: Any
+    predictor: str, data: Predictions, names: list[MetricName], by: tuple[str, ...] = (), **key: Any
 ) -> Iterator[Group]:
     group = Group(key, predictor=predictor)
     for name in names:
         mean = name.average == "relation"
         group.add(name, partial(_mean_of_relations, group, name, data) if mean else partial(name, data))
     yield group
-    if by_relation:
+    if by:
         single = [name for name in names if name.average is None]
         for relation in np.unique(data.relations).tolist():
             yield from label_groups(predictor, data.of_relation(relation), single, relation=relation, **key)

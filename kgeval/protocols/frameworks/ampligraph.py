@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import in_train
 from kgeval.ranking.tie_rules import tied_under, truncate_to_decimals
-
-_METRICS = {"mr_score": "mr", "mrr_score": "mrr", **{f"hits_at_n_score({k})": f"hits@{k}" for k in (1, 3, 10)}}
 
 AMPLIGRAPH = Protocol(
     name="ampligraph",
@@ -27,7 +25,9 @@ AMPLIGRAPH = Protocol(
     tie_rule=tied_under(truncate_to_decimals(3)),
     competes=in_train,
     self_counting="subtracted",
-    framework_metrics=tuple(FrameworkMetric(name, metric) for name, metric in _METRICS.items()),
+    framework_metrics=named(
+        "{metric}", metric={"mr_score": "mr", "mrr_score": "mrr", **hits("hits_at_n_score({})", 1, 3, 10)}
+    ),
     tie_note="AmpliGraph takes scores of the same thousandth for ties",
 )
 

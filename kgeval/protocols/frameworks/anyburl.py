@@ -6,13 +6,8 @@ answers. It reads the first 100 of each list (``TOP_K``); an answer that is not 
 
 from __future__ import annotations
 
-from kgeval.metrics.names import Part
-from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
-
-_METRICS = {**{f"HITS-AT-{k}": f"hits@{k}" for k in (1, 3, 10)}, "MRR": "mrr"}
-
-_SIDES: dict[str, Part] = {"ALL": "both", "HEAD only": "head", "TAIL only": "tail"}
 
 ANYBURL = Protocol(
     name="anyburl",
@@ -20,10 +15,10 @@ ANYBURL = Protocol(
     listed=True,
     cutoff=100,
     repeats="each",
-    framework_metrics=tuple(
-        FrameworkMetric(f"{part} {name}", metric, side)
-        for part, side in _SIDES.items()
-        for name, metric in _METRICS.items()
+    framework_metrics=named(
+        "{side} {metric}",
+        side={"ALL": "both", "HEAD only": "head", "TAIL only": "tail"},
+        metric={**hits("HITS-AT-{}", 1, 3, 10), "MRR": "mrr"},
     ),
     text="{:.4f}".format,
 )

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.metrics.names import Part
-from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -80,13 +79,7 @@ def _with_tokens(
     return counts + RankCounts(above, reaching - above, competes.sum(axis=1) + 1)
 
 
-_METRICS = {
-    **{f"Hits{{}} @{k}": f"hits@{k}" for k in range(1, 11)},
-    "Mean rank{}": "mr",
-    "Mean reciprocal rank{}": "mrr",
-}
-
-_SIDES: dict[str, Part] = {" left": "tail", " right": "head", "": "both"}
+_SIDES = {" left": "tail", " right": "head", "": "both"}
 
 CONVE = Protocol(
     name="conve",
@@ -94,10 +87,9 @@ CONVE = Protocol(
     tie_rule=tied_under(sigmoid32),
     quirks=(Tokens(), KnownAnswersKeepZero()),
     repeats="each",
-    framework_metrics=tuple(
-        FrameworkMetric(name.format(part), metric, side)
-        for name, metric in _METRICS.items()
-        for part, side in _SIDES.items()
+    framework_metrics=(
+        *named("Hits{side} @{metric}", metric=hits("{}", *range(1, 11)), side=_SIDES),
+        *named("{metric}{side}", metric={"Mean rank": "mr", "Mean reciprocal rank": "mrr"}, side=_SIDES),
     ),
     tie_note=(
         "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
@@ -119,9 +111,7 @@ TUCKER = replace(
     name="tucker",
     summary="the place in a sort of float32 sigmoids (ties: their mean); both directions pooled",
     quirks=(KnownAnswersKeepZero(),),
-    framework_metrics=(
-        *(FrameworkMetric(f"Hits @{k}", f"hits@{k}") for k in (10, 3, 1)),
-        FrameworkMetric("Mean rank", "mr"),
-        FrameworkMetric("Mean reciprocal rank", "mrr"),
+    framework_metrics=named(
+        "{metric}", metric={**hits("Hits @{}", 10, 3, 1), "Mean rank": "mr", "Mean reciprocal rank": "mrr"}
     ),
 )

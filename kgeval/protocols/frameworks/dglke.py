@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.kernels.collectors import CountAccumulator
@@ -83,10 +83,6 @@ DGLKE = Protocol(
     repeats="each",
     self_counting="raw",
     quirks=(TailsAsHeads(), Clamped()),
-    framework_metrics=(
-        FrameworkMetric("MRR", "mrr"),
-        FrameworkMetric("MR", "mr"),
-        *(FrameworkMetric(f"HITS@{k}", f"hits@{k}") for k in (1, 3, 10)),
-    ),
+    framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     tie_note="DGL-KE counts every tie against the answer",
 )

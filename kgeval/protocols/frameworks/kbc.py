@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgeval.metrics.names import Part
-from kgeval.protocols.framework_metric import FrameworkMetric, float32
+from kgeval.protocols.framework_metric import float32, hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import up_to_the_last_of_train
-
-_METRICS = {"MRR": "mrr", **{f"hits@{k}": f"hits@{k}" for k in (1, 3, 10)}}
-
-_SIDES: dict[str, Part] = {"": "both", " rhs": "tail", " lhs": "head"}
 
 KBC = Protocol(
     name="kbc",
@@ -21,13 +16,13 @@ KBC = Protocol(
     repeats="each",
     side_aggregation="apart",
     mean=float32,
-    framework_metrics=tuple(
-        FrameworkMetric(
-            name + part, metric, side, text=None if metric == "mrr" else "{:.4f}".format
-        )  # hits are a tensor
-        for part, side in _SIDES.items()
-        for name, metric in _METRICS.items()
+    framework_metrics=named(
+        "{metric}{side}",
+        side={"": "both", " rhs": "tail", " lhs": "head"},
+        metric={"MRR": "mrr", **hits("hits@{}", 1, 3, 10)},
     ),
+    text="{:.4f}".format,  # hits are a tensor
+    texts=dict.fromkeys(("MRR", "MRR rhs", "MRR lhs"), repr),
     tie_note="kbc counts every tie against the answer",
 )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kgeval.data.triples import Side
-from kgeval.protocols.framework_metric import FrameworkMetric
+from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.aligned import Aligned
@@ -34,10 +34,8 @@ MARIUS = Protocol(
     repeats="each",
     self_counting="raw",
     quirks=(TailsOnly(),),
-    framework_metrics=(
-        FrameworkMetric("Mean Rank", "mr"),
-        FrameworkMetric("MRR", "mrr"),
-        *(FrameworkMetric(f"Hits@{k}", f"hits@{k}") for k in (1, 3, 5, 10, 50, 100)),
+    framework_metrics=named(
+        "{metric}", metric={"Mean Rank": "mr", "MRR": "mrr", **hits("Hits@{}", 1, 3, 5, 10, 50, 100)}
     ),
     text="{:f}".format,
     tie_note="Marius counts every tie against the answer",

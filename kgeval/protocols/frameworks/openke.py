@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kgeval.checkpoints import Checkpoint
-from kgeval.metrics.names import Part
-from kgeval.protocols.framework_metric import FrameworkMetric, Setting, running32
+from kgeval.protocols.framework_metric import hits, named, running32
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -37,11 +36,6 @@ def _reverse(counts: RankCounts) -> RankCounts:
     return replace(counts, greater=counts.candidates - 1 - counts.greater - counts.tied)
 
 
-_METRICS = {"MRR": "mrr", "MR": "mr", "hit@10": "hits@10", "hit@3": "hits@3", "hit@1": "hits@1"}
-
-_SIDES: dict[str, Part] = {"l": "head", "r": "tail", "averaged": "both"}
-_SETTINGS: dict[str, Setting] = {"raw": "raw", "filter": "filtered"}
-
 OPENKE = Protocol(
     name="openke",
     summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
@@ -51,11 +45,11 @@ OPENKE = Protocol(
     side_aggregation="apart",
     mean=running32,
     order=("relation", "head", "tail"),
-    framework_metrics=tuple(
-        FrameworkMetric(f"{part}({short}) {name}", metric, side, setting)
-        for short, setting in _SETTINGS.items()
-        for part, side in _SIDES.items()
-        for name, metric in _METRICS.items()
+    framework_metrics=named(
+        "{side}({setting}) {metric}",
+        setting={"raw": "raw", "filter": "filtered"},
+        side={"l": "head", "r": "tail", "averaged": "both"},
+        metric={"MRR": "mrr", "MR": "mr", **hits("hit@{}", 10, 3, 1)},
     ),
     text="{:f}".format,
     tie_note="OpenKE counts no tie against the answer",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgeval.protocols.framework_metric import FrameworkMetric, sum32
+from kgeval.protocols.framework_metric import hits, named, sum32
 from kgeval.protocols.protocol import Protocol
 
 PBG = Protocol(
@@ -12,11 +12,7 @@ PBG = Protocol(
     repeats="each",
     side_aggregation="apart",
     mean=sum32,
-    framework_metrics=(
-        FrameworkMetric("pos_rank", "mr"),
-        FrameworkMetric("mrr", "mrr"),
-        *(FrameworkMetric(f"r{k}", f"hits@{k}") for k in (1, 10, 50)),
-    ),
+    framework_metrics=named("{metric}", metric={"pos_rank": "mr", "mrr": "mrr", **hits("r{}", 1, 10, 50)}),
     text="{:.6g}".format,
     tie_note="PyTorch-BigGraph counts every tie against the answer",
 )

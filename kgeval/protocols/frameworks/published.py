@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kgeval.data.triples import Side
-from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, Setting, float32
+from kgeval.protocols.framework_metric import NOTHING, float32, hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.protocols.protocol_candidates import fixed_negatives
 
@@ -20,21 +19,16 @@ FILTERED = Protocol(
     metrics=("mr", "hits@10", "count"),
 )
 
-
-_SIDES: dict[str, Side] = {"left": "head", "right": "tail"}
-
-_SETTINGS: tuple[Setting, ...] = ("raw", "filtered")
-
 KB2E = Protocol(
     name="kb2e",
     summary="the place in an unstable sort (ties: their mean); mean rank and hits at 10 of each side, raw and filtered",
     repeats="each",
     metrics=("mr", "hits@10", "count"),
-    framework_metrics=tuple(
-        FrameworkMetric(f"{name} {short}_{setting}", metric, side, setting)
-        for name, side in _SIDES.items()
-        for setting in _SETTINGS
-        for short, metric in (("mean_rank", "mr"), ("hits@10", "hits@10"))
+    framework_metrics=named(
+        "{side} {metric}_{setting}",
+        side={"left": "head", "right": "tail"},
+        setting={"raw": "raw", "filtered": "filtered"},
+        metric={"mean_rank": "mr", "hits@10": "hits@10"},
     ),
     text="{:g}".format,
     tie_note="KB2E leaves their order to an unstable sort; here they take the mean of their ranks",
@@ -48,10 +42,7 @@ OGB = Protocol(
     corruption=fixed_negatives,
     repeats="once",  # a repeated triple has another list of negatives each time, of which the first is ranked
     mean=float32,
-    framework_metrics=(
-        FrameworkMetric("mrr_list", "mrr"),
-        *(FrameworkMetric(f"hits@{k}_list", f"hits@{k}") for k in (1, 3, 10)),
-    ),
+    framework_metrics=named("{metric}_list", metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     text="{:f}".format,  # as its examples log them
 )
 

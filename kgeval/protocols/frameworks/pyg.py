@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, sum32
+from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, hits, named, sum32
 from kgeval.protocols.protocol import Protocol
 
 PYG = Protocol(
@@ -14,8 +14,7 @@ PYG = Protocol(
     mean=sum32,
     framework_metrics=(
         FrameworkMetric("mean_rank", "mr", "tail", from_zero=True),
-        FrameworkMetric("mrr", "mrr", "tail"),
-        *(FrameworkMetric(f"hits@{k}", f"hits@{k}", "tail") for k in (1, 3, 10)),
+        *named("{metric}", side={"": "tail"}, metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     ),
     tie_note="PyTorch Geometric leaves their order to an unstable sort; here they take the mean of their ranks",
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from kgeval.data.triples import SIDES
-from kgeval.protocols.framework_metric import FrameworkMetric, Setting, float32_then_64
+from kgeval.protocols.framework_metric import float32_then_64, hits, named
 from kgeval.protocols.protocol import Protocol
 
-_METRICS = {"mean_rank": "mr", "mrr": "mrr", **{f"hit_at_{k}": f"hits@{k}" for k in (1, 3, 10)}}
-
-_SETTINGS: tuple[Setting, ...] = ("raw", "filtered")
-
+_HITS = hits("hit_at_{}", 1, 3, 10)
+_METRICS = {"mean_rank": "mr", "mrr": "mrr", **_HITS}
+_SETTINGS = {"raw": "raw", "filtered": "filtered"}
 
 TORCHKGE = Protocol(
     name="torchkge",
@@ -19,29 +17,14 @@ TORCHKGE = Protocol(
     side_aggregation="apart",
     predicts_relations=True,
     mean=float32_then_64,
-    framework_metrics=tuple(
-        # A mean rank is printed without its fraction.
-        FrameworkMetric(
-            f"{name}, {setting}",
-            metric,
-            setting=setting,
-            text=(lambda rank: str(int(rank))) if metric == "mr" else None,
-        )
-        for name, metric in _METRICS.items()
-        for setting in _SETTINGS
-    )
-    + tuple(
-        FrameworkMetric(f"hit_at_{k}_{side}s, {setting}", f"hits@{k}", side, setting)
-        for side in SIDES
-        for k in (1, 3, 10)
-        for setting in _SETTINGS
-    )
-    # Those of its RelationPredictionEvaluator, which are called as those of links.
-    + tuple(
-        FrameworkMetric(f"relations: {name}, {setting}", metric, "relation", setting)
-        for name, metric in _METRICS.items()
-        for setting in _SETTINGS
+    framework_metrics=(
+        *named("{metric}, {setting}", metric=_METRICS, setting=_SETTINGS),
+        *named("{metric}_{side}s, {setting}", side={"head": "head", "tail": "tail"}, metric=_HITS, setting=_SETTINGS),
+        # Those of its RelationPredictionEvaluator, which are called as those of links.
+        *named("relations: {metric}, {setting}", side={"": "relation"}, metric=_METRICS, setting=_SETTINGS),
     ),
     text=lambda value: str(round(value, 3)),
+    # A mean rank of entities is printed without its fraction.
+    texts=dict.fromkeys(("mean_rank, raw", "mean_rank, filtered"), lambda rank: str(int(rank))),
     tie_note="TorchKGE counts every tie against the answer",
 )

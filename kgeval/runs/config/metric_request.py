@@ -1,47 +1,19 @@
-"""What to compute of a model's scores: a task or ranks, metrics, and the policies that those rest on."""
+"""What to compute of a model's scores: metrics, and the policies that they rest on; commands make options of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
+from typing_extensions import Self
 
 from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.metric_options import Chance
-from kgeval.metrics.summarize import KINDS
+from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
 from kgeval.runs.config.types import ColumnsAndSlices, Exponents, Metrics, TieName
 from kgeval.settings.settings import Settings
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.confidences import Confidences
-
-USUAL: Mapping[str, tuple[str, ...]] = {kind: usual for kind, (usual, _) in KINDS.items()}
-"""the metrics of each kind of run, where none are named"""
 
 POLICIES = ("ties", "seed", "chance", "popularity")
-INAPPLICABLE_OPTIONS = {
-    "ranks": {
-        "calibration": "ranks need none; only scores of labelled triples become probabilities",
-        "mapping": "only metrics of confidences have it, and none is asked for",
-        "high_confidence": "only metrics of confidences have it, and none is asked for",
-    },
-    "confidences": {
-        "intervals": "metrics of confidences have none; those of its ranks do, by kgeval summarize",
-        "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
-        "popularity": "no metric of confidences weighs against it; those of ranks do, such as strat.mrr",
-        "calibration": "confidences need none; a mapping makes them of scores",
-    },
-    "classification": {
-        "intervals": "metrics of labels have none; those of ranks do",
-        "ties": "a classification has no ranks that could tie",
-        "seed": "a classification has no ranks whose ties it could break",
-        "chance": "a classification has no ranks, which alone compare with chance",
-        "popularity": "a classification has no ranks, which alone are weighed against it",
-        "mapping": "only metrics of confidences have it, and a classification has none",
-        "high_confidence": "only metrics of confidences have it, and a classification has none",
-    },
-}
-"""what means nothing to what is computed, and why"""
 
 
 class MetricRequest(Settings):
@@ -49,8 +21,8 @@ class MetricRequest(Settings):
 
     decided_later: ClassVar[Mapping[str, str]] = {"ties": "as the protocol says"}
 
-    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
-    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
+    task: LabelOptions | ConfidenceOptions | None = None
+    """what is asked of the models instead of a ranking"""
     metrics: Metrics = ()
     """a metric, ``[side.][ties.][average.]name[@k]``, such as ``tail.mrr`` or ``hits@10``, and for a task
     ``[relation.]name[@k]``; ``kgeval list metrics`` shows all. By default those of the protocol or task"""
@@ -73,8 +45,8 @@ class MetricRequest(Settings):
     @classmethod
     def _fits_the_task(cls, value: Any, block: ValidationInfo) -> Any:
         task = block.data.get("task")
-        if value is not None and task is not None and block.field_name in INAPPLICABLE_OPTIONS[task.kind]:
-            raise ValueError(f"{INAPPLICABLE_OPTIONS[task.kind][block.field_name]}. Leave it out")
+        if value is not None and task is not None and (why := KINDS[task.kind].without.get(str(block.field_name))):
+            raise ValueError(f"{why}. Leave it out")
         return value
 
     @property
@@ -84,7 +56,7 @@ class MetricRequest(Settings):
         own = {name: value for name, value in optional.items() if value is not None}
         return {**own, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}
 
-    def with_overrides(self, options: Mapping[str, Any]) -> MetricRequest:
+    def with_overrides(self, options: Mapping[str, Any]) -> Self:
         """Options replace policies and keys of ``intervals``."""
         changes = {name: options[name] for name in POLICIES if name in options}
         if block := options.get("intervals"):

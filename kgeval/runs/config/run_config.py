@@ -6,114 +6,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
+from pydantic import Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.baselines.baseline import Baseline
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
-from kgeval.data.human_names import with_names
-from kgeval.data.layout import layouts
-from kgeval.data.layouts.pykeen import read_named
-from kgeval.data.loading import PYKEEN, load_dataset
-from kgeval.errors import NoPathError, did_you_mean
-from kgeval.metrics.names import Kind
+from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
+from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.paths import exists_safely, is_plain_name, suggest_paths
+from kgeval.paths import is_plain_name
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
 from kgeval.reports.document import EXTRA, has_libraries
-from kgeval.runs.config.metric_request import USUAL, MetricRequest
+from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
-from kgeval.runs.config.types import (
-    ExistingFile,
-    PathText,
-    ReadableFile,
-    as_validation_error,
-    or_text,
-    readable,
-    writable,
-)
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.shards.executors.executor import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.settings.messages import short_repr
-from kgeval.settings.settings import Settings, listed
+from kgeval.settings.path_types import ExistingFile, PathText, as_validation_error, writable
+from kgeval.settings.settings import Settings
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
-
-
-def _is_folder(path: str) -> bool:
-    return exists_safely(Path(path)) and Path(path).is_dir()
-
-
-def dataset_block(value: Any) -> Any:
-    """Say the block that a bare string stands for: a folder's path, or a PyKEEN name."""
-    if not isinstance(value, str):
-        return value
-    return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
-
-
-class DatasetConfig(Settings):
-    """The graph: a folder, or a PyKEEN name. A bare string is either."""
-
-    model_config = ConfigDict(json_schema_extra=or_text)
-
-    path: PathText | None = None
-    """a folder in any known layout"""
-    name: str | None = None
-    """a PyKEEN dataset"""
-    layout: str = "auto"
-    """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
-    options: dict[str, Any] = Field(default_factory=dict)
-    """what the PyKEEN dataset is constructed with"""
-    names: Annotated[
-        tuple[ReadableFile, ...],
-        BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
-        Field(strict=False),
-    ] = ()
-    """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
-    default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return dataset_block(value)
-
-    @field_validator("path")
-    @classmethod
-    def _there(cls, value: str | None) -> str | None:
-        if value is not None and not _is_folder(value):
-            raise NoPathError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
-        return value
-
-    @field_validator("layout")
-    @classmethod
-    def _known_layout(cls, value: str) -> str:
-        if value not in (known := ["auto", PYKEEN, *layouts()]):
-            raise ValueError(f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known)}")
-        return value
-
-    @model_validator(mode="after")
-    def _one_source(self) -> DatasetConfig:
-        if (self.path is None) == (self.name is None):
-            raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
-        if self.path is not None and self.options:
-            raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
-        if self.path is not None and self.layout == PYKEEN:
-            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give its name, or another")
-        if self.name is not None and self.layout not in ("auto", PYKEEN):
-            raise ValueError(
-                f"layout {short_repr(self.layout)} is one of folders, and there is no folder {short_repr(self.name)}. "
-                "Leave the layout out for the PyKEEN dataset of that name"
-            )
-        return self
-
-    def load(self) -> Dataset:
-        if self.path is not None:
-            return load_dataset(self.path, layout=self.layout, names=self.names)
-        dataset = read_named(str(self.name), **self.options)
-        return with_names(dataset, self.names) if self.names else dataset
 
 
 class RunEvaluation(Evaluation):
@@ -149,8 +63,19 @@ class Evaluated(Settings):
     """where the shards are ranked; by default here"""
 
 
-class RunConfig(MetricRequest, Evaluated):
+class TaskRequest(MetricRequest):
+    """What is asked of a model's scores; a run keeps it, so that ``kgeval summarize`` can answer again."""
+
+    display_name = "MetricRequest"
+
+    task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
+    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
+
+
+class RunConfig(TaskRequest, Evaluated):
     """One experiment: one dataset, one evaluation, one or several models."""
+
+    display_name = "RunConfig"
 
     tracker: TrackerConfig | None = None
     """a result tracker of PyKEEN, which is told of every run"""
@@ -215,7 +140,7 @@ class RunConfig(MetricRequest, Evaluated):
         return {"": self.model} if self.model is not None else dict(self.models or {})
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> KindName:
         """What is computed of the models: ranks, or what their task is."""
         return "ranks" if self.task is None else self.task.kind
 
@@ -236,7 +161,7 @@ class RunConfig(MetricRequest, Evaluated):
         """Write down what was left to the protocol; of its filter, the splits that there are."""
         if self.task is not None:
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
-            return self.model_copy(update={"metrics": self.metrics or USUAL[self.task.kind], "ties": ties})
+            return self.model_copy(update={"metrics": self.metrics or KINDS[self.task.kind].metrics, "ties": ties})
         resolved = self.resolved_evaluation(dataset)
         ties = tie_policy(resolved.ties).name
         return self.model_copy(update={"evaluation": resolved.evaluation, "metrics": resolved.metrics, "ties": ties})

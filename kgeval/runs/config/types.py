@@ -1,61 +1,18 @@
-"""Types of configuration values that need checks of their own: paths, options, metric names."""
+"""Types of configuration values that need checks of their own: options, metric names.
+
+Commands make options of them before it is known that any is checked: what a check needs is imported by the check.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
-from kgeval.analysis.slices.slice import slices
-from kgeval.data.io.text import first_line
-from kgeval.errors import InputError, NoPathError, did_you_mean
-from kgeval.metrics.metric_options import checked_exponents
-from kgeval.metrics.names import parse
-from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.paths import exists_safely, no_file
-from kgeval.ranking.rank_table import SCHEMA, TIME
+from kgeval.errors import did_you_mean
 from kgeval.settings.messages import short_repr
-
-
-@contextmanager
-def as_validation_error() -> Iterator[None]:
-    """Turn an InputError into a ValueError, which pydantic collects with the errors of all other values."""
-    try:
-        yield
-    except InputError as error:
-        raise ValueError(str(error)) from error
-
-
-def writable(path: str) -> str:
-    """Refuse a path that cannot be written to a configuration or a manifest."""
-    if not path:
-        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
-    if "\0" in path:
-        raise ValueError("a path has no null byte")
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
-    return path
-
-
-def existing(path: str) -> str:
-    if not (exists_safely(Path(path)) and Path(path).is_file()):
-        raise NoPathError(no_file(Path(path)))
-    return path
-
-
-def readable(path: str) -> str:
-    """Refuse a missing or damaged file before any work is done."""
-    if not exists_safely(Path(path)):
-        raise NoPathError(no_file(Path(path)))
-    with as_validation_error():
-        first_line(Path(path))
-    return path
+from kgeval.settings.path_types import as_validation_error
 
 
 def _scalar(value: Any) -> Any:
@@ -68,17 +25,13 @@ def _metric(name: str, block: ValidationInfo) -> str:
     """Refuse the name of no metric of the block's task; without a task, of no metric of ranks."""
     if "task" not in block.data:  # the task is malformed, which is a problem of its own; the kind of metric is unknown
         return name
+    from kgeval.metrics.names import parse
+
     task = block.data["task"]
     with as_validation_error():
         parse(name, "ranks" if task is None else task.kind)
     return name
 
-
-PathText = Annotated[str, AfterValidator(writable)]
-
-ExistingFile = Annotated[PathText, AfterValidator(existing)]
-
-ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
@@ -94,6 +47,9 @@ Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_CO
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
     """Refuse what no table of the block's task, or no rank table without one, can be grouped by."""
+    from kgeval.analysis.slices.slice import slices
+    from kgeval.ranking.rank_table import SCHEMA, TIME
+
     task = block.data.get("task")
     if task is not None and name != "relation":
         raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
@@ -107,8 +63,14 @@ ColumnsAndSlices = Annotated[
 ]
 
 
+def _tie_names() -> list[str]:
+    from kgeval.metrics.ranks.ties import tie_policies
+
+    return list(tie_policies())
+
+
 def _tie_name(value: Any) -> Any:
-    names = tie_policies()
+    names = _tie_names()
     if not isinstance(value, str) or value not in names:
         raise PydanticKnownError("literal_error", {"expected": ", ".join(map(repr, names))})
     return value
@@ -117,22 +79,17 @@ def _tie_name(value: Any) -> Any:
 TieName = Annotated[
     str,
     BeforeValidator(_tie_name, json_schema_input_type=str),
-    Field(json_schema_extra=lambda schema: schema.update(enum=list(tie_policies()))),
+    Field(json_schema_extra=lambda schema: schema.update(enum=_tie_names())),
 ]
 """the name of a tie policy, which an installed package may bring"""
 
 
 def _exponents(value: Any) -> tuple[float, float]:
+    from kgeval.metrics.metric_options import checked_exponents
+
     with as_validation_error():
         return checked_exponents(value)
 
 
 Exponents = Annotated[tuple[float, float], BeforeValidator(_exponents, json_schema_input_type=tuple[float, float])]
 """βe and βr, of popularity"""
-
-
-def or_text(schema: dict[str, Any]) -> None:
-    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
-    block = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"type": "string"}, block]

@@ -13,8 +13,9 @@ from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, parse_value
-from kgeval.runs.jobs import Job, ModelEvaluation, fingerprint
-from kgeval.runs.outcome import Outcome, refuse_changes
+from kgeval.runs.jobs import Job
+from kgeval.runs.outcome import Outcome
+from kgeval.runs.resume import refuse_changes
 from kgeval.runs.runner import Watch, no_progress, no_warning, run
 from kgeval.runs.shards.division import RankedShard, divide_exactly
 from kgeval.runs.shards.shard_store import ShardStore
@@ -47,17 +48,15 @@ def _run_shard(
     dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)
     jobs = [Job(config, name, out / name / STAGE, dataset) for name in config.jobs]
-    config = config.resolved(dataset)
-    evaluation = ModelEvaluation(config, dataset)
 
     def rank(job: Job) -> StoredShard:
-        model, store = job.load(dataset), ShardStore(out / job.name / STAGE)
-        current = fingerprint(job, model, evaluation)
-        if is_run(out / job.name) and not force:
-            refuse_changes(out / job.name, current)
+        model, store = job.load(), ShardStore(out / job.name / STAGE)
+        current = job.fingerprint(model)
+        if job.stored is not None and not force:
+            refuse_changes(job.stored, current)
             return StoredShard(out / job.name, 0, kept=True)
-        with watch(job.name or evaluation.activity, None) as progress:
-            ranking = evaluation.ranking(model, progress)
+        with watch(job.activity, None) as progress:
+            ranking = job.ranking(model, progress)
             shard = divide_exactly(ranking, count)[number - 1]
 
             def begin() -> None:

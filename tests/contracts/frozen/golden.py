@@ -7,12 +7,12 @@ import json
 import sys
 from pathlib import Path
 
-from tests.contracts.frozen import answer_tables, commands, counts, formats, names, refusals
+from tests.contracts.frozen import answer_tables, commands, counts, formats, names, refusals, stored_tables
 
 FOLDER = Path(__file__).parent
 CONTRACTS = {
     name: compute
-    for chapter in (counts, answer_tables, commands, refusals, formats, names)
+    for chapter in (counts, answer_tables, commands, refusals, formats, names, stored_tables)
     for name, compute in chapter.CONTRACTS.items()
 }
 

@@ -1,4 +1,4 @@
-"""Devices: the names of what can count, and whether it is there."""
+"""The device that counts: its name, and whether it is there."""
 
 from __future__ import annotations
 
@@ -9,45 +9,22 @@ from typing import Any
 
 from kgeval.errors import InputError
 
-NAMES = re.compile(r"auto|cpu|cuda|(cuda:\d+|torch:cpu)(,(cuda:\d+|torch:cpu))*")
+NAMES = re.compile(r"auto|cpu|cuda(:\d+)?|torch:cpu")
 """``torch:cpu`` takes the way of the GPU on torch's CPU device: slower than ``cpu``, for tests and for comparison"""
-
-CHOICE = "Choose auto, cpu, cuda, or GPUs by their numbers, as in cuda:0 or cuda:0,cuda:1"
-
-
-def joined(names: Any) -> Any:
-    """Write a list of devices as their names with commas; anything else stays as it is.
-
-    >>> joined(["cuda:0", "cuda:1"]), joined("auto")
-    ('cuda:0,cuda:1', 'auto')
-    """
-    return ",".join(map(str, names)) if isinstance(names, list | tuple) else names
 
 
 def check_name(name: str) -> str:
-    """Refuse what is no name of a device or of several, without looking whether they are there; leave out spaces.
+    """Refuse what is no name of a device, without looking whether it is there.
 
-    >>> check_name("cuda:0, cuda:1")
-    'cuda:0,cuda:1'
+    >>> check_name("cuda:0")
+    'cuda:0'
     >>> check_name("gpu")
     Traceback (most recent call last):
-    ValueError: 'gpu' is no device. Choose auto, cpu, cuda, or GPUs by their numbers, as in cuda:0 or cuda:0,cuda:1
-    >>> check_name("cuda:1,cuda:1")
-    Traceback (most recent call last):
-    ValueError: cuda:1 is named twice. Name each GPU once
+    ValueError: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1
     """
-    plain = name.replace(" ", "")
-    if not NAMES.fullmatch(plain):
-        raise ValueError(f"{name!r} is no device. {CHOICE}")
-    for one in (several := plain.split(",")):
-        if several.count(one) > 1 and one != "torch:cpu":
-            raise ValueError(f"{one} is named twice. Name each GPU once")
-    return plain
-
-
-def find_devices(names: str) -> list[Any]:
-    """Return the ``torch.device`` of each name, other than ``auto`` and ``cpu``; errors are those of one."""
-    return [find_device(name) for name in names.split(",")]
+    if not NAMES.fullmatch(name):
+        raise ValueError(f"{name!r} is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1")
+    return name
 
 
 def find_device(name: str) -> Any:

@@ -1,0 +1,105 @@
+"""The block of a configuration that names a graph: a folder, or a dataset of PyKEEN."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.human_names import with_names
+from kgeval.data.io.text import first_line
+from kgeval.data.layout import layouts
+from kgeval.data.layouts.pykeen import read_named
+from kgeval.data.loading import PYKEEN, load_dataset
+from kgeval.errors import NoPathError, did_you_mean
+from kgeval.paths import exists_safely, no_file, suggest_paths
+from kgeval.settings.messages import short_repr
+from kgeval.settings.path_types import PathText, as_validation_error, or_text
+from kgeval.settings.settings import Settings, listed
+
+
+def readable(path: str) -> str:
+    """Refuse a missing or damaged file before any work is done."""
+    if not exists_safely(Path(path)):
+        raise NoPathError(no_file(Path(path)))
+    with as_validation_error():
+        first_line(Path(path))
+    return path
+
+
+ReadableFile = Annotated[PathText, AfterValidator(readable)]
+
+
+def _is_folder(path: str) -> bool:
+    return exists_safely(Path(path)) and Path(path).is_dir()
+
+
+def dataset_block(value: Any) -> Any:
+    """Say the block that a bare string stands for: a folder's path, or a PyKEEN name."""
+    if not isinstance(value, str):
+        return value
+    return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
+
+
+class DatasetConfig(Settings):
+    """The graph: a folder, or a PyKEEN name. A bare string is either."""
+
+    model_config = ConfigDict(json_schema_extra=or_text)
+
+    path: PathText | None = None
+    """a folder in any known layout"""
+    name: str | None = None
+    """a PyKEEN dataset"""
+    layout: str = "auto"
+    """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """what the PyKEEN dataset is constructed with"""
+    names: Annotated[
+        tuple[ReadableFile, ...],
+        BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
+        Field(strict=False),
+    ] = ()
+    """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
+    default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return dataset_block(value)
+
+    @field_validator("path")
+    @classmethod
+    def _there(cls, value: str | None) -> str | None:
+        if value is not None and not _is_folder(value):
+            raise NoPathError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
+        return value
+
+    @field_validator("layout")
+    @classmethod
+    def _known_layout(cls, value: str) -> str:
+        if value not in (known := ["auto", PYKEEN, *layouts()]):
+            raise ValueError(f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known)}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DatasetConfig:
+        if (self.path is None) == (self.name is None):
+            raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
+        if self.path is not None and self.options:
+            raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
+        if self.path is not None and self.layout == PYKEEN:
+            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give its name, or another")
+        if self.name is not None and self.layout not in ("auto", PYKEEN):
+            raise ValueError(
+                f"layout {short_repr(self.layout)} is one of folders, and there is no folder {short_repr(self.name)}. "
+                "Leave the layout out for the PyKEEN dataset of that name"
+            )
+        return self
+
+    def load(self) -> Dataset:
+        if self.path is not None:
+            return load_dataset(self.path, layout=self.layout, names=self.names)
+        dataset = read_named(str(self.name), **self.options)
+        return with_names(dataset, self.names) if self.names else dataset

@@ -1,0 +1,105 @@
+"""Kinds of tables: ranks, labels, confidences. Each has its usual metrics, and options that mean something to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kgeval.settings.settings import Settings
+
+Needs = Literal["ranks", "lists", "labels", "confidences"]
+"""the input of a metric: the ranks of answers; the ranked list of each query with all its answers; triples with labels;
+triples with confidences"""
+
+KindName = Literal["ranks", "classification", "confidences"]
+
+Chance = Literal["exact", "without-answer"]
+"""how many candidates random ranking has: N, with the answer, as in PyKEEN's evaluator; or N − 1, without it, as in the
+z-scores published by Hoyt et al. (2022)"""
+
+Calibration = Literal["platt", "isotonic", "none"]
+
+
+class LabelOptions(Settings):
+    """What the metrics of a classification depend on beside the labels."""
+
+    kind: Literal["classification"] = "classification"
+    """triples are classified as true or false"""
+    calibration: Calibration = "platt"
+    """how scores become probabilities: platt or isotonic, fitted on validation, or none (scores are probabilities)"""
+
+
+class ConfidenceOptions(Settings):
+    """What the metrics of confidences depend on beside the facts; their tasks have the mapping too."""
+
+    kind: Literal["confidences"] = "confidences"
+    """the confidences of facts are predicted"""
+    high_confidence: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """the confidence from which a fact is in the high-confidence subset, whose metrics are computed too"""
+
+
+OPTIONS = ("ties", "seed", "chance", "popularity", "mapping", "high_confidence", "calibration", "intervals")
+"""the keywords of ``kgeval.summarize`` that metrics depend on"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of table, with what its metrics are computed from."""
+
+    name: KindName
+    needs: tuple[Needs, ...]
+    metrics: tuple[str, ...]
+    """those that are computed if none are named"""
+    without: Mapping[str, str]
+    """the options that mean nothing to it, and why"""
+
+    @property
+    def options(self) -> list[str]:
+        return [name for name in OPTIONS if name not in self.without]
+
+
+RANKS = Kind(
+    "ranks",
+    ("ranks", "lists"),
+    ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count"),
+    {
+        "calibration": "ranks need none; only scores of labelled triples become probabilities",
+        "mapping": "only metrics of confidences have it, and none is asked for",
+        "high_confidence": "only metrics of confidences have it, and none is asked for",
+    },
+)
+
+CLASSIFICATION = Kind(
+    "classification",
+    ("labels",),
+    (
+        *("accuracy", "precision", "recall", "f1", "relation.accuracy", "relation.f1"),
+        *("roc_auc", "average_precision", "brier", "log_loss", "ece"),
+    ),
+    {
+        "intervals": "metrics of labels have none; those of ranks do",
+        "ties": "a classification has no ranks that could tie",
+        "seed": "a classification has no ranks whose ties it could break",
+        "chance": "a classification has no ranks, which alone compare with chance",
+        "popularity": "a classification has no ranks, which alone are weighed against it",
+        "mapping": "only metrics of confidences have it, and a classification has none",
+        "high_confidence": "only metrics of confidences have it, and a classification has none",
+    },
+)
+
+CONFIDENCES = Kind(
+    "confidences",
+    ("confidences",),
+    ("rmse", "mse", "mae", "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr"),
+    {
+        "intervals": "metrics of confidences have none; those of its ranks do, by kgeval summarize",
+        "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
+        "popularity": "no metric of confidences weighs against it; those of ranks do, such as strat.mrr",
+        "calibration": "confidences need none; a mapping makes them of scores",
+    },
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (RANKS, CLASSIFICATION, CONFIDENCES)}

@@ -1,0 +1,252 @@
+"""A stored run: the one class that knows which file of a run directory holds what; a file of ranks is one too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from pydantic import ValidationError
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.dataset_config import DatasetConfig
+from kgeval.errors import ConfigError, InputError, reason
+from kgeval.files.opening import read_settings, refuse_special
+from kgeval.files.variables import expanded
+from kgeval.files.yaml_text import dump_yaml, read_yaml
+from kgeval.paths import exists_safely, suggest_paths
+from kgeval.ranking.import_ranks import load_ranks
+from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.contents import (
+    CONFIG,
+    CURVES,
+    LABELS,
+    MANIFEST,
+    METRICS,
+    MODEL,
+    PREDICTIONS,
+    RANKS,
+    RESULTS,
+    TEXT,
+    altered,
+    as_json,
+    digests,
+    is_run,
+    progress_of,
+    ranks_of,
+    read_json,
+    tables_in,
+)
+from kgeval.run_directory.staging import publish
+from kgeval.storage.atomic import write_text
+from kgeval.tasks.confidences import ConfidenceTables
+from kgeval.tasks.label_table import LabelTable
+
+KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
+"""what an evaluation keeps: the ranks of the answers of a split; of a classification, labelled triples with the scores
+of the model and of baselines; of confidences, both for the facts of a weighted graph"""
+
+
+class ParquetTable(Protocol):
+    def to_parquet(self, path: Path) -> None: ...
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    path: Path
+    """a run directory; or a file of ranks, of which nothing but the ranks is known"""
+
+    @staticmethod
+    def write(
+        stage: Path,
+        table: KeptTable,
+        *,
+        config: dict[str, Any],
+        manifest: dict[str, Any],
+        metrics: dict[str, Any],
+        curves: dict[str, Any] | None = None,
+        predictions: PredictionTable | None = None,
+        results: dict[str, Any] | None = None,
+    ) -> None:
+        """Write a run on its stage, last the manifest with the SHA-256 of the others; then move it into its folder.
+
+        ``results`` are metrics under PyKEEN's keys, of an evaluation inside PyKEEN.
+        """
+        tables = {**_files_of(table), **({} if predictions is None else {PREDICTIONS: predictions})}
+        texts = {METRICS: as_json(metrics)} | ({CURVES: as_json(curves)} if curves else {})
+        for name, each in tables.items():
+            each.to_parquet(stage / name)
+        for name, text in texts.items():
+            write_text(stage / name, text)
+        if results is not None:
+            write_text(stage / RESULTS, as_json(results))
+        write_text(stage / CONFIG, dump_yaml(config))
+        written = digests(stage, [CONFIG, METRICS, *tables, *([CURVES] if curves else [])])
+        write_text(stage / MANIFEST, as_json(manifest | {"written": written}))
+        publish(stage)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is the run directory of one model, and finished."""
+        return is_run(self.path)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the ranks are kgeval's own, which tell what they are of; else they are another tool's text."""
+        return self.path.suffix.lower() == ".parquet" or (exists_safely(self.path) and self.path.is_dir())
+
+    @property
+    def is_text(self) -> bool:
+        return not self.path.is_dir() and self.path.name.lower().endswith(TEXT)
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / CONFIG
+
+    @property
+    def ranks_file(self) -> Path:
+        return self.path / RANKS if self.path.is_dir() else self.path
+
+    @property
+    def trained_model(self) -> Path:
+        """The folder of a model that the run trained."""
+        return self.path / MODEL
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The content of its configuration, with variables as written; empty where there is none."""
+        if not exists_safely(self.config_file):
+            return {}
+        try:
+            content = read_yaml(read_settings(self.config_file))
+        except InputError as error:
+            raise ConfigError(f"{self.config_file}: not the configuration of a run.\n{error}") from error
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{self.config_file}: not the configuration of a run ({reason(error)}).") from error
+        if not isinstance(content, dict):
+            raise ConfigError(f"{self.config_file}: not the configuration of a run.\nit holds no keys.")
+        return content
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the run wrote down of its inputs and its making; empty where there is none."""
+        return read_json(self.path / MANIFEST) if exists_safely(self.path / MANIFEST) else {}
+
+    def facts(self, block: str) -> dict[str, Any]:
+        """A block of the manifest; empty where there is none."""
+        content = self.manifest.get(block)
+        return content if isinstance(content, dict) else {}
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The SHA-256 of the dataset that was ranked, if the run tells it."""
+        return self.facts("dataset").get("sha256")
+
+    @property
+    def input_digests(self) -> dict[str, str]:
+        """The SHA-256 of the files that were read, by their paths."""
+        written = self.manifest.get("sha256")
+        if not isinstance(written, dict):
+            raise InputError(f"{str(self.path / MANIFEST)!r} is damaged: it does not say which files were ranked.")
+        return written
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        return read_json(self.path / METRICS)
+
+    @property
+    def is_baseline(self) -> bool:
+        return "baseline" in self.facts("model")
+
+    @property
+    def changed_files(self) -> list[str]:
+        """The files that are not as the run wrote them."""
+        return [name for name in altered(self.path) if name != MANIFEST] if self.is_complete else []
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Say which files are not as the run wrote them."""
+        names = self.changed_files
+        return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
+
+    @property
+    def keeps(self) -> str:
+        """What its tables are: ``ranks``, labels of a ``classification``, or ``confidences``, which are both."""
+        if not exists_safely(self.path / LABELS):
+            return "ranks"
+        return "confidences" if exists_safely(self.path / RANKS) else "classification"
+
+    def table(self) -> KeptTable:
+        if self.keeps == "ranks":
+            return self.ranks()
+        labels = self.labels()
+        if self.keeps == "classification":
+            return labels
+        others = {name: StoredRun(self.path / ranks_of(name)) for name in labels.baselines}
+        ranks = {name: run.ranks() for name, run in others.items() if exists_safely(run.path)}
+        return ConfidenceTables(labels, {"score": self.ranks(), **ranks})
+
+    def labels(self) -> LabelTable:
+        return LabelTable.from_parquet(self.path / LABELS)
+
+    def ranks(self, dataset: str | None = None, **options: Any) -> RankTable:
+        """Read the ranks.
+
+        A text file of another tool needs the dataset that was ranked, and takes the options of
+        :func:`kgeval.load_ranks`.
+        """
+        path = self.path
+        refuse_special(path)
+        if not exists_safely(path):
+            raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
+        if path.is_dir() and not (path / RANKS).is_file():
+            raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
+        if dataset is not None:
+            if self.is_stored:
+                raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
+            return load_ranks(path, dataset, **options)
+        if self.is_text:
+            what = f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked"
+            raise InputError(f"{what}: --dataset.")
+        if path.is_file() and LabelTable.is_in(path):
+            what = f"{str(path)!r} is a label table: scores of labelled triples, not ranks"
+            raise InputError(f"{what}. Give the folder of the run that it is part of.")
+        return RankTable.from_parquet(self.ranks_file)
+
+    @property
+    def predictions(self) -> PredictionTable | None:
+        file = self.path / PREDICTIONS
+        return PredictionTable.from_parquet(file) if file.is_file() else None
+
+    def dataset(self) -> Dataset:
+        """Read the graph that the configuration names, wherever that is now: its triples may be others."""
+        if not self.config:
+            what = f"{str(self.path)!r} does not tell where its dataset is, on which slices rest"
+            raise InputError(f"{what}. Add --dataset.")
+        try:
+            return DatasetConfig.model_validate(expanded(self.config["dataset"])).load()
+        except (InputError, OSError, ValueError, TypeError, KeyError) as error:
+            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            what = f"{str(self.path)!r}: the dataset that its {CONFIG} names cannot be read, and slices rest on it"
+            told = reason(ValueError(why.removeprefix("Value error, ")))
+            raise InputError(f"{what}. Add --dataset.\n{told}") from error
+
+    def refuse_interrupted(self) -> None:
+        """Refuse a folder with the tables of a run that was killed before it was complete."""
+        if not exists_safely(self.path) or not self.path.is_dir() or self.is_complete:
+            return
+        if there := [name for name in tables_in(self.path) if (self.path / name).is_file()]:
+            raise InputError(
+                f"{str(self.path)!r} holds {there[0]}, but no {MANIFEST}: a run was interrupted there. Run it again, "
+                "or give the table itself."
+            )
+
+
+def _files_of(table: KeptTable) -> Mapping[str, ParquetTable]:
+    if isinstance(table, ConfidenceTables):
+        ranks = {RANKS if name == "score" else ranks_of(name): each for name, each in table.ranks.items()}
+        return {LABELS: table.labels, **ranks}
+    return {LABELS if isinstance(table, LabelTable) else RANKS: table}

@@ -1,0 +1,181 @@
+"""Outcomes of stored runs: their tables read again, with slices, and the metrics of these; nothing is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.slice import slices
+from kgeval.data.dataset import Dataset
+from kgeval.data.io.triple_files import TRIPLE
+from kgeval.data.loading import load_dataset
+from kgeval.data.vocabulary import display_label
+from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
+from kgeval.metrics.kinds import KINDS
+from kgeval.metrics.names import parse
+from kgeval.metrics.summary import Summary
+from kgeval.protocols.protocol import protocol_of
+from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.folders import runs_in
+from kgeval.run_directory.stored_run import StoredRun
+from kgeval.runs.config.run_config import TaskRequest
+from kgeval.runs.outcome import Outcome, task_policies
+from kgeval.tasks.classification import Classification
+from kgeval.tasks.confidences import Confidences
+
+IMPORT_OPTIONS = ("split", "filter", "setting", "unmatched", "columns", "separator")
+"""of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
+
+
+def read_outcome(
+    path: Path, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None, *, name: str = ""
+) -> Outcome:
+    """Read the tables of a stored run, or a file of ranks, with the metrics to compute of them, by default the run's.
+
+    Options replace the run's own: policies; ``by``, columns and slices; ``calibration``, ``mapping``,
+    ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
+    With slices, ``dataset`` is where the run's dataset is now.
+    """
+    run, options = StoredRun(path), options or {}
+    run.refuse_interrupted()
+    kind = kind_of(run, metrics)
+    _refuse_inapplicable(options, kind)
+    request = read_request(run).with_overrides(options)
+    task, by = request.task, options.get("by") or request.by or ()
+    stated = request.metrics if kind == (task.kind if task else "ranks") else ()
+    about: dict[str, Any] = {"metrics": metrics or stated or KINDS[kind].metrics, "folder": path, "stored": True}
+    if kind == "ranks":
+        table = _read_ranking(run, by, options)
+        grouped, changes = group_stored(table, by, run, options.get("dataset"))
+        groups = {"by": options.get("by", ()), "groups_by": () if "by" in options else by, "grouped": grouped}
+        policies = {"ties": protocol_of(table).ties} | request.policies
+        return Outcome(name, table, policies=policies, changes=(*run.changes, *changes), **groups, **about)
+    if kind == "classification":
+        task = task if isinstance(task, Classification) else Classification()
+        policies = task_policies(task, {}) | {name: options[name] for name in ("calibration",) if name in options}
+    elif isinstance(task, Confidences):
+        policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
+    else:
+        raise ConfigError(f"{run.config_file}: not the configuration of a run of confidences.")
+    return Outcome(name, run.table(), policies=policies, by=by, changes=run.changes, **about)
+
+
+def read_outcomes(
+    folder: Path, metrics: tuple[str, ...] = (), options: Mapping[str, Any] | None = None
+) -> list[Outcome]:
+    """Read the complete runs inside a folder; runs that were asked for different metrics have the default ones."""
+    runs = {name: StoredRun(path) for name, path in runs_in(folder).items()}
+    by_kind = {kind_of(run, metrics): name for name, run in runs.items()}
+    if len(by_kind) > 1:
+        kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
+        raise InputError(
+            f"{str(folder)!r} holds runs {kinds}: no table has the metrics of both. Summarize one run at a time."
+        )
+    if not metrics and len({read_request(run).metrics for run in runs.values()}) > 1:
+        (kind,) = by_kind
+        metrics = KINDS[kind].metrics
+    return [read_outcome(run.path, metrics, options, name=name) for name, run in runs.items()]
+
+
+def read_request(run: StoredRun) -> TaskRequest:
+    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator."""
+    content = run.config
+    try:
+        return TaskRequest(**{name: content[name] for name in TaskRequest.model_fields if name in content})
+    except InputError as error:
+        raise ConfigError(f"{run.config_file}: not the configuration of a run.\n{error}") from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{run.config_file}: not the configuration of a run ({reason(error)}).") from error
+
+
+def ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what groups the rows (columns and, of a stored run, the dataset of slices), and intervals."""
+    left_out = {"by", "intervals"} | ({"dataset"} if StoredRun(path).is_stored else set())
+    return {name: value for name, value in options.items() if name not in left_out}
+
+
+def option_name(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def kind_of(run: StoredRun, metrics: tuple[str, ...]) -> str:
+    """Tell by what the run keeps and, where that is facts and their ranks, by the first metric that is named."""
+    if run.keeps != "confidences":
+        return run.keeps
+    try:
+        parse(metrics[0] if metrics else "rmse")
+    except MetricError:
+        return "confidences"
+    return "ranks"
+
+
+def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
+    for name in options:
+        if name in KINDS[kind].without:
+            raise ConfigError(f"{option_name(name)}: {KINDS[kind].without[name]}.")
+        if kind != "ranks" and name in ("dataset", *IMPORT_OPTIONS):
+            raise ConfigError(f"{option_name(name)}: the run tells its own. Leave it out.")
+    if kind != "ranks" and (other := set(options.get("by", ())) - {"relation"}):
+        raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
+
+
+def _read_ranking(run: StoredRun, by: Sequence[str], options: Mapping[str, Any]) -> RankTable:
+    imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
+    as_stored = run.is_stored or "dataset" not in options
+    raw = imported.get("filter") == () and as_stored
+    if raw:
+        del imported["filter"]
+    if "filter" in imported and as_stored:
+        known = ", ".join(run.ranks().filter or ()) or "no split"
+        raise ConfigError(
+            f"--filter {' '.join(imported['filter'])}: the stored ranks are filtered by {known}. --filter none shows "
+            "the raw ones; for another filter, evaluate again. For a text file of ranks, add --dataset."
+        )
+    if imported and "dataset" not in options:
+        raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
+    table = run.ranks(None if run.is_stored and names_slices(by) else options.get("dataset"), **imported)
+    return table.raw() if raw else table
+
+
+def with_slices(table: RankTable, by: Sequence[str], dataset: Dataset) -> RankTable:
+    """Add those slices of some names that are no columns of a table yet."""
+    return annotate(table, dataset, [name for name in by if name not in table.columns and name in slices()])
+
+
+def names_slices(by: Sequence[str]) -> bool:
+    return any(name in slices() for name in by)
+
+
+def group_stored(
+    table: RankTable, by: Sequence[str], run: StoredRun, source: str | None
+) -> tuple[RankTable, tuple[str, ...]]:
+    """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
+
+    The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
+    """
+    for name in by:
+        if name not in (known := [*table.columns, *slices()]):
+            raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known)}")
+    if all(name in table.columns for name in by):
+        return table, ()
+    dataset = run.dataset() if source is None else load_dataset(source)
+    if run.fingerprint in (None, dataset.sha256()):
+        return with_slices(table, by, dataset), ()
+    what = f"dataset {dataset.name} is not as it was ranked in {str(run.path)!r}"
+    what = f"{what}: labels, triples or their order are others"
+    if source is None:
+        raise InputError(f"{what}. Give the one that was ranked: --dataset.")
+    return with_slices(table, by, dataset), (f"{what}; the slices are of what was given.",)
+
+
+def named(summary: Summary, names: Mapping[str, str]) -> Summary:
+    """Put human names before the labels in the keys of groups: ``accuses (accusation)``."""
+    columns = {*TRIPLE, *(f"{column}_label" for column in TRIPLE)}  # whose values are labels
+
+    def with_names(key: dict[str, Any]) -> dict[str, Any]:
+        return {column: display_label(value, names) if column in columns else value for column, value in key.items()}
+
+    return replace(summary, groups=tuple(replace(group, key=with_names(group.key)) for group in summary.groups))
