@@ -94,22 +94,18 @@ def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
         return []
     if classes:
         return [value]
-    results = {"recognises": bool, "lacks": str}
-    guards = {
-        name: _guarded(getattr(value, name), kind, where) for name, kind in results.items() if hasattr(value, name)
-    }
-    return [replace(value, **guards) if guards else value]
+    return [replace(value, recognises=_guarded(value.recognises, where)) if hasattr(value, "recognises") else value]
 
 
-def _guarded(ask: Callable[[Path], Any], kind: Callable[..., T], where: str) -> Callable[[Path], T]:
-    """Let a format or layout of another package say nothing of a path where it raises: every path is shown to it."""
+def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path], bool]:
+    """Let a format or layout of another package know no path where it raises: every path is shown to it."""
 
-    def guarded(path: Path) -> T:
+    def guarded(path: Path) -> bool:
         try:
-            return kind(ask(path))
+            return bool(recognises(path))
         except (Exception, SystemExit) as error:  # whatever foreign code raises
             _warn(f"{where} cannot tell whether {str(path)!r} is one of its own: {last_line(error)}")
-            return kind()
+            return False
 
     return guarded
 

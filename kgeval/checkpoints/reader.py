@@ -65,8 +65,6 @@ class Reader:
     """(a path, what the user said) -> the model"""
     known_by: tuple[frozenset[str], ...] = ()
     """groups of tensors (of a file) or files (of a folder), each enough to know the format by; for hints"""
-    lacks: Callable[[Path], str] = lambda path: ""  # noqa: ARG005 - plug-ins give their own
-    """a sentence on what to change in a file that is nearly in this format; else nothing"""
 
 
 @cache

@@ -155,7 +155,7 @@ def test_inspect_tells_what_an_unknown_file_holds(place, refused, data):
     torch = pytest.importorskip("torch")
     torch.save({"nodes.weight": torch.ones(8, 4), "edges.weight": torch.ones(3, 4)}, place / "stranger.pt")
     said = refused("inspect", "stranger.pt")
-    assert "it is a state_dict with nodes.weight [8, 4], edges.weight [3, 4].\n" in said
+    assert "found stranger.pt (a dictionary with nodes.weight [8, 4], edges.weight [3, 4]).\n" in said
     assert len(said.splitlines()) == 3
     named = ("--option", "entity=nodes.weight", "--option", "relation=edges.weight", "--option", "model=DistMult")
     assert data("inspect", "stranger.pt", *named)["format"] == "state-dict"

@@ -127,17 +127,6 @@ def _recognises(path: Path) -> bool:
     return isinstance(content := _first(path), dict) and content.keys() >= KEYS
 
 
-def _lacks(path: Path) -> str:
-    content = _first(path)
-    if content is None:
-        return ""
-    found = f"the keys {', '.join(map(repr, content))}" if isinstance(content, dict) else f"{content!r:.40}"
-    return (
-        f"Its first line has {found}. A list of predictions has 'relation', 'predictions', and the label of 'head' or "
-        "'tail', whichever is asked about."
-    )
-
-
 def _first(path: Path) -> Any:
     """Read the first line of a file of JSON lines; None where it is none."""
     if not path.is_file() or path.suffix.lower() not in SUFFIXES:
@@ -154,5 +143,4 @@ READER = Reader(
     summary="a .jsonl file of lists (head or tail, relation, predictions: labels, with scores or best first)",
     recognises=_recognises,
     read=read,
-    lacks=_lacks,
 )

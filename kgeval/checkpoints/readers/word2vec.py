@@ -10,7 +10,7 @@ Arrays that gensim holds to be large lie beside the pickle, each in an ``.npy`` 
 from __future__ import annotations
 
 import re
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -155,12 +155,6 @@ SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
 TEXT_SIZES = re.compile(r"([0-9]{1,9})[ \t]([0-9]{1,6})\s*")
 """the first line: rows and width"""
 
-NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
-"""a cell of a vector"""
-
-FEWEST = 4
-"""the least width of rows that are taken for vectors: triples of ids have two numbers after the first"""
-
 LONGEST_LINE = 2**20
 """characters of each of the first two lines that are read, to recognise a file"""
 
@@ -183,7 +177,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _read_text(file: Path) -> tuple[list[str], FloatArray]:
     sizes = TEXT_SIZES.fullmatch(_beginning(file)[0])
     if sizes is None:
-        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns. {_lacks(file)}".rstrip())
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
     count, width = map(int, sizes.groups())
     labels, table = read_labelled_vectors(file, width, skip=1)
     if len(labels) != count:
@@ -218,31 +212,9 @@ def _is_text_file(file: Path) -> bool:
     return found is not None and any(len(row.split()) > int(found[2]) > 0 for row in rows)
 
 
-def _lacks(file: Path) -> str:
-    """Say which first line is missing, where the rows are a label and as many numbers each."""
-    if file.suffix not in SUFFIXES or not file.is_file():
-        return ""
-    try:
-        widths = {_num_numbers(row) for row in _beginning(file)}
-        if len(widths) != 1 or (width := widths.pop()) < FEWEST:
-            return ""
-        with open_text(file) as text:
-            count = sum(1 for line in iter(lambda: text.readline(LONGEST_LINE), "") if line.strip())
-    except InputError:
-        return ""
-    what = f"Its rows are a label and {width} numbers, as of word2vec or gensim, but the first line is missing"
-    return f"{what}: put '{count} {width}' (rows and width) before them."
-
-
-def _num_numbers(row: str) -> int:
-    """Count the numbers at the end of a row, after a label."""
-    return sum(1 for _ in takewhile(NUMBER.fullmatch, reversed(row.split()[1:])))
-
-
 READER = Reader(
     name="word2vec",
     summary="vectors of word2vec or RDF2Vec: text (.txt, .vec, .w2v, .kv, .emb), binary (.bin), gensim's (.kv, .model)",
     recognises=lambda path: contains_file(path, _fits),
     read=read,
-    lacks=_lacks,
 )
