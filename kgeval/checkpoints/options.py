@@ -61,7 +61,7 @@ class Options:
         other options that are missing: :meth:`refuse_missing` then asks for all of them.
         """
         value = self.resolve(name, stored, where)
-        texts = [str(choice).lower() if isinstance(choice, bool) else choice for choice in choices]
+        texts = [spelled(choice) for choice in choices]
         expected = " or ".join(f"{name}={text}" for text in texts)
         if value is None:
             self._missing[name] = where, [f"{name}={text}" for text in texts]
@@ -108,6 +108,11 @@ class Options:
             raise UsageError(
                 f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._known)}".strip()
             )
+
+
+def spelled(choice: Any) -> str:
+    """Write a value as the user gives it."""
+    return str(choice).lower() if isinstance(choice, bool) else str(choice)
 
 
 def _as_text(value: Any) -> str:

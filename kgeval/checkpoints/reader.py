@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -65,6 +65,8 @@ class Reader:
     """(a path, what the user said) -> the model"""
     known_by: tuple[frozenset[str], ...] = ()
     """groups of tensors (of a file) or files (of a folder), each enough to know the format by; for hints"""
+    models: Sequence[Mapping[str, str]] = ()
+    """the table of a format that is one: of each model its name, family, tensors and options"""
 
 
 @cache

@@ -35,6 +35,24 @@ def test_everything_there_is_can_be_listed(data, done, what):
     assert all(name in done("list", what) for name in names[:3])
 
 
+def test_a_format_is_listed_with_its_models_or_with_what_is_read(done, data):
+    for row in data("list", "formats"):
+        assert row["reading"].startswith("Read ")
+    (torchkge,) = data("list", "formats", "torchkge")
+    model = {
+        "model": "TransE",
+        "family": "TransE",
+        "tensors": "entity = ent_emb.weight; relation = rel_emb.weight",
+        "options": "model = TransE; dissimilarity_type = L1 or L2",
+    }
+    assert model in torchkge["models"]
+    for line in (done("list", "formats", "torchkge"), done("list", "formats", "torchkge", "--format", "csv")):
+        assert all(text in line for text in model.values())
+    (trec,) = data("list", "formats", "trec")
+    assert trec.keys() == {"name", "files", "reading"}
+    assert trec["reading"] in " ".join(done("list", "formats", "trec").split())
+
+
 def test_averages_and_tie_policies_are_listed_with_the_metrics_that_take_them(data):
     listed = {row["name"]: row for row in data("list", "metrics") if row["name"].endswith(".")}
     assert list(listed) == [f"{name}." for name in (*AVERAGES, *tie_policies())]

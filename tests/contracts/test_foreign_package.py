@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -78,6 +79,12 @@ def outcomes(installed, graph, arrays, tmp_path_factory):
     (folder / "graph.json").write_text(json.dumps(labelled))
     model = {name: array.tolist() for name, array in arrays.items()}
     (folder / "model.transm").write_text(json.dumps({**model, "norm": 1, "entities": ENTITIES, "relations": RELATIONS}))
+    (folder / "table").mkdir()
+    names = zip(("points", "shifts", "weights"), arrays.values(), strict=True)
+    tensors = {name: np.asarray(array, np.float64) for name, array in names}
+    (folder / "table/model.pkl").write_bytes(pickle.dumps(tensors))
+    for name, labels in (("entities.tsv", ENTITIES), ("relations.tsv", RELATIONS)):
+        (folder / "table" / name).write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
     done = run(FOREIGN / "uses.py", folder, path=[installed])
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -124,7 +131,13 @@ def other_parity(anchor, candidate):
     return candidate % 2 == (anchor + 1) % 2
 
 
-BY_NAME_OR_OBJECT = ["layout by name", "format by name", "family and layout as objects", "reader as an object"]
+BY_NAME_OR_OBJECT = [
+    "layout by name",
+    "format by name",
+    "format that is a table",
+    "family and layout as objects",
+    "reader as an object",
+]
 
 
 @pytest.mark.parametrize("use", BY_NAME_OR_OBJECT)
@@ -136,6 +149,13 @@ def test_its_family_is_listed_with_its_arrays_and_options(outcomes):
     (listed,) = [row for row in json.loads(result(outcomes, "family in the list")) if row["name"] == "TransM"]
     assert listed["arrays"] == "entity, relation, weight"
     assert listed["options"] == "norm"
+
+
+def test_its_table_is_listed_with_its_tensors_and_options(outcomes):
+    (listed,) = json.loads(result(outcomes, "table in the list"))
+    (model,) = listed["models"]
+    assert model["tensors"] == "entity = points; relation = shifts; weight = weights"
+    assert model["options"] == "p = 1 or 2"
 
 
 @pytest.mark.parametrize("use", ["metric by name", "metric as an object"])

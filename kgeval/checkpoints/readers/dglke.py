@@ -34,6 +34,7 @@ RANGE = 2.0
 
 
 def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model, whose name and dataset in ``config.json`` are those of its arrays' files."""
     folder = folder_of(path)
     config = _config(folder)
     if config is None:

@@ -57,6 +57,7 @@ Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model as ``configuration.json`` describes it, and the ids of its labels."""
     folder = folder_of(path)
     file, config = _file(folder), _config(folder)
     if not file.is_file():

@@ -70,6 +70,7 @@ class LibKGEModel:
 
 
 def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model as the configuration in its file describes it, with its labels if it is a package."""
     file = find_checkpoint_file(
         path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
     )

@@ -39,6 +39,7 @@ DECODERS: dict[str, Callable[[Any, Any], Family]] = {
 
 
 def read(path: Path, options: Options) -> Checkpoint:
+    """Read a model as ``full_config.yaml`` describes it, with its inverse relations if it has any."""
     folder = folder_of(path)
     config = folder / CONFIG
     try:

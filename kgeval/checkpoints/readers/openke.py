@@ -6,7 +6,6 @@ whether vectors are normalised first: these are asked for under OpenKE's own nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.state_dict_format import Model, Option, StateDictFormat, halves, named, unit_rows
-from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
+from kgeval.checkpoints.shared.state_dict_format import Model, Option, StateDictFormat, Take, halves, named, unit_rows
+from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
 from kgeval.scorers.families.bilinear import RESCAL, DistMult
@@ -25,14 +24,13 @@ from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.projections import TransD, TransH, TransR
 from kgeval.scorers.families.rotations import RotatE
 from kgeval.scorers.families.translations import TransE
-from kgeval.scorers.family import Family
 
 ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"
 
 CONSTANTS = ("zero_const", "pi_const")
 """what every model holds beside its tables"""
 
-NORMAL, MATRICES, FORMS = "norm_vector.weight", "transfer_matrix.weight", "rel_matrices.weight"
+NORMAL, MATRICES = "norm_vector.weight", "transfer_matrix.weight"
 
 RANGE = "rel_embedding_range"
 
@@ -54,31 +52,6 @@ def _read_json(file: Path) -> Tensors:
     # OpenKE's numbers are float32; what is no number is refused where it is used.
     singles = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == np.float64}
     return Tensors(file, arrays | singles)
-
-
-def _transe(entity: FloatArray, relation: FloatArray, norm: Any, *, flag: bool) -> Family:
-    scaled = normalize_rows if flag else np.asarray
-    return TransE(scaled(entity), scaled(relation), norm)
-
-
-def _projected(family: Callable[..., Family]) -> Callable[..., Family]:
-    """Make a model that projects first, and normalises what it has projected if the flag is set."""
-
-    def build(relation: FloatArray, normalization: str, **arguments: Any) -> Family:
-        relation = normalize_rows(relation) if normalization == "unit" else relation
-        return family(relation=relation, normalization=normalization, **arguments)
-
-    return build
-
-
-def _transd(relation: FloatArray, *, flag: bool, **arguments: Any) -> Family:
-    """Projected entities are always normalised, the flag is about the relation."""
-    return TransD(relation=normalize_rows(relation) if flag else relation, normalization="unit", **arguments)
-
-
-def _rescal(entity: FloatArray, relation: FloatArray, sign: float) -> Family:
-    """A MarginLoss makes the form large for facts, the other losses small; OpenKE ranks as for the others."""
-    return RESCAL(entity, np.float32(sign) * relation)
 
 
 def _phases(tensors: Tensors) -> FloatArray:
@@ -115,12 +88,25 @@ def _is_json(file: Path) -> bool:
     return beginning.lstrip().startswith(b"{") and any(name in beginning for name in names)
 
 
-LOSSES = {"MarginLoss": 1.0, "SoftplusLoss": -1.0, "SigmoidLoss": -1.0}
-"""the sign that each loss gives to the form of a RESCAL"""
+def _normalized(take: Take) -> Option:
+    return Option("norm_flag", {True: unit_rows(take), False: take})
 
-DISTANCE = TABLES | {"norm": Option("p_norm", {1: 1, 2: 2})}
-FLAG = {"flag": Option("norm_flag", {True: True, False: False})}
-PROJECTED = DISTANCE | {"normalization": Option("norm_flag", {True: "unit", False: "free"})}
+
+def _negative(take: Take) -> Take:
+    return Take(f"-{take.text}", lambda tensors: -take(tensors))
+
+
+FORM = named("rel_matrices.weight")
+LOSSES = {"MarginLoss": FORM, "SoftplusLoss": _negative(FORM), "SigmoidLoss": _negative(FORM)}
+"""a MarginLoss makes the form of a RESCAL large for facts, the other losses small; OpenKE ranks as for the others"""
+
+DISTANCE = {"norm": Option("p_norm", {1: 1, 2: 2})}
+PROJECTED = {
+    **DISTANCE,
+    "entity": TABLES["entity"],
+    "relation": _normalized(TABLES["relation"]),
+    "normalization": Option("norm_flag", {True: "unit", False: "free"}),
+}
 TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_transfer.weight") for kind in TABLES}
 HALVES = {kind: halves(*(f"{kind[:3]}_{part}_embeddings.weight" for part in ("re", "im"))) for kind in TABLES}
 
@@ -132,16 +118,19 @@ FORMAT = StateDictFormat(
     files=(_is_model, _is_trainers, _is_json),
     tensors=_tensors,
     models={
-        "TransE": Model(_transe, DISTANCE | FLAG),
+        "TransE": Model(TransE, DISTANCE | {kind: _normalized(take) for kind, take in TABLES.items()}),
         "DistMult": Model(DistMult, TABLES),
-        "TransH": Model(_projected(TransH), PROJECTED | {"normal": unit_rows(named(NORMAL))}, NORMAL),
-        "TransR": Model(_projected(TransR), PROJECTED | {"projection": named(MATRICES)}, MATRICES),
-        "TransD": Model(_transd, DISTANCE | FLAG | TRANSFERS, "ent_transfer.weight"),
-        "RESCAL": Model(_rescal, TABLES | {"relation": named(FORMS), "sign": Option("loss", LOSSES)}, FORMS),
+        "TransH": Model(TransH, PROJECTED | {"normal": unit_rows(named(NORMAL))}, NORMAL),
+        "TransR": Model(TransR, PROJECTED | {"projection": named(MATRICES)}, MATRICES),
+        # Projected entities are always normalised, the flag is about the relation.
+        "TransD": Model(TransD, PROJECTED | TRANSFERS | {"normalization": "unit"}, "ent_transfer.weight"),
+        "RESCAL": Model(RESCAL, TABLES | {"relation": Option("loss", LOSSES)}, FORM.text),
         "ComplEx": Model(ComplEx, HALVES, "ent_re_embeddings.weight"),
         # Its prediction takes the relation as it is, and no account of the inverse that it has trained.
         "SimplE": Model(DistMult, TABLES, "rel_inv_embeddings.weight", ignored=("*rel_inv_embeddings.weight",)),
-        "RotatE": Model(RotatE, TABLES | {"relation": _phases, "norm": 1}, RANGE, records=RANGE),
+        "RotatE": Model(
+            RotatE, TABLES | {"relation": Take(f"{RELATION} / ({RANGE} / π)", _phases), "norm": 1}, RANGE, records=RANGE
+        ),
     },
     tables=TABLES,
     ignored=("*_const", "*margin", "*embedding_range", "loss.*"),
@@ -153,6 +142,7 @@ FORMAT = StateDictFormat(
 
 
 def _read(path: Path, options: Options) -> Checkpoint:
+    """Read the tensors of a model, which a table of models names."""
     checkpoint = FORMAT.read(path, options)
     return replace(checkpoint, lower_is_better=options.resolved.get("loss") == "MarginLoss")
 

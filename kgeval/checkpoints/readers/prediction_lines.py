@@ -41,7 +41,7 @@ LONGEST = 2**26
 
 
 def read(path: Path, options: Options) -> Predictions:
-    """Read lists of predictions.
+    """Read the predictions of a query from each line, best first or with scores.
 
     Predictions that name no entity, as text that a model made up, are refused; with the option ``unknown=keep`` they
     keep their places as wrong answers, with ``unknown=drop`` they are left out, and later ones move up.

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of
-from kgeval.checkpoints.shared.state_dict_format import Model, Take, named
+from kgeval.checkpoints.shared.state_dict_format import Model, Take, describe, named
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
@@ -59,7 +59,7 @@ def _model_name(config: Path) -> str | None:
 
 
 def _phases(name: str, pi: float = PI) -> Take:
-    def take(tensors: Tensors) -> Float64Array:
+    def make(tensors: Tensors) -> Float64Array:
         array, extent = tensors.matrix(name), tensors.number("embedding_range")
         if not extent:
             raise CheckpointError(
@@ -67,10 +67,10 @@ def _phases(name: str, pi: float = PI) -> Take:
             )
         return np.asarray(array, np.float64) / (extent / pi)
 
-    return take
+    return Take(f"{name} / (embedding_range / π)", make)
 
 
-def _protate_entity(tensors: Tensors) -> Float64Array:
+def _protate_entity(tensors: Tensors) -> FloatArray:
     """A trained modulus multiplies the distance: it is no matter to a rank as long as it is positive."""
     modulus = tensors.number("modulus")
     if modulus is None or not modulus > 0:
@@ -78,12 +78,15 @@ def _protate_entity(tensors: Tensors) -> Float64Array:
             f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
             "number."
         )
-    return np.asarray(_phases("entity_embedding", PROTATE_PI)(tensors))
+    return PROTATE_ENTITY(tensors)
+
+
+PROTATE_ENTITY = _phases("entity_embedding", PROTATE_PI)
 
 
 TABLES: dict[str, Any] = {kind: named(f"{kind}_embedding") for kind in ("entity", "relation")}
 PHASES = {"relation": _phases("relation_embedding"), "norm": 1}
-PROTATE = {"entity": _protate_entity, "relation": _phases("relation_embedding", PROTATE_PI)}
+PROTATE = {"entity": Take(PROTATE_ENTITY.text, _protate_entity), "relation": _phases("relation_embedding", PROTATE_PI)}
 
 MODELS = {
     "TransE": Model(TransE, TABLES | {"norm": 1}),
@@ -105,4 +108,5 @@ READER = Reader(
     recognises=_recognises,
     read=read,
     known_by=(frozenset({"entity_embedding", "relation_embedding"}), frozenset({FILE, "config.json"})),
+    models=describe(MODELS),
 )

@@ -25,14 +25,15 @@ TRANSFERS = {f"{kind}_transfer": named(f"{kind[:3]}_proj_vect.weight") for kind 
 
 def _analogy(kind: str) -> Take:
     """Take Analogy's vectors: the real dimensions are complex ones whose imaginary parts are zero."""
+    scalars, pairs = named(f"sc_{kind}_emb.weight"), _complex(kind)
 
-    def take(tensors: Tensors) -> FloatArray:
-        both, first = _complex(kind)(tensors), tensors.matrix(f"sc_{kind}_emb.weight")
+    def make(tensors: Tensors) -> FloatArray:
+        both, first = pairs(tensors), scalars(tensors)
         check_same_rows(tensors.path, [both, first])
         real, imaginary = np.split(both, 2, axis=1)
         return np.concatenate([first, real, np.zeros_like(first), imaginary], axis=1)
 
-    return take
+    return Take(f"{scalars.text} | {pairs.text}", make)
 
 
 def _complex(kind: str) -> Take:
@@ -58,7 +59,9 @@ READER = StateDictFormat(
         "DistMult": Model(DistMult, TABLES),
         "HolE": Model(HolE, TABLES),
         "TransH": Model(TransH, PROJECTED | {"normal": named("norm_vect.weight")}, "norm_vect.weight"),
-        "TransR": Model(TransR, PROJECTED | {"projection": _projection}, "proj_mat.weight"),
+        "TransR": Model(
+            TransR, PROJECTED | {"projection": Take("proj_mat.weight, transposed", _projection)}, "proj_mat.weight"
+        ),
         "TransD": Model(TransD, PROJECTED | TRANSFERS, "ent_proj_vect.weight"),
         "RESCAL": Model(RESCAL, TABLES | {"relation": named("rel_mat.weight")}, "rel_mat.weight"),
         "Analogy": Model(ComplEx, {"entity": _analogy("ent"), "relation": _analogy("rel")}, "sc_ent_emb.weight"),

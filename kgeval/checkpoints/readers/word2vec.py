@@ -160,6 +160,7 @@ LONGEST_LINE = 2**20
 
 
 def read(path: Path, options: Options) -> Checkpoint:
+    """Read one table of vectors, of entities and relations, as the family that the option ``model`` names."""
     file = find_checkpoint_file(path, [_fits], "vectors of word2vec or gensim")
     if is_of_gensim(file):
         labels, table, files = read_gensim_vectors(file)

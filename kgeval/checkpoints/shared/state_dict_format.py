@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.options import Options, spelled
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows, side_by_side
@@ -17,20 +17,32 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.scorer import Numbering
 
-Take = Callable[[Tensors], FloatArray]
-"""how an array of a family is made of tensors"""
+
+@dataclass(frozen=True)
+class Take:
+    """How an array of a family is made of tensors."""
+
+    text: str
+    """the names of the tensors, as ``kgeval list formats`` shows them"""
+    make: Callable[[Tensors], FloatArray]
+
+    def __call__(self, tensors: Tensors) -> FloatArray:
+        return self.make(tensors)
 
 
 def named(name: str) -> Take:
-    return lambda tensors: tensors.matrix(name)
+    """Take a tensor as it is."""
+    return Take(name, lambda tensors: tensors.matrix(name))
 
 
 def halves(*names: str) -> Take:
-    return lambda tensors: side_by_side(tensors.path, *map(tensors.matrix, names))
+    """Take tensors side by side."""
+    return Take(" | ".join(names), lambda tensors: side_by_side(tensors.path, *map(tensors.matrix, names)))
 
 
 def unit_rows(take: Take) -> Take:
-    return lambda tensors: normalize_rows(take(tensors))
+    """Take rows, scaled to length 1."""
+    return Take(f"{take.text}, rows of length 1", lambda tensors: normalize_rows(take(tensors)))
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
@@ -50,14 +62,14 @@ class Option:
     name: str
     """what the framework calls it"""
     choices: Mapping[Any, Any]
-    """the framework's values, and the family's"""
+    """the framework's values, and what each makes of the argument: a Take or a constant"""
 
 
 @dataclass(frozen=True)
 class Model:
     """How a family is built from tensors."""
 
-    family: Callable[..., Family]
+    family: type[Family]
     arguments: Mapping[str, Any]
     """the family's arguments: each is a Take, an Option, or a constant"""
     marker: str = ""
@@ -69,17 +81,36 @@ class Model:
 
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
         """Make the formula, record where its options came from, and refuse tensors that it has no use for."""
-        file = tensors.path.name
-        built = {name: source(tensors) if callable(source) else source for name, source in self.arguments.items()}
-        settings = {key: source for key, source in self.arguments.items() if isinstance(source, Option)}
+        file, settings = tensors.path.name, self.settings
+        built = {key: source(tensors) if isinstance(source, Take) else source for key, source in self.arguments.items()}
+        choices = {option.name: list(option.choices) for option in settings.values()}
+        values = {option: options.require(option, None, file, known) for option, known in choices.items()}
         for key, option in settings.items():
-            built[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
+            chosen = option.choices[values[option.name]]
+            built[key] = chosen(tensors) if isinstance(chosen, Take) else chosen
         family = self.family(**built)
         if self.records:
             options.resolve(self.records, tensors.number(self.records), file)
         options.record_origins(family, framework, **{key: option.name for key, option in settings.items()})
         tensors.refuse_unused(name, *ignored, *self.ignored)
         return family
+
+    @property
+    def settings(self) -> dict[str, Option]:
+        return {key: source for key, source in self.arguments.items() if isinstance(source, Option)}
+
+    def describe(self) -> dict[str, str]:
+        """Return what ``kgeval list formats`` shows: the family, its tensors, and the options that the user gives."""
+        takes: dict[str, list[str]] = {}
+        for key, source in self.arguments.items():
+            sources = source.choices.values() if isinstance(source, Option) else [source]
+            takes[key] = list(dict.fromkeys(take.text for take in sources if isinstance(take, Take)))
+        choices = {option.name: " or ".join(map(spelled, option.choices)) for option in self.settings.values()}
+        return {
+            "family": self.family.name,
+            "tensors": "; ".join(f"{key} = {' or '.join(texts)}" for key, texts in takes.items() if texts),
+            "options": "; ".join(f"{name} = {text}" for name, text in choices.items()),
+        }
 
 
 @dataclass(frozen=True)
@@ -107,10 +138,11 @@ class StateDictFormat:
     known_by: tuple[frozenset[str], ...] = ()
 
     def read(self, path: Path, options: Options) -> Checkpoint:
+        """Read the tensors of a model, which a table of models names."""
         file = find_checkpoint_file(path, self.files, self.what)
         tensors = self.tensors(file)
         marked = [name for name, model in self.models.items() if model.marker and model.marker in tensors]
-        choices = marked[:1] or [name for name, model in self.models.items() if not model.marker]
+        choices = marked[:1] or self.unmarked
         for take in () if marked else self.tables.values():
             take(tensors)  # a missing table is refused before the user is asked which model it is
         name = options.require("model", choices[0] if len(choices) == 1 else None, file.name, choices)
@@ -127,11 +159,26 @@ class StateDictFormat:
             times=None if family.num_times is None else found.times,
         )
 
+    @property
+    def unmarked(self) -> list[str]:
+        """The models that no tensor tells from each other."""
+        return [name for name, model in self.models.items() if not model.marker]
+
     def reader(self) -> Reader:
+        """Make what ``load_checkpoint`` takes."""
         return Reader(
             self.name,
             self.summary,
             recognises=lambda path: contains_file(path, lambda file: any(fits(file) for fits in self.files)),
             read=self.read,
             known_by=self.known_by,
+            models=describe(self.models, self.unmarked),
         )
+
+
+def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:
+    """Describe the models of a format, a row each; where several are unmarked, the option ``model`` names one."""
+    rows = {name: {"model": name, **model.describe()} for name, model in models.items()}
+    for name in unmarked if len(unmarked) > 1 else ():
+        rows[name]["options"] = "; ".join(filter(None, (f"model = {name}", rows[name]["options"])))
+    return tuple(rows.values())

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from inspect import getdoc
+from typing import TYPE_CHECKING
 
 import click
 
 from kgeval.cli.shared_options import FORMAT
+
+if TYPE_CHECKING:
+    from kgeval.table import Page
 
 Listing = tuple[list[str], list[list[str]]]
 
@@ -16,6 +21,7 @@ BRIEF = {
     "metrics": ("name", "title", "needs"),
     "baselines": ("name", "title", "tasks"),
     "models": ("name", "score"),
+    "formats": ("name", "files"),
     "corruptions": ("kind", "what it does"),
     "slices": ("name", "title"),
 }
@@ -45,7 +51,22 @@ def command(what: str, name: str | None, form: str) -> None:
     table = Table(brief, [[entry[column] for column in brief] for entry in entries], prose=True)
     if name is not None and form == "text":
         table = Table(["", ""], [item for item in entry.items() if item[1]], prose=True)
-    show(Page((), (table,), content=lambda: entries), form)
+    page = Page((), (table,), content=lambda: entries)
+    if name is not None and what == "formats":
+        page = _format_page(entry) or page
+    show(page, form)
+
+
+def _format_page(entry: dict[str, str]) -> Page | None:
+    """Show the models of a format that is a table of them; None for a format that is code."""
+    from kgeval.checkpoints.reader import formats
+    from kgeval.table import Page, Table
+
+    models = formats()[entry["name"]].models
+    columns = list(dict.fromkeys(column for model in models for column in model))
+    table = Table(columns, [[model.get(column, "") for column in columns] for model in models], prose=True)
+    content = [{**entry, "models": [dict(model) for model in models]}]
+    return Page((f"{entry['name']}: {entry['files']}",), (table,), content=lambda: content) if models else None
 
 
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:
@@ -122,7 +143,11 @@ def _baselines() -> Listing:
 def _formats() -> Listing:
     from kgeval.checkpoints.reader import formats
 
-    return ["name", "files"], [[name, reader.summary] for name, reader in sorted(formats().items())]
+    rows = []
+    for name, reader in sorted(formats().items()):
+        described = (getdoc(reader.read) or "").partition("\n\n")[0]
+        rows.append([name, reader.summary, " ".join(described.replace("``", "").split())])
+    return ["name", "files", "reading"], rows
 
 
 def _protocols() -> Listing:

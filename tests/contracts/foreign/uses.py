@@ -1,7 +1,7 @@
 """Use each member that kgeval-foreign brings: by name on the command line, then as an object in Python.
 
 ``python uses.py FOLDER`` prints, as JSON, what came of each use: ``{use: [result, error]}``. The folder holds a graph
-in the foreign layout and ``model.transm``.
+in the foreign layout, ``model.transm``, and the same model in ``table``.
 """
 
 import json
@@ -36,9 +36,9 @@ def command(*words: str) -> str:
     return result.stdout
 
 
-def on_the_command_line(*words: str) -> dict[str, float]:
-    """Evaluate the model with further options; the metrics of both sides."""
-    both = ["evaluate", str(MODEL), "--dataset", str(FOLDER), "--json", "--quiet", *words]
+def on_the_command_line(*words: str, model: Path = MODEL) -> dict[str, float]:
+    """Evaluate a model with further options; the metrics of both sides."""
+    both = ["evaluate", str(model), "--dataset", str(FOLDER), "--json", "--quiet", *words]
     return json.loads(command(*both))["metrics"]["both"]
 
 
@@ -94,6 +94,8 @@ def model() -> TransM:
 USES: dict[str, Callable[[], Any]] = {
     "layout by name": lambda: on_the_command_line("--layout", "graph-json", "-m", "mr"),
     "format by name": lambda: on_the_command_line("--format", "transm-json", "-m", "mr"),
+    "format that is a table": lambda: on_the_command_line("--option", "p=1", "-m", "mr", model=FOLDER / "table"),
+    "table in the list": lambda: command("list", "formats", "transm-table", "--json"),
     "metric by name": lambda: on_the_command_line("-m", "mean-log-rank"),
     "protocol by name": lambda: on_the_command_line("--protocol", "cautious"),
     "ties by name": lambda: on_the_command_line("--ties", "geometric", "-m", "mr"),
