@@ -1,6 +1,7 @@
-"""AmpliGraph's models: version 2's SavedModel with a pickle of labels, and version 1's one pickle.
+"""AmpliGraph's models. They are no table of tensors: a SavedModel of numbered variables, or a pickle of objects.
 
-AmpliGraph compares scores in thousandths; here they are compared as they are.
+Version 2 saves the first, and a pickle of labels; version 1 the second. AmpliGraph compares scores in thousandths; here
+they are compared as they are.
 
 Its own evaluation, which is not that of AmpliGraph 2, is the protocol ``ampligraph1``.
 """

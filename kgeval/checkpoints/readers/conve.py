@@ -1,7 +1,8 @@
-"""Models of the ConvE code: ``saved_models/<data>_<model>….model``, and its two vocabularies.
+"""Models of the ConvE code. No table can order their relations: two vocabularies do; and ConvE is a network.
 
-The vocabularies (``vocab_e1``, ``vocab_rel``) are plain pickles of lower-cased labels. Rows 0 and 1 are the code's own
-tokens, which compete with no answer here; a relation ``r`` and its inverse ``r_reverse`` have a row each.
+A model is ``saved_models/<data>_<model>….model``. The vocabularies (``vocab_e1``, ``vocab_rel``) are plain pickles of
+lower-cased labels. Rows 0 and 1 are the code's own tokens, which compete with no answer here; a relation ``r`` and its
+inverse ``r_reverse`` have a row each.
 """
 
 from __future__ import annotations

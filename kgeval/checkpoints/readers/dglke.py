@@ -1,7 +1,8 @@
-"""DGL-KE's models: ``config.json``, and one ``.npy`` each for entities, relations and TransR's projections.
+"""DGL-KE's models. They are no table of tensors: ``config.json`` names an ``.npy`` for each array, and scales phases.
 
-γ is the same for every candidate and no matter to a rank. SimplE's scores are read without the clamp of DGL-KE's own
-evaluation, which its inference does not have.
+The arrays are those of entities, of relations, and of TransR's projections. γ is the same for every candidate and no
+matter to a rank. SimplE's scores are read without the clamp of DGL-KE's own evaluation, which its inference does not
+have.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Models of dice-embeddings: ``model.pt``, ``configuration.json``, and the ids of the labels as pickles or CSV files.
+"""Models of dice-embeddings. No table can say how: the configuration and the ids of the labels make the arrays.
 
-Where the relations have inverses (``<r>_inverse``), heads are asked for with them. ``Pykeen_…`` are models of PyKEEN's
-that dice-embeddings trained: their tensors have PyKEEN's names, and what these do not say is asked for.
+A folder has ``model.pt``, ``configuration.json``, and the ids as pickles or CSV files. Where the relations have
+inverses (``<r>_inverse``), heads are asked for with them. ``Pykeen_…`` are models of PyKEEN's that dice-embeddings
+trained: their tensors have PyKEEN's names, and what these do not say is asked for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Marius's models: raw node embeddings, and the relations in a TorchScript archive, of which nothing is executed.
+"""Marius's models. They are no table of tensors: nodes are raw numbers, the relations lie in a TorchScript archive.
 
-With inverse edges, heads are asked for with the inverse relations. Marius ranks and trains its TransE so that larger
-distances are more plausible, and so it is read.
+Nothing of the archive is executed. With inverse edges, heads are asked for with the inverse relations. Marius ranks and
+trains its TransE so that larger distances are more plausible, and so it is read.
 """
 
 from __future__ import annotations

@@ -136,7 +136,6 @@ FORMAT = StateDictFormat(
     ignored=("*_const", "*margin", "*embedding_range", "loss.*"),
     numbering="files",
     layouts=("openke",),
-    own_names=True,
     known_by=(frozenset({ENTITY, RELATION, *CONSTANTS}),),
 )
 

@@ -1,7 +1,8 @@
-"""PyTorch Geometric's models (``torch_geometric.nn.kge``): a ``state_dict``, by itself or wrapped, or a whole module.
+"""PyTorch Geometric's models, a ``state_dict`` or a module. They are no table: live models share their formulas.
 
-The library saves nothing and keeps no labels: ids are the user's. A ``state_dict`` does not tell TransE from DistMult,
-nor TransE's ``p_norm``, which are asked for; a pickled module has both. Nothing of a module is executed.
+The models are those of ``torch_geometric.nn.kge``. The library saves nothing and keeps no labels: ids are the user's. A
+``state_dict`` does not tell TransE from DistMult, nor TransE's ``p_norm``, which are asked for; a pickled module has
+both. Nothing of a module is executed.
 """
 
 from __future__ import annotations

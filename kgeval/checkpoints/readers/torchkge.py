@@ -69,6 +69,5 @@ READER = StateDictFormat(
     },
     tables=TABLES,
     ignored=("projected_entities",),
-    own_names=True,
     known_by=(frozenset({"ent_emb.weight", "rel_emb.weight"}),),
 ).reader()

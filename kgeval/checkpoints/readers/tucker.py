@@ -1,7 +1,7 @@
-"""Models of the TuckER code: a ``state_dict``, as its users save it; the scripts save nothing.
+"""Models of the TuckER code, a ``state_dict``. No table can say which row is which relation: only the dataset tells.
 
 Entities have the ids of their sorted labels. So have relations and their reverses (``<r>_reverse``), those of train
-first: only the dataset tells which row is which.
+first. The scripts save nothing: the ``state_dict`` is what their users save.
 """
 
 from __future__ import annotations

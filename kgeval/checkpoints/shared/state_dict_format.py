@@ -132,8 +132,6 @@ class StateDictFormat:
     numbering: Numbering = "sorted"
     layouts: tuple[str, ...] = ()
     reciprocal: bool = False
-    own_names: bool = False
-    """whether its models may have other names than their families"""
     tensors: Callable[[Path], Tensors] = Tensors.read
     known_by: tuple[frozenset[str], ...] = ()
 
@@ -153,7 +151,7 @@ class StateDictFormat:
             self.name,
             [file],
             options,
-            name=name if self.own_names else None,
+            name=None if name == family.name else name,
             numbering=self.numbering,
             layouts=self.layouts,
             times=None if family.num_times is None else found.times,
