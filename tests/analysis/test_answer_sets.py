@@ -332,3 +332,15 @@ def test_triples_that_the_model_does_not_know_are_left_out():
         found = answers(scorer, data, entities=labels, relations=list(data.relations), unseen=unseen, list_sets=True)
         assert 29 not in found.sets.column("entity")
         assert any("Left out" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_sets_grow_with_the_coverage(name):
+    dataset, scorer = random_dataset(1), Vectors("dot")
+    before = set()
+    for coverage in (0.3, 0.6, 0.9, 0.999):
+        found = answers(scorer, dataset, coverage=coverage, nonconformity=name, list_sets=True)
+        columns = (found.sets.column(column).tolist() for column in ("triple", "side", "entity"))
+        now = set(zip(*columns, strict=True))
+        assert before <= now
+        before = now

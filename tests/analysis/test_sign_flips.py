@@ -104,3 +104,10 @@ def test_holm_rejects_as_the_step_down_procedure():
                 break
             rejected.add(int(place))
         assert set(np.flatnonzero(holm(p_values) <= 0.05).tolist()) == rejected
+
+
+def test_holm_by_hand():
+    """.01 · 4 = .04; .02 · 3 = .06; .03 · 2 = .06, not below the one before; .5."""
+    np.testing.assert_allclose(holm(np.array([0.5, 0.03, 0.01, 0.02])), [0.5, 0.06, 0.04, 0.06])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.8])), [1, 1])
+    assert holm(np.array([])).tolist() == []

@@ -115,3 +115,13 @@ def test_repeated_triples_of_ids_beyond_one_number():
     kept, times = Triples(ids).distinct()
     assert kept.ids.tolist() == ids[[0, 1, 3, 5]].tolist()
     assert times.tolist() == [2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_known_answers_are_those_of_a_dictionary(side):
+    dataset = random_dataset(2)
+    queries = Queries.of(dataset.test, side)
+    known = known_answers(queries, [dataset.train, dataset.valid, dataset.test])
+    expected = by_dictionary(Triples(np.concatenate([dataset.train.ids, dataset.valid.ids, dataset.test.ids])), side)
+    for query, key in enumerate(zip(queries.anchors.tolist(), queries.relations.tolist(), strict=True)):
+        assert known.row(query).tolist() == sorted(expected[key])

@@ -80,3 +80,13 @@ def test_what_is_too_much_is_none(monkeypatch):
     monkeypatch.setattr(relation_overlaps, "MOST_COMPARED", 15)
     monkeypatch.setattr(relation_overlaps, "MOST_FOUND", 2**22)
     assert facts.shared(least=1) is None
+
+
+@given(triples)
+def test_what_is_turned_twice_is_as_it_was(rows):
+    """Swapping every head and tail swaps nothing in the counts; the pair (r, q) counts as (q, r)."""
+    facts = PairedFacts.of([Triples.of(rows)], ENTITIES, RELATIONS)
+    swapped = PairedFacts.of([Triples.of([(t, r, h) for h, r, t in rows])], ENTITIES, RELATIONS)
+    turned = as_dictionary(facts.turned(least=0))
+    assert turned == as_dictionary(swapped.turned(least=0)) == {(q, r): count for (r, q), count in turned.items()}
+    assert as_dictionary(facts.shared(least=0)) == as_dictionary(swapped.shared(least=0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval import load_dataset
+from kgeval.data.layout import layouts
 from kgeval.errors import DatasetError
 
 ROW = "a\tlikes\tb\n"
@@ -115,3 +116,14 @@ def test_the_pykeen_layout_is_none_of_folders(tmp_path):
 def test_an_unknown_layout_names_the_nearest(layout, message):
     with pytest.raises(DatasetError, match=f"unknown dataset layout {message}"):
         load_dataset("nations", layout=layout)
+
+
+def test_folders_that_a_layout_reads_miss_nothing_that_it_needs(shared):
+    """What the message would call missing must not be missing where a folder is read."""
+    for folder in (shared / "data").iterdir():
+        for layout in layouts().values():
+            if layout.recognises(folder):
+                assert all(any(any(folder.glob(name)) for name in names) for names in layout.needs), (
+                    folder,
+                    layout.name,
+                )
