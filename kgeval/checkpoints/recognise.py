@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -79,7 +80,7 @@ def describe_unknown(path: Path, options: Iterable[str]) -> str:
         refuse_special(file)
     pickled = next(filter(is_pickled, files), None)
     content = unwrap_state_dict(read_any(pickled)) if pickled else None
-    found = _some(f"{file.name}{_inside(content) if file == pickled else ''}{_empty(file)}" for file in files)
+    found = _some(file.name + (_inside(content) if file == pickled else _size(file)) for file in files)
     tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
     advice = _advice(path, tensors or {file.name for file in files})
     if len(tensors) > 1:
@@ -127,8 +128,14 @@ def _inside(content: Any) -> str:
     return f" (a pickled {content.origin if isinstance(content, StubObject) else type(content).__name__})"
 
 
-def _empty(file: Path) -> str:
-    return " (empty)" if file.is_file() and not file.stat().st_size else ""
+def _size(file: Path) -> str:
+    """Tell an empty file, and the type and shape of an array of numpy."""
+    if file.is_file() and not file.stat().st_size:
+        return " (empty)"
+    with suppress(Exception):  # numpy has many ways of refusing a damaged file, or one of another kind
+        array = np.load(file, mmap_mode="r") if file.suffix == NUMPY else None
+        return "" if array is None else f" ({array.dtype} {list(array.shape)})"
+    return ""
 
 
 def _advice(path: Path, names: set[str]) -> list[str]:

@@ -87,6 +87,12 @@ def test_a_file_that_is_nearly_readable_gets_the_cure(tmp_path, name):
     assert last == LIST
 
 
+def test_arrays_of_numpy_are_described_and_damaged_ones_named(tmp_path):
+    np.save(tmp_path / "nodes.npy", np.zeros((7, 4), np.float32))
+    (tmp_path / "torn.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    assert found_in(said_of(tmp_path)[0]) == "nodes.npy (float32 [7, 4]), torn.npy"
+
+
 def test_vectors_without_their_first_line_are_told_what_it_has(tmp_path):
     rows = NEAR["vectors.txt"][0]
     (tmp_path / "v.txt").write_text(rows)
