@@ -265,3 +265,9 @@ def little_space():
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     return limited
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Where a pickle that is written by hand is read from."""
+    return tmp_path / "model.pkl"

@@ -78,7 +78,7 @@ def scored_alike(one, other):
 
 
 def changed_in_turn(tensors, changes, in_turn):
-    """Pair tensors with their changes, and with one in turn of others; PBG's further relations with one in turn."""
+    """Give each tensor its changes and one of the others, in turn; PBG's further relations one change each, in turn."""
     for number, tensor in enumerate(tensors):
         relation = re.search(r"relations/(\d+)/", tensor.name)
         every, turns = ((), (*changes, *in_turn)) if relation and int(relation[1]) > 0 else (changes, in_turn)

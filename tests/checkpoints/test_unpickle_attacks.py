@@ -43,11 +43,6 @@ from tests.checkpoints.pickles import (
 
 
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "model.pkl"
-
-
-@pytest.fixture
 def target(tmp_path):
     """What a payload would create."""
     sentinel = tmp_path / "executed"

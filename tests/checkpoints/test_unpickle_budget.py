@@ -34,11 +34,6 @@ from tests.checkpoints.pickles import (
 )
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "model.pkl"
-
-
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """The same proportions with smaller numbers."""

@@ -34,12 +34,6 @@ from tests.checkpoints.pickles import (
     value,
 )
 
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "model.pkl"
-
-
 KEYS = {(index, -index): 1 for index in range(500)}
 
 SOUND = [

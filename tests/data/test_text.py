@@ -85,7 +85,11 @@ def test_what_pythons_csv_writes_is_read_to_the_letter(tmp_path, rows):
 @pytest.mark.parametrize("ending", [".txt.gz", ".csv.gz"])
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"a b c\n", "it unpacks to more than [0-9]+ bytes"), (b"\0", "a line of it has more than [0-9]+ characters")],
+    [
+        (b"a b c\n", "it unpacks to more than [0-9]+ bytes"),
+        (b"\0", "a line of it has more than [0-9]+ characters"),
+        (b"\n", "it has more than 10000 blank lines in a row"),
+    ],
 )
 def test_a_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, ending, content, message):
     path = tmp_path / f"triples{ending}"

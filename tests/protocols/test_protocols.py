@@ -22,8 +22,8 @@ from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
 EXPLAINED = {*protocols()} - {"ampligraph-best", "ampligraph-middle", "conve-128", "kb2e", "ogb", "pyg", "tkbc"}
-"""the protocols that are explained here: not variants of others, not those that rank one side alone or whole batches,
-which this graph does not fill, and not OGB's, which has negatives of its own"""
+"""the protocols that are explained here. Left out are variants of others; protocols of one side, or of whole batches,
+which this graph does not fill; and OGB's, which has its own negatives"""
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
 ENTITIES, RELATIONS = Vocabulary(LABELS), Vocabulary(["r"], "relation")

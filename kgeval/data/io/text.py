@@ -28,7 +28,10 @@ MAX_COMPRESSION = 50
 """how many times its size a compressed text may have, but for small ones (``kgeval.files.opening.LEAST``)"""
 
 MAX_LINE = 2**24
-"""characters that a line may have"""
+"""characters that a line may have: a compressed file without line ends takes no more memory than that"""
+
+MAX_BLANK_LINES = 10_000
+"""blank lines that may follow each other: a small compressed file can hold millions"""
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
 
@@ -175,9 +178,13 @@ class _Unpacked(gzip.GzipFile):
 
 
 def _lines(path: Path, text: TextIO) -> Iterator[str]:
+    blank = 0
     while line := text.readline(MAX_LINE):
         if len(line) == MAX_LINE:
             raise FileError(f"{path}: a line of it has more than {MAX_LINE} characters, as in no text. It was refused.")
+        blank = 0 if line.strip("\r\n") else blank + 1
+        if blank > MAX_BLANK_LINES:
+            raise FileError(f"{path}: it has more than {MAX_BLANK_LINES} blank lines in a row. It was refused.")
         yield line
 
 
