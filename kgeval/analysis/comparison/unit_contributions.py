@@ -23,6 +23,7 @@ from kgeval.metrics.intervals.units import Units
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
+from kgeval.metrics.numerics.sums import numbered
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.progress import long_loop
@@ -67,10 +68,10 @@ class SharedGroup:
         found: dict[tuple[Needs, str], Units] = {}
         kinds: dict[Needs, Unit] = {"ranks": self.unit, "lists": "query" if self.unit == "triple" else self.unit}
         for needs, kind in kinds.items():
-            keys = self.same.keys(kind)
-            distinct = np.unique(keys[self.places])
+            of_row = np.zeros_like(keys := self.same.keys(kind))
+            distinct, of_row[self.places] = numbered(keys[self.places])
             for side, places in self.rows.items():
-                found[needs, side] = Units(kind, np.searchsorted(distinct, keys[places]), len(distinct))
+                found[needs, side] = Units(kind, of_row[places], len(distinct))
         return found
 
     def terms(self, model: str, name: MetricName) -> MeanTerms | None:
