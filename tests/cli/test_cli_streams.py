@@ -193,3 +193,10 @@ def test_evaluate_imports_nothing_heavy(place):
     assert done.returncode == 0, done.stderr
     assert "mrr" in done.stdout
     assert done.stdout.splitlines()[-1] == "IMPORTED"
+
+
+def test_a_refused_evaluation_loads_no_compiler(place):
+    command = [sys.executable, "-c", COMMAND % (("numba",),), "evaluate", "model", "--dataset", "graph"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "does not say which model it is" in done.stderr
+    assert "IMPORTED" in done.stdout.splitlines()

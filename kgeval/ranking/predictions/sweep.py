@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.engine import Engine, fetch_entity_vectors, fetch_query_vectors, first_undefined
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.kernel import TensorKernel
-from kgeval.ranking.kernels.log_sums import LogSums
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.ranking_task import RankingTask
@@ -23,6 +22,9 @@ from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.numerics.similarity import LANES
 from kgeval.scorers.scorer import Scorer, VectorScorer, refuse_vector_widths, views_of
 from kgeval.threads import slices
+
+if TYPE_CHECKING:
+    from kgeval.ranking.kernels.log_sums import LogSums
 
 
 class SweepResult(Protocol):
@@ -154,10 +156,12 @@ class AnswerSearch(CandidateSweep[BestAnswers]):
 
 
 @dataclass(frozen=True)
-class LogSumSweep(CandidateSweep[LogSums]):
+class LogSumSweep(CandidateSweep["LogSums"]):
     """Adds up the exponentials of all candidates' scores but those of known answers."""
 
     def begin(self, known: Rows) -> LogSums:
+        from kgeval.ranking.kernels.log_sums import LogSums
+
         return LogSums.empty(known)
 
     def meet_vectors(self, queries: QueryVectors, entities: EntityVectors, first: int, found: LogSums) -> None:
