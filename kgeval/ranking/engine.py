@@ -136,21 +136,18 @@ class Engine:
         answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
         refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
         thresholds = self._without_nan(self.kernel.pairs(query_vectors, answer_vectors, queries.offsets))
-        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
+        ends = CountAccumulator.at_ends(task, thresholds, self.tie_rule)
         if (shared := candidates.shared_ids) is not None:
             for chunk in slices(len(shared), step):
                 entity_vectors = fetch_entity_vectors(scorer, queries.side, shared[chunk])
-                for accumulator in ends:
-                    self.kernel.count_shared(query_vectors, entity_vectors, chunk.start, accumulator)
+                self.kernel.count_shared(query_vectors, entity_vectors, chunk.start, ends)
                 self._report(queries, chunk.start, chunk.stop, len(shared))
         else:
             rows = candidates.per_query(len(queries))
             entity_vectors, places = _gather_unique_entities(scorer, queries.side, rows.ids)
-            for accumulator in ends:
-                self.kernel.count_per_query(query_vectors, entity_vectors, Rows(rows.offsets, places), accumulator)
+            self.kernel.count_per_query(query_vectors, entity_vectors, Rows(rows.offsets, places), ends)
             self._report(queries, 0, 1, 1)
-        counted = CountAccumulator.from_interval(thresholds, ends)
-        return counted.with_undefined_last(ends[-1].thresholds) if self.nan == "worst" else counted
+        return ends.between_ends(task, thresholds, nan_last=self.nan == "worst")
 
     def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
         """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
@@ -198,11 +195,9 @@ class Engine:
         self, task: RankingTask, thresholds: Float64Array, count: Callable[[CountAccumulator], None]
     ) -> CountAccumulator:
         """Count all candidates at the ends of each answer's tie interval."""
-        ends = CountAccumulator.zeros_for_interval(task, thresholds, self.tie_rule)
-        for accumulator in ends:
-            count(accumulator)
+        count(ends := CountAccumulator.at_ends(task, thresholds, self.tie_rule))
         self._report(task.queries, 0, 1, 1)
-        return CountAccumulator.from_interval(thresholds, ends)
+        return ends.between_ends(task, thresholds)
 
     def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
         """Report how many answers are done, of some queries of whose candidates a part was counted."""

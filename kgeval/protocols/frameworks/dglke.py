@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.engine import Ranked
@@ -42,19 +42,18 @@ class TailsAsHeads(FrameworkQuirk):
         for query in range(len(task.queries)):
             answers = slice(*task.queries.offsets[query : query + 2])
             part = task[query : query + 1]
-            ends = CountAccumulator.zeros_for_interval(part, ranked.scores[answers], tie_rule)
-            counts.append(_count_as_heads(part, scorer, ends))
+            counts.append(_count_as_heads(part, scorer, ranked.scores[answers], tie_rule))
         total = CountAccumulator(task, ranked.scores, np.concatenate(counts), np.zeros(len(task.queries), np.bool_))
         return Ranked(ranked.scores, total.filtered, total.raw)
 
 
-def _count_as_heads(part: RankingTask, scorer: Aligned, ends: list[CountAccumulator]) -> IntArray:
+def _count_as_heads(part: RankingTask, scorer: Aligned, answers: Float64Array, tie_rule: TieRule) -> IntArray:
     """Count one query by the reference kernel, which leaves out the answer by its position, not by its score."""
     ids = part.candidates.ids_of(0)
     scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
-    for counts in ends:
-        ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), counts)
-    return CountAccumulator.from_interval(ends[0].thresholds, ends).counts
+    ends = CountAccumulator.at_ends(part, answers, tie_rule)
+    ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), ends)
+    return ends.between_ends(part, answers).counts
 
 
 @dataclass(frozen=True)

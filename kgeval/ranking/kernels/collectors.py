@@ -42,39 +42,41 @@ class CountAccumulator:
         return CountAccumulator(self.task[part], self.thresholds[own], self.counts[own], self.undefined[part])
 
     @classmethod
-    def zeros_for_interval(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> list[CountAccumulator]:
-        """Begin to count at both ends of each answer's tie interval; once, where they are one score.
+    def at_ends(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> CountAccumulator:
+        """Begin to count at both ends of each answer's tie interval, as if each end were an answer.
 
-        A task that has thresholds of its own is counted there alone.
+        Where all intervals are one score, and where a task has thresholds of its own, these are counted once.
         """
         if task.thresholds is not None:
-            return [cls.zero(task, task.thresholds)]
+            return cls.zero(task, task.thresholds)
         lowest, highest = tie_rule(answers)
-        ends = [highest] if np.array_equal(lowest, highest, equal_nan=True) else [highest, lowest]
-        return [cls.zero(task, end) for end in ends]
+        if np.array_equal(lowest, highest, equal_nan=True):
+            return cls.zero(task, highest)
+        return cls.zero(task.with_answers_twice(), np.stack([highest, lowest], axis=1).ravel())
 
-    @classmethod
-    def from_interval(cls, answers: Float64Array, ends: Sequence[CountAccumulator]) -> CountAccumulator:
+    def between_ends(self, task: RankingTask, answers: Float64Array, *, nan_last: bool = False) -> CountAccumulator:
         """Combine what was counted at both ends: what reaches the lowest and is not above the highest is tied.
 
         An answer reaches the lowest end itself. A kernel that meets it as a candidate counts it there as above, and
         takes it from those that tie with the end: of both together, it is in neither.
         """
-        highest, lowest = ends[0], ends[-1]
-        above, reaching = highest.counts[:, ::2], lowest.counts[:, ::2] + lowest.counts[:, 1::2]
-        counts = np.stack([above, reaching - above], axis=2).reshape(-1, 4)
-        return cls(highest.task, answers, counts, highest.undefined | lowest.undefined)
+        each = max(1, len(self.thresholds) // max(1, len(answers)))
+        above, lowest = self.counts[::each, ::2], self.counts[each - 1 :: each]
+        tied = lowest[:, ::2] + lowest[:, 1::2] - above
+        found = CountAccumulator(task, answers, np.stack([above, tied], axis=2).reshape(-1, 4), self.undefined)
+        if nan_last:
+            found.rank_undefined_last(self.thresholds[each - 1 :: each])
+        return found
 
-    def with_undefined_last(self, lowest: Float64Array) -> CountAccumulator:
+    def rank_undefined_last(self, lowest: Float64Array) -> None:
         """Count NaN as the worst possible score, minus infinity.
 
         No kernel finds NaN above an answer, nor level with one. It ties with those whose tie interval begins at minus
         infinity (``lowest``, float64[answer]): whatever is not above them ties.
         """
-        counts, others = self.counts.copy(), (self.filtered.candidates - 1, self.raw.candidates - 1)
+        counts, others = self.counts, (self.filtered.candidates - 1, self.raw.candidates - 1)
         for (above, tied), candidates in zip(((GREATER, TIED), (RAW_GREATER, RAW_TIED)), others, strict=True):
             counts[:, tied] = np.where(lowest == -np.inf, candidates - counts[:, above], counts[:, tied])
-        return CountAccumulator(self.task, self.thresholds, counts, self.undefined)
 
     @property
     def filtered(self) -> RankCounts:
