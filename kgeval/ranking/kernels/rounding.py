@@ -20,6 +20,14 @@ def canonical_growth(dim: int) -> float:
     return (2 * dim + 64) * U64
 
 
+def growth(terms: int, unit: float) -> float:
+    """Bound what rounding changes in a sum of products, γ(n) = n u / (1 − n u), in parts of the sizes of its terms.
+
+    In any order of summation, with or without fused operations (Higham, 2002, section 3.1).
+    """
+    return terms * unit / (1 - terms * unit)
+
+
 SPARE = 3
 """columns beside the dimensions: a number in float32 is the sum of three in bfloat16"""
 

@@ -1,13 +1,15 @@
 """Counting: which candidates are above each answer or tie with it, when their scores are known only within limits.
 
-An answer's candidates are settled in three steps: by the screen, in the precision of the entities, canonically.
+An answer's candidates are settled in three steps: by the screen, by refined scores, canonically. Refined scores are
+summed in a higher precision than the screen's: in float64 after a screen in float32, else in the precision of the
+entities.
 
-In the precision of the entities, the sums are taken in whatever order is fastest. For n terms, each rounded and added
-with unit roundoff u (Higham, 2002, chapter 3), and for a query q̂ that was itself rounded to that precision:
+Their sums are taken in whatever order is fastest. For terms that are rounded and added with unit roundoff u
+(Higham, 2002, chapter 3), and for a query q̂ that was itself rounded to that precision, with γ = γ(2d + 64):
 
-dot                    |q·e − fl(q̂·e)| ≤ (‖q − q̂‖ + γ(2d)‖q̂‖) ‖e‖,        γ(n) = n u / (1 − n u)
-l1, l2, modulus        |distance − fl(distance)| ≤ ‖q − q̂‖ + γ(2d) fl(distance)
-squared_l2             |d² − fl(d²)| ≤ ‖q − q̂‖ (2d̂ + ‖q − q̂‖) + γ(2d) fl(d²),   d̂ ≤ (1 + γ(2d)) √fl(d²)
+dot                    |q·e − fl(q̂·e)| ≤ (‖q − q̂‖ + γ‖q̂‖) ‖e‖,        γ(n) = n u / (1 − n u)
+l1, l2, modulus        |distance − fl(distance)| ≤ ‖q − q̂‖ + γ fl(distance)
+squared_l2             |d² − fl(d²)| ≤ ‖q − q̂‖ (2d̂ + ‖q − q̂‖) + γ fl(d²),   d̂ ≤ (1 + γ) √fl(d²)
 
 The canonical score's own rounding, in float64, is added.
 
@@ -24,7 +26,7 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.best_selection import known_within
 from kgeval.ranking.kernels.canonical import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, score
-from kgeval.ranking.kernels.rounding import U32, U64
+from kgeval.ranking.kernels.rounding import U32, U64, growth
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 
@@ -37,7 +39,7 @@ class Pairs(NamedTuple):
 
     arrays: Arrays
     rounded: np.ndarray[Any, Any]
-    """[query, dim or more], in the precision of the entities"""
+    """[query, dim or more], in the precision of the refined scores"""
     rounding_error_per_unit: Float64Array
     """float64[query], the error per unit of an entity's size"""
     sizes: Float64Array
@@ -48,17 +50,18 @@ class Pairs(NamedTuple):
     """the error beside those"""
 
 
-def pairs_of(queries: QueryVectors, entities: EntityVectors) -> Pairs:
+def pairs_of(queries: QueryVectors, entities: EntityVectors, *, in_float64: bool = False) -> Pairs:
+    """Prepare refined scores, in the precision of the entities or in float64."""
     dim = queries.vectors.shape[1]
-    single = entities.vectors.dtype == np.float32
+    single = entities.vectors.dtype == np.float32 and not in_float64
     rounded = queries.float32.vectors if single else queries.vectors
     errors = queries.float32.rounding_errors if single else np.zeros(len(queries.vectors))
-    growth = (2 * dim + 64) * ((U32 if single else U64) + U64) * 1.01
+    lost = growth(2 * dim + 64, U32 if single else U64) + growth(2 * dim + 64, U64)
     if queries.similarity == "dot":
-        error, sizes, growth = errors + growth * (queries.norms + errors), entities.norms, 0.0
+        error, sizes, lost = errors + lost * (queries.norms + errors), entities.norms, 0.0
     else:
         error, sizes = errors, np.ones(len(entities.biases))
-    return Pairs(arrays_of(queries, entities), rounded, error * (1 + 2.0**-20), sizes, growth, SMALLEST * dim)
+    return Pairs(arrays_of(queries, entities), rounded, error * (1 + 2.0**-20), sizes, lost, SMALLEST * dim)
 
 
 @njit(cache=True)
@@ -66,13 +69,13 @@ def score_bounds(pairs, query, candidates, lows, highs):  # type: ignore[no-unty
     """For each candidate, find a lower and an upper bound of its canonical score."""
     arrays, sizes, error = pairs.arrays, pairs.sizes, pairs.rounding_error_per_unit[query]
     _similarities(arrays.similarity, pairs.rounded[query], arrays.entities, candidates, lows)
-    biases, offset, growth, floor = arrays.biases, arrays.offsets[query], pairs.growth, pairs.floor
+    biases, offset, lost, floor = arrays.biases, arrays.offsets[query], pairs.growth, pairs.floor
     for place in range(len(candidates)):
         found, bias = lows[place], biases[candidates[place]]
         size = sizes[candidates[place]]
         if arrays.similarity == SQUARED_L2:
-            size = 2 * (1 + growth) * np.sqrt(abs(found)) + error
-        slack = error * size + growth * abs(found) + floor
+            size = 2 * (1 + lost) * np.sqrt(abs(found)) + error
+        slack = error * size + lost * abs(found) + floor
         slack += 2.0**-48 * (abs(found) + abs(bias) + abs(offset))
         lows[place] = found + bias + offset - slack
         highs[place] = found + bias + offset + slack
@@ -102,7 +105,7 @@ def exact(pairs, query, candidates):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=FREE)
 def _dot(query, entity):  # type: ignore[no-untyped-def]
-    total = entity.dtype.type(0)
+    total = query.dtype.type(0)
     for k in range(len(entity)):
         total += query[k] * entity[k]
     return total
@@ -110,7 +113,7 @@ def _dot(query, entity):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=FREE)
 def _l1(query, entity):  # type: ignore[no-untyped-def]
-    total = entity.dtype.type(0)
+    total = query.dtype.type(0)
     for k in range(len(entity)):
         total += abs(query[k] - entity[k])
     return total
@@ -118,7 +121,7 @@ def _l1(query, entity):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=FREE)
 def _squares(query, entity):  # type: ignore[no-untyped-def]
-    total = entity.dtype.type(0)
+    total = query.dtype.type(0)
     for k in range(len(entity)):
         difference = query[k] - entity[k]
         total += difference * difference
@@ -127,7 +130,7 @@ def _squares(query, entity):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=FREE)
 def _moduli(query, entity):  # type: ignore[no-untyped-def]
-    total = entity.dtype.type(0)
+    total = query.dtype.type(0)
     half = len(entity) // 2
     for k in range(half):
         real, imaginary = query[k] - entity[k], query[half + k] - entity[half + k]
@@ -136,7 +139,7 @@ def _moduli(query, entity):  # type: ignore[no-untyped-def]
 
 
 REFINED, CANONICAL = range(2)
-"""the columns of the effort: comparisons by a score in the precision of the entities, and by a canonical one"""
+"""the columns of the effort: comparisons by a refined score, and by a canonical one"""
 
 
 class Chunk(NamedTuple):

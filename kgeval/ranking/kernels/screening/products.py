@@ -8,9 +8,10 @@ and of a squared distance q·e − (‖e‖² − bias)/2 > (‖q‖² + x)/2.
 What is added to the product of an entity stands in spare columns. For rounded vectors q̂ = q − δq, ê = e − δe
 (Higham, 2002, chapter 3):
 
-|q·e − fl(q̂·ê)| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + γ(2d)‖q̂‖‖ê‖,  γ(n) = n u / (1 − n u),  u = 2⁻²⁴
+|q·e − fl(q̂·ê)| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + γ(d + 11)‖q̂‖‖ê‖,  γ(n) = n u / (1 − n u),  u = 2⁻²⁴
 
-whatever the order of summation, with or without fused operations; all norms are known exactly. The canonical score's
+whatever the order of summation, with or without fused operations; all norms are known exactly. In bfloat16, u is twice
+as large: a processor may cut sums off in place of rounding them. The canonical score's
 own rounding, in float64, is added. Rounding the result to bfloat16 is monotone and needs no bound: there the limits are
 rounded outwards to bfloat16 instead.
 
@@ -32,7 +33,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.rounding import SPARE, U32, Rounded, canonical_growth, round_rows, round_to_planes
+from kgeval.ranking.kernels.rounding import SPARE, U32, Rounded, canonical_growth, growth, round_rows, round_to_planes
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Limits, Screen, middle_of, round_outward
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import FloatPrecision
@@ -89,11 +90,11 @@ class Float32Products(Screen):
         dim = self._query_vectors.vectors.shape[1] + SPARE
         errors = self._queries.rounding_errors[owners]
         norms = self._query_vectors.norms[owners] + errors
-        growth = (2 * dim + 8) * U32 / (1 - (2 * dim + 8) * U32)
+        lost = growth(dim + 8, U32 if self.precision == "float32" else 2 * U32)
         largest = largest_in_groups(self._norms + self._entities.rounding_errors)
-        product = np.outer(errors + growth * norms, largest)
+        product = np.outer(errors + lost * norms, largest)
         product += np.outer(self._query_vectors.norms[owners], largest_in_groups(self._entities.rounding_errors))
-        product += largest_in_groups(2 * growth * np.abs(self._added) + self._left_over) + SMALLEST * dim
+        product += largest_in_groups(2 * lost * np.abs(self._added) + self._left_over) + SMALLEST * dim
         return np.asarray(product * (1 + 2.0**-20))
 
 
@@ -106,6 +107,7 @@ class Bfloat16Products(Float32Products):
     """Matrix products in bfloat16, accumulated in float32: for processors that have them."""
 
     precision = "bfloat16"
+    refined_in_float64 = False
 
     def _round(self, entities: EntityVectors) -> None:
         import torch
@@ -162,6 +164,8 @@ LARGEST_DIM = 2**16
 
 class Int8Products(Float32Products):
     """Products of whole numbers in eight bits, which processors with such instructions add up exactly."""
+
+    refined_in_float64 = False
 
     def _round(self, entities: EntityVectors) -> None:
         import torch

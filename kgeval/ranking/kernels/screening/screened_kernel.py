@@ -45,7 +45,7 @@ class ScreenedCounting:
         self._screen, self._counts = screen, accumulator.counts
         limits = screen.limits(accumulator.thresholds, accumulator.task.queries.owners)
         self._chunk = Chunk(first, screen.order, *limits)
-        self._pairs: Pairs = pairs_of(queries, entities)
+        self._pairs: Pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
         self._answers: Any = answer_arrays(accumulator)
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
         """int64[query, 2], how many comparisons took a score in the precision of the entities, and a canonical one"""

@@ -46,7 +46,7 @@ class ScreenedSelection:
         self, screen: Screen, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers
     ) -> None:
         self._screen, self._columns = screen, _columns(screen, first)
-        self._pairs: Pairs = pairs_of(queries, entities)
+        self._pairs: Pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
         self._best = best_arrays(best)
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
         """int64[query, 2], how many candidates were scored in the precision of the entities, and canonically"""

@@ -47,6 +47,8 @@ class Screen(ABC):
 
     order: IntArray
     """int64[column], the candidate in each column"""
+    refined_in_float64: bool = True
+    """whether what it leaves uncertain needs more than the precision of the entities"""
 
     @abstractmethod
     def buffer(self, rows: int) -> np.ndarray[Any, Any]:
