@@ -36,7 +36,7 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
     memory = evaluation.memory_limit or free_memory() // MEMORY_DIVISOR
     if device is None:
         screens = name == "auto" and _operations(scorer, triples, evaluation, PRODUCTS) > TORCH_PAYS
-        if screens or name in {"bfloat16", "int8"}:
+        if screens or name == "bfloat16":
             import torch  # noqa: F401
         return Engine(kernel(name, block=block), evaluation.nan, memory, evaluation.batch_size)
     from kgeval.ranking.kernels.device.device_kernel import DeviceKernel

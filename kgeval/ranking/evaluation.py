@@ -139,9 +139,8 @@ class Evaluation(Settings):
     quarter of the free memory"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
     """the number of CPU threads; it changes no rank. By default all cores"""
-    kernel: KernelName = "auto"
-    """the implementation of the loops; all give the same integers. For int8, vectors of more than 65,536 dimensions
-    are screened in float32"""
+    kernel: Annotated[KernelName, BeforeValidator(lambda name: "auto" if name == "int8" else name)] = "auto"
+    """the implementation of the loops; all give the same integers"""
     device: Device = "auto"
     """where vectors are compared: auto, cpu, cuda, or one of several GPUs (cuda:1); the ranks are the same. auto is
     a GPU where torch sees one and there is enough to do"""

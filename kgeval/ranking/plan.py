@@ -105,7 +105,4 @@ def cut(costs: IntArray, budget: int) -> Iterator[slice]:
         start = stop
 
 
-FloatPrecision = Literal["bfloat16", "float32"]
-
-Precision = Literal["bfloat16", "float32", "int8"]
-"""int8 stands for two planes of eight bits"""
+Precision = Literal["bfloat16", "float32"]

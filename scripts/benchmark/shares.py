@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 from kgeval import Dataset, evaluate
 from kgeval.ranking.kernels.screening import screened_kernel as screened
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products, Int8Products
+from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screening.screens import Float32Distances
 
-SCREENS = (Float32Products, Bfloat16Products, Int8Products, Float32Distances)
+SCREENS = (Float32Products, Bfloat16Products, Float32Distances)
 
 
 def shares(model: Any, graph: Dataset) -> dict[str, float]:

@@ -25,7 +25,7 @@ COMPILED = ["dot", "l1", "l2", "modulus", "squared_l2"]
 SIMILARITIES = [*COMPILED, "cosine"]
 """a cosine is ranked as the dot product of unit vectors"""
 
-KERNELS = ["reference", "compiled", "float32", "bfloat16", "int8"]
+KERNELS = ["reference", "compiled", "float32", "bfloat16"]
 
 
 class Vectors(VectorScorer):

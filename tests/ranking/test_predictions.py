@@ -21,7 +21,7 @@ from tests.conftest import random_dataset
 from tests.ranking.test_kernels import SIMILARITIES, Vectors
 from tests.ranking.test_views import CASES, of_whole_numbers
 
-KERNELS = ["reference", "compiled", "float32", "bfloat16", "int8"]
+KERNELS = ["reference", "compiled", "float32", "bfloat16"]
 SPLITS = ("train", "valid", "test")
 COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
 
@@ -188,7 +188,7 @@ def test_a_trained_model_predicts_what_numpy_sorts(shared):
     ids = np.stack([rng.integers(0, 14_000, 40), rng.integers(0, 200, 40), np.full(40, -1)], axis=1)
     ids[20:] = ids[20:, ::-1]
     aligned = kgeval.scorers.alignment.align(model, data)
-    kernels = ("compiled", "float32", "bfloat16", "int8")
+    kernels = ("compiled", "float32", "bfloat16")
     tables = [predict(model, data, queries=ids, k=10, kernel=kernel) for kernel in kernels]
     for number, (head, relation, tail) in enumerate(ids.tolist()):
         side = "head" if head < 0 else "tail"

@@ -10,7 +10,7 @@ from typing import Literal
 from kgeval.ranking.kernels.kernel import Kernel
 from kgeval.ranking.plan import BLOCK, Precision
 
-KernelName = Literal["auto", "bfloat16", "int8", "float32", "compiled", "reference"]
+KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
@@ -35,9 +35,8 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
 
     if name != "auto":
         return ScreenedKernel(name, block=block)
-    precision: Precision = "bfloat16" if fast_bfloat16() else "float32"
-    others: tuple[Precision, ...] = ("int8", "float32") if exact_int8() else ("float32",)
-    return ScreenedKernel(*dict.fromkeys((precision, *others)), block=block)
+    precisions: tuple[Precision, ...] = ("bfloat16", "float32") if fast_bfloat16() else ("float32",)
+    return ScreenedKernel(*precisions, block=block)
 
 
 @cache
@@ -62,23 +61,3 @@ def fast_bfloat16() -> bool:
     # The largest error of a sum that is accumulated in float32 and rounded once; one in bfloat16 has a larger error.
     bound = torch.outer(left.double().norm(dim=1), right.double().norm(dim=0)) * 2048 * 2.0**-24
     return bool((loss <= bound).all()) and seconds[torch.bfloat16] * 1.5 < seconds[torch.float32]
-
-
-@cache
-def exact_int8() -> bool:
-    """Whether products of whole numbers in eight bits are exact here: some processors cut their sums off.
-
-    If torch is not imported yet, the answer is no, as for bfloat16.
-    """
-    if "torch" not in sys.modules:
-        return False
-    import torch
-
-    if not hasattr(torch, "_int_mm"):
-        return False
-    signs = 1 - 2 * (torch.arange(512) % 3 % 2)
-    left, right = torch.full((64, 512), 127), (127 * signs).expand(64, 512)
-    with torch.inference_mode():
-        products = [torch._int_mm(factor.to(torch.int8), right.to(torch.int8).T) for factor in (left, -left, right)]
-    exact = [factor @ right.T for factor in (left, -left, right)]
-    return all(torch.equal(found.long(), expected) for found, expected in zip(products, exact, strict=True))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.ranking.plan import FloatPrecision
+from kgeval.ranking.plan import Precision
 from kgeval.scorers.numerics.similarity import Similarity
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
-    from kgeval.ranking.kernels.rounding import Planes, Rounded
+    from kgeval.ranking.kernels.rounding import Rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +44,7 @@ class QueryVectors:
     def bfloat16(self) -> Rounded:
         return self._rounded("bfloat16")
 
-    @cached_property
-    def int8(self) -> Planes:
-        """The vectors in two planes of eight bits."""
-        from kgeval.ranking.kernels.rounding import round_to_planes
-
-        return round_to_planes(self.vectors, np.arange(len(self.vectors)))
-
-    def _rounded(self, precision: FloatPrecision) -> Rounded:
+    def _rounded(self, precision: Precision) -> Rounded:
         from kgeval.ranking.kernels.rounding import round_rows
 
         order = np.arange(len(self.vectors))

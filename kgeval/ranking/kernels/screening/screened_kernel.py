@@ -18,7 +18,6 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
 from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
-from kgeval.ranking.kernels.screening import products as int8_products
 from kgeval.ranking.kernels.screening.counting import (
     CANONICAL,
     REFINED,
@@ -28,7 +27,7 @@ from kgeval.ranking.kernels.screening.counting import (
     count_screened,
     pairs_of,
 )
-from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products, Int8Products
+from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
 from kgeval.ranking.kernels.screening.screens import LARGEST, Float32Distances, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -71,7 +70,7 @@ TRIAL = 2
 TRIAL_PAYS = 16 * BLOCKS
 """blocks from which on they are timed"""
 
-SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products, "int8": Int8Products}
+SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products}
 
 
 class ScreenedKernel(CompiledKernel):
@@ -160,8 +159,6 @@ def screens_for(
     """Make a screen of each precision for a chunk; none where no bound holds. Only products have several."""
     if not (precisions and _bounded(queries, entities, answers)):
         return []
-    if queries.vectors.shape[1] > int8_products.LARGEST_DIM:
-        precisions = [precision for precision in precisions if precision != "int8"] or ["float32"]
     if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
         return [SCREENS[precision](queries, entities) for precision in precisions]
     return [] if entities.biases.any() else [Float32Distances(queries, entities)]
