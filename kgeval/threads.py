@@ -65,20 +65,6 @@ def slices(total: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
-@contextmanager
-def single_threaded_openmp() -> Iterator[None]:
-    """Have OpenMP, and so torch, compute in the calling thread alone; no other thread notices."""
-    libraries = [library for library in _known_libraries() if library.user_api == "openmp"]
-    before = [library.num_threads for library in libraries]
-    for library in libraries:
-        library.set_num_threads(1)
-    try:
-        yield
-    finally:
-        for library, count in zip(libraries, before, strict=True):
-            library.set_num_threads(count)
-
-
 def _compute_alone(bound: int | None, libraries: list[Any]) -> None:
     _bound.set(bound)
     if torch := sys.modules.get("torch"):

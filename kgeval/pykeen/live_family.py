@@ -59,8 +59,8 @@ def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | 
         return None
     if isinstance(family, NTN):
         return None  # its tanh saturates, and the ties are those of the model's own precision
-    faster_in_torch = TailNetwork | ClampedDistMult  # networks before a product, and clamped products
-    if isinstance(family, faster_in_torch) or (isinstance(family, ScoredFamily) and model.device.type != "cpu"):
+    of_processor = isinstance(family, ScoredFamily | TailNetwork) and model.device.type != "cpu"
+    if isinstance(family, ClampedDistMult) or of_processor:  # torch is faster
         return None
     scorer = Reciprocal(family) if model.use_inverse_triples else family
     is_squared = getattr(family, "similarity", None) == "l2" and getattr(model.interaction, "power_norm", False) is True

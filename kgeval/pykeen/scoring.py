@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
 from typing import Any, Generic
 
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
-from kgeval.pykeen.affine import live_products
 from kgeval.pykeen.live_family import live_family
 from kgeval.scorers.adapters.functions import evaluating
 from kgeval.scorers.adapters.live_models import PyKEENScorer
@@ -89,13 +87,11 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
     live = PyKEENScorer(model, mode, as_written and mode is None)
     if model.predict_with_sigmoid or not as_written:
         return live
-    makers = [cache(partial(live_family, model, mode))]
-    if mode is None:  # the tables of an inductive model hold the vectors of the training graph
-        makers.append(cache(partial(live_products, model)))
     with evaluating(model):
+        family = live_family(model, mode)
         # Relations are scored by their tails.
-        tail = _fastest(makers, live, "tail") if {"tail", "relation"} & {*sides} else live
-        head = _fastest(makers, live, "head") if "head" in sides else live
+        tail = _fastest(family, live, "tail") if {"tail", "relation"} & {*sides} else live
+        head = _fastest(family, live, "head") if "head" in sides else live
     return tail if tail is head else PerSideScorer(tail, head)
 
 
@@ -112,12 +108,7 @@ def device_for(model: Any, *, device: str, kernel: str) -> str:
     return places.pop() if len(places) == 1 else device
 
 
-def _fastest(
-    makers: Iterable[Callable[[], Scorer | VectorScorer | None]], live: PyKEENScorer, side: Side
-) -> Scorer | VectorScorer:
-    """Return the first scorer with the model's own scores of a side, or its score functions."""
-    for make in makers:
-        scorer = make()
-        if scorer is not None and reproduces_scores(scorer, live, side, live.model):
-            return scorer
-    return live
+def _fastest(family: Scorer | VectorScorer | None, live: PyKEENScorer, side: Side) -> Scorer | VectorScorer:
+    """Return the formula, if there is one and it gives the model's own scores of a side, or its score functions."""
+    gives_them = family is not None and reproduces_scores(family, live, side, live.model)
+    return family if family is not None and gives_them else live
