@@ -120,6 +120,27 @@ def test_no_statistic_leaves_its_limits(dim, similarity, precision, biased):
         assert (statistics[:, column] >= limits.lower[:, 0]).all()
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_sums_whose_errors_all_point_one_way_stay_within_their_limits(precision):
+    """Thousands of equal terms, and terms that a running sum in float32 loses, one by one."""
+    thirds, lost = np.full(5000, np.float32(1 / 3)), np.full(5000, np.float32(0.9 * 2**-24))
+    lost[0] = 1
+    entities = np.stack([thirds, lost, -thirds, np.sort(np.random.default_rng(0).random(5000)).astype(np.float32)])
+    queries, candidates = QueryVectors("dot", entities.astype(float), np.zeros(4)), EntityVectors(entities, np.zeros(4))
+    scores = entities.astype(np.longdouble) @ entities.T.astype(np.longdouble)
+    (made,) = screens_for([precision], queries, candidates, scores.astype(float).ravel())
+    statistics = np.array(made.statistics(slice(0, 4), made.buffer(4)))
+    for column, candidate in enumerate(made.order):
+        limits = made.limits(scores[:, candidate].astype(float), np.arange(4))
+        assert (statistics[:, column] <= limits.upper[:, 0]).all()
+        assert (statistics[:, column] >= limits.lower[:, 0]).all()
+
+
+def test_where_dimensions_are_too_many_for_a_bound_nothing_is_screened():
+    queries, entities = QueryVectors("dot", np.ones((1, 2**20 + 1)), np.zeros(1)), np.ones((2, 2**20 + 1), np.float32)
+    assert screens_for(PRECISIONS, queries, EntityVectors(entities, np.zeros(2)), np.zeros(1)) == []
+
+
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
 def test_few_comparisons_stay_uncertain(screen):
     entities = np.random.default_rng(3).normal(size=(120, 200)).astype(np.float32)

@@ -162,8 +162,8 @@ def unaltered(study: Study) -> Lamp:
     return Lamp("Files", " ".join(warnings), unknown=not any(run.manifest for run in study.runs))
 
 
-SCREENS = ("bfloat16", "float32")
-"""the kernels that discard candidates in low precision before the others are scored"""
+SCREENS = ("bfloat16", "float32", "int8")
+"""the kernels that discard candidates in low precision before the others are scored; runs of before have int8"""
 
 CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, version = {%s}, license = {MIT}}"
 

@@ -11,9 +11,9 @@ What is added to the product of an entity stands in spare columns. For rounded v
 |q·e − fl(q̂·ê)| ≤ ‖q‖‖δe‖ + ‖δq‖‖ê‖ + γ(d + 11)‖q̂‖‖ê‖,  γ(n) = n u / (1 − n u),  u = 2⁻²⁴
 
 whatever the order of summation, with or without fused operations; all norms are known exactly. In bfloat16, u is twice
-as large: a processor may cut sums off in place of rounding them. The canonical score's
-own rounding, in float64, is added. Rounding the result to bfloat16 is monotone and needs no bound: there the limits are
-rounded outwards to bfloat16 instead.
+as large: a processor may cut sums off in place of rounding them. The canonical score's own rounding, in float64, is
+added. Rounding the result to bfloat16 is monotone and needs no bound: there the limits are rounded outwards to bfloat16
+instead.
 """
 
 from __future__ import annotations

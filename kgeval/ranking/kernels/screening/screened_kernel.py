@@ -29,7 +29,7 @@ from kgeval.ranking.kernels.screening.counting import (
 )
 from kgeval.ranking.kernels.screening.products import Bfloat16Products, Float32Products
 from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelection
-from kgeval.ranking.kernels.screening.screens import LARGEST, Float32Distances, Screen
+from kgeval.ranking.kernels.screening.screens import LARGEST, MOST_DIMENSIONS, Float32Distances, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
 from kgeval.threads import parallel_for
@@ -165,7 +165,9 @@ def screens_for(
 
 
 def _bounded(queries: QueryVectors, entities: EntityVectors, answers: Float64Array) -> bool:
-    """Whether the error bounds hold: not where numbers are huge, infinite or undefined."""
+    """Whether the error bounds hold: not where numbers are huge, infinite or undefined, or dimensions too many."""
+    if queries.vectors.shape[1] > MOST_DIMENSIONS:
+        return False
     # NaN stays NaN through these maxima, and is not below anything.
     sizes = (queries.norms, queries.offsets, entities.norms, entities.biases)
     # An answer may owe its score to a bias in another chunk, so its size is taken by itself.

@@ -30,6 +30,9 @@ BOUND_GROUP = 512
 LARGEST = 2.0**60
 """norms beyond this are not screened: their squares come near the end of float32"""
 
+MOST_DIMENSIONS = 2**20
+"""beyond this, what rounding changes in a sum is no small part of it"""
+
 SMALLEST = 2.0**-60
 """what underflow may take from a score, per dimension (a square below 2⁻¹²⁶ is lost, so a modulus below 2⁻⁶³ is)"""
 
