@@ -78,10 +78,14 @@ def scored_alike(one, other):
 
 
 def changed_in_turn(tensors, changes, in_turn):
-    """Give each tensor its changes and one of the others, in turn; PBG's further relations one change each, in turn."""
+    """Give each tensor no change, its changes and one of the others, in turn.
+
+    PBG's further relations, which are written as the first one is, have one change each, in turn.
+    """
     for number, tensor in enumerate(tensors):
         relation = re.search(r"relations/(\d+)/", tensor.name)
-        every, turns = ((), (*changes, *in_turn)) if relation and int(relation[1]) > 0 else (changes, in_turn)
+        further = relation is not None and int(relation[1]) > 0
+        every, turns = ((), (*changes, *in_turn)) if further else (("", *changes), in_turn)
         yield tensor, (*every, *([turns[number % len(turns)]] if turns else []))
 
 
@@ -92,7 +96,7 @@ def mistaken(framework, folder, dataset, options, changes, in_turn=()):
     assert sound[1], sound[0]
     found, refused = [], 0
     for tensor, own in changed_in_turn(tensors(framework, folder), tuple(changes), tuple(in_turn)):
-        for change in ("", *own):
+        for change in own:
             array = CHANGES[change](tensor.array) if change else tensor.array
             if (
                 change
