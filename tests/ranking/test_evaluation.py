@@ -78,22 +78,10 @@ def test_settings_refuse_bad_arguments(make, message):
     assert str(refusal.value).splitlines()[1].strip() == message
 
 
-@pytest.mark.parametrize("data", [None, 5])
-def test_what_is_no_dataset_is_refused(data):
-    with pytest.raises(InputError, match=rf"a dataset is a folder or a PyKEEN name, not {data}"):
-        evaluate(scores, data)
-
-
 @pytest.mark.parametrize("protocol", [3, ["standard"], None, np.str_])
 def test_a_protocol_has_a_name(graph, protocol):
     with pytest.raises(ConfigError, match="protocol: expected the name of one, found"):
         evaluate(scores, graph, protocol=protocol)
-
-
-@pytest.mark.parametrize("bare", [{"sides": "tail"}, {"sides": "head"}, {"filter": "train"}], ids=str)
-def test_one_side_or_filter_may_be_said_bare(graph, bare):
-    listed = {name: [value] for name, value in bare.items()}
-    assert evaluate(scores, graph, **bare).data.equals(evaluate(scores, graph, **listed).data)
 
 
 # Threads
