@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 
-from kgeval import load_checkpoint, load_dataset
+from kgeval import load_checkpoint
 from kgeval.checkpoints.readers.arrays import ArrayModel
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train
-from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, folder_of, options_of
+from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, copied, folder_of, options_of
 from tests.checkpoints.layouts import FURTHER, WRITERS, small_graph, tucker_code
 from tests.checkpoints.made import MADE, at_times
 
@@ -39,22 +38,8 @@ NATIONS = ("complex", "rotate", "transe", "tucker")
 
 
 @pytest.fixture(scope="module")
-def umls(shared):
-    return load_dataset(shared / "checkpoints/pykeen/_data/umls")
-
-
-@pytest.fixture(scope="module")
 def graph():
     return small_graph()
-
-
-def copied(source, folder):
-    """Copy what a reader may open, so that it can be written."""
-    for path in sorted(path for path in source.rglob("*") if path.is_file()):
-        if not path.name.startswith(("expected", "checkpoint_0")):
-            copy = folder / path.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
 
 
 def what_scores(folder, dataset, options):

@@ -148,11 +148,6 @@ _READ = {
 
 
 @pytest.fixture(scope="module")
-def umls(shared):
-    return load_dataset(shared / "checkpoints/pykeen/_data/umls")
-
-
-@pytest.fixture(scope="module")
 def loaded(shared, umls):
     """Read each checkpoint once."""
     kept = {}

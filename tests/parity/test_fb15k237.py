@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, load_dataset, summarize
+from tests.brute_force import COUNTS
 
 pytestmark = pytest.mark.slow
-
-COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
 
 
 @pytest.fixture(scope="module")
