@@ -10,6 +10,8 @@ from kgeval.data.dataset import Dataset
 
 Key = tuple[int, int, int, str]
 
+COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
+
 
 def brute_force(
     score: Callable[[int, int, int], float],
@@ -43,6 +45,5 @@ def brute_force(
 
 def as_counts(table) -> dict[Key, tuple[int, ...]]:
     """Bring a rank table into the same form."""
-    names = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
     keys = zip(*(table.column(name).tolist() for name in ("head", "relation", "tail", "side")), strict=True)
-    return dict(zip(keys, zip(*(table.column(name).tolist() for name in names), strict=True), strict=True))
+    return dict(zip(keys, zip(*(table.column(name).tolist() for name in COUNTS), strict=True), strict=True))

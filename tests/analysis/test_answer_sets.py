@@ -21,11 +21,10 @@ from kgeval.data.triples import Triples
 from kgeval.errors import InputError, ScoreError, TableError
 from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from tests.conftest import random_dataset
-from tests.ranking.test_kernels import Vectors
+from tests.ranking.test_kernels import KERNELS, Vectors
 from tests.ranking.test_views import random_family
 
 ALL = ("train", "valid", "test")
-KERNELS = ["reference", "compiled", "float32", "bfloat16"]
 
 MEASURES = {
     "rank": lambda scores: [sum(other >= score for other in scores) for score in scores],

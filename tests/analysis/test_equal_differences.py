@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,6 +9,7 @@ from scipy.stats import binomtest
 
 from kgeval import compare, evaluate, summarize
 from tests.conftest import random_dataset
+from tests.metrics.example_ranks import changed
 
 DATA = random_dataset(3, entities=60, relations=30, triples=1400)
 TABLE = evaluate(lambda h, r, t: (h * 5 + r * 3 + t * 11) % 13, DATA, entities=DATA.entities, relations=DATA.relations)
@@ -18,14 +17,9 @@ ROWS = len(TABLE)
 TRIPLES = TABLE.num_triples
 
 
-def column(table, name, values):
-    place = table.data.schema.get_field_index(name)
-    return replace(table, data=table.data.set_column(place, table.data.schema.field(name), pa.array(values)))
-
-
 def ranked(greater):
     """The table with other ranks, none of them tied."""
-    return column(column(TABLE, "greater", greater), "tied", np.zeros(ROWS, np.int64))
+    return changed(TABLE, greater=greater, tied=np.zeros(ROWS, np.int64))
 
 
 FIRST, SECOND = ranked(np.zeros(ROWS, np.int64)), ranked(np.ones(ROWS, np.int64))
@@ -81,9 +75,8 @@ def test_an_interval_of_differences_ends_where_their_range_does():
 def test_rows_without_labels_are_joined_by_ids_however_large(factor, unit):
     def bare(table):
         for name in ("head", "relation", "tail"):
-            table = column(table, name, table.column(name) * factor)
-            field = table.data.schema.field(f"{name}_label")
-            table = column(table, field.name, pa.nulls(len(table), field.type))
+            labels = pa.nulls(len(table), table.data.schema.field(f"{name}_label").type)
+            table = changed(table, **{name: table.column(name) * factor, f"{name}_label": labels})
         return table
 
     tables = {"first": TABLE, "other": ranked(np.random.default_rng(2).integers(0, 9, ROWS))}

@@ -13,7 +13,7 @@ from kgeval import CallableScorer, Metric, compare, evaluate, summarize
 from kgeval.analysis.comparison.sign_flips import signed_sums
 from kgeval.errors import MetricError, TableError
 from tests.conftest import random_dataset
-from tests.metrics.example_ranks import changed
+from tests.metrics.example_ranks import changed, shuffled
 
 DATA = random_dataset(3, entities=25, relations=30, triples=2400)
 
@@ -100,11 +100,6 @@ def test_metrics_of_lists_are_tested_by_queries():
         assert pair.difference == pytest.approx(values[pair.model] - values[pair.other], abs=1e-12)
         assert pair.interval.low < pair.difference < pair.interval.high
     assert any("queries or " in note for note in compare(TABLES, ["map", "mrr"]).notes)
-
-
-def shuffled(table, seed):
-    order = np.random.default_rng(seed).permutation(len(table))
-    return replace(table, data=table.data.take(pa.array(order)))
 
 
 def renumbered(table):

@@ -8,19 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kgeval import Metric, compare, evaluate
+from kgeval import Metric, compare
 from kgeval.metrics.ranks.classic import MRR
-from tests.conftest import random_dataset
+from tests.analysis.test_paired_differences import TABLES
 
-DATA = random_dataset(3, entities=25, relations=30, triples=1400)
-SCORES = {
-    "sines": lambda h, r, t: np.sin(h * 31 + r * 7 + t * 3),
-    "sums": lambda h, r, t: (h * 5 + r * 3 + t * 11) % 13,
-    "products": lambda h, r, t: (h * t + r) % 7,
-}
-TABLES = {
-    name: evaluate(score, DATA, entities=DATA.entities, relations=DATA.relations) for name, score in SCORES.items()
-}
 BY_BRUTE_FORCE = {"median": np.median, "gmr": stats.gmean, "inverse-median": lambda ranks: 1 / np.median(ranks)}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgeval import load_dataset
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -231,6 +232,12 @@ def transe_folder(factories, tmp_path_factory):
     folder = tmp_path_factory.mktemp("transe")
     train("TransE", factories, folder, {"embedding_dim": 3, "scoring_fct_norm": 2})
     return folder
+
+
+@pytest.fixture(scope="session")
+def umls(shared) -> Dataset:
+    """The graph that the real checkpoints were trained on."""
+    return load_dataset(shared / "checkpoints/pykeen/_data/umls")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -74,6 +75,23 @@ ELSEWHERE = [("tkbc", "icews14-TNTComplEx")]
 
 def folder_of(shared: Path, framework: str, variant: str) -> Path:
     return shared / "checkpoints" / framework / f"umls-{variant}"
+
+
+UNREAD = ("expected", "kge.log", "trace", "train.log", "training_stats", "results", "numeric", "checkpoint_0")
+"""how the names of files begin that no reader opens"""
+
+
+def sources(folder: Path) -> list[Path]:
+    """The files of a checkpoint that a reader may open."""
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(UNREAD)]
+
+
+def copied(sound: Path, folder: Path) -> None:
+    """Copy what a reader may open, so that it can be changed."""
+    for path in sources(sound):
+        copy = folder / path.relative_to(sound)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
 
 
 def options_of(shared: Path, framework: str, variant: str) -> dict[str, object]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 
-from kgeval import load_checkpoint, load_dataset
+from kgeval import load_checkpoint
 from kgeval.checkpoints.readers.arrays import ArrayModel
 from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train
-from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, folder_of, options_of
+from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, copied, folder_of, options_of
 from tests.checkpoints.layouts import FURTHER, WRITERS, small_graph, tucker_code
 from tests.checkpoints.made import MADE, at_times
 
@@ -39,22 +38,8 @@ NATIONS = ("complex", "rotate", "transe", "tucker")
 
 
 @pytest.fixture(scope="module")
-def umls(shared):
-    return load_dataset(shared / "checkpoints/pykeen/_data/umls")
-
-
-@pytest.fixture(scope="module")
 def graph():
     return small_graph()
-
-
-def copied(source, folder):
-    """Copy what a reader may open, so that it can be written."""
-    for path in sorted(path for path in source.rglob("*") if path.is_file()):
-        if not path.name.startswith(("expected", "checkpoint_0")):
-            copy = folder / path.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
 
 
 def what_scores(folder, dataset, options):
@@ -78,10 +63,14 @@ def scored_alike(one, other):
 
 
 def changed_in_turn(tensors, changes, in_turn):
-    """Give each tensor its changes and one of the others, in turn; PBG's further relations one change each, in turn."""
+    """Give each tensor no change, its changes and one of the others, in turn.
+
+    PBG's further relations, which are written as the first one is, have one change each, in turn.
+    """
     for number, tensor in enumerate(tensors):
         relation = re.search(r"relations/(\d+)/", tensor.name)
-        every, turns = ((), (*changes, *in_turn)) if relation and int(relation[1]) > 0 else (changes, in_turn)
+        further = relation is not None and int(relation[1]) > 0
+        every, turns = ((), (*changes, *in_turn)) if further else (("", *changes), in_turn)
         yield tensor, (*every, *([turns[number % len(turns)]] if turns else []))
 
 
@@ -92,7 +81,7 @@ def mistaken(framework, folder, dataset, options, changes, in_turn=()):
     assert sound[1], sound[0]
     found, refused = [], 0
     for tensor, own in changed_in_turn(tensors(framework, folder), tuple(changes), tuple(in_turn)):
-        for change in ("", *own):
+        for change in own:
             array = CHANGES[change](tensor.array) if change else tensor.array
             if (
                 change

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import resource
-import shutil
 import signal
 import sys
 from contextlib import contextmanager
@@ -12,17 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset
+from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint
 from kgeval.errors import KgevalError
 from tests.checkpoints.damage import damage
-from tests.checkpoints.frameworks import VARIANTS, folder_of, options_of
+from tests.checkpoints.frameworks import VARIANTS, copied, folder_of, options_of, sources
 from tests.checkpoints.layouts import ENTITIES, FURTHER, RELATIONS, WRITERS
 from tests.checkpoints.made import ALONE, MADE, at_times
 
 DAMAGED = {framework: variants.split()[:2] for framework, variants in VARIANTS.items()}
-
-UNREAD = ("expected", "kge.log", "trace", "train.log", "training_stats", "results", "numeric", "checkpoint_0")
-"""how the names of files begin that no reader opens"""
 
 TIMES = 40
 """damaged checkpoints of each framework; half of them where tests write them for UMLS, twice for a small graph"""
@@ -89,22 +85,10 @@ def small():
 
 
 @pytest.fixture(scope="module")
-def few(shared):
+def few(umls):
     """UMLS with eight test triples."""
-    umls = load_dataset(shared / "checkpoints/pykeen/_data/umls")
     splits = {"train": umls.train, "valid": umls.valid, "test": Triples.of(umls.test.ids[:8])}
     return Dataset.build("umls", splits, entities=umls.entities, relations=umls.relations)
-
-
-def sources(folder):
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(UNREAD)]
-
-
-def copied(sound, folder):
-    for path in sources(sound):
-        copy = folder / path.relative_to(sound)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
 
 
 def refusal_of(folder, few, framework, options):

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from kgeval import Dataset, evaluate, load_checkpoint, load_dataset, predict
+from kgeval import Dataset, evaluate, load_checkpoint, predict
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError, InputError
-from tests.brute_force import as_counts, brute_force
+from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.checkpoints.conftest import write_arrays
 from tests.checkpoints.frameworks import ENCODED, expected_ranks
 from tests.conftest import random_dataset
@@ -23,10 +23,9 @@ SCORES = np.random.default_rng(1).integers(0, 9, (30, 4, 30)).astype(np.float32)
 
 
 @pytest.mark.parametrize(("framework", "variant"), ENCODED)
-def test_every_rank_of_an_encoder_is_reproduced(shared, framework, variant):
+def test_every_rank_of_an_encoder_is_reproduced(shared, umls, framework, variant):
     folder = shared / "checkpoints" / framework / variant
-    data = load_dataset(shared / "checkpoints/pykeen/_data/umls")
-    table = evaluate(load_checkpoint(folder, dataset=data, similarity="cosine"), data).to_pandas()
+    table = evaluate(load_checkpoint(folder, dataset=umls, similarity="cosine"), umls).to_pandas()
     found = {
         (row.head_label, row.relation_label, row.tail_label, row.side): (1 + row.raw_greater, 1 + row.greater)
         for row in table.itertuples()
@@ -261,17 +260,16 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         assert (row.greater, row.tied) == (sum(s > own for s in found), sum(s == own for s in found))
         assert row.candidates == len(rivals) + 1
     best = predict(load_checkpoint(path, dataset=DATA, unknown=unknown), DATA, k=20).to_pandas()
-    columns = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
     keys = ["anchor", "relation", "entity"]
     both = best.merge(table.to_pandas(), left_on=keys, right_on=["head", "relation", "tail"], suffixes=("", "_ranked"))
     assert len(both) == (table.column("score") > -np.inf).sum() >= 10
-    assert all((both[name] == both[f"{name}_ranked"]).all() for name in columns)
+    assert all((both[name] == both[f"{name}_ranked"]).all() for name in COUNTS)
     # Of the other queries nothing changes where one has no list.
     path.write_text(text.partition("\n")[2])
     fewer = evaluate(load_checkpoint(path, dataset=DATA, unknown=unknown, missing="unanswered"), DATA).to_pandas()
     head, relation = min(lists)
     others = (fewer["head"] != head) | (fewer["relation"] != relation)
-    assert fewer[others][columns].equals(table.to_pandas()[others][columns])
+    assert fewer[others][COUNTS].equals(table.to_pandas()[others][COUNTS])
     invented = "kept its place as a wrong answer" if unknown == "keep" else "was left out, and later ones moved up"
     assert f"{3 * len(lists)} predictions name no entity; each {invented} (unknown={unknown})." in table.notes
     again = (

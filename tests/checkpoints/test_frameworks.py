@@ -148,11 +148,6 @@ _READ = {
 
 
 @pytest.fixture(scope="module")
-def umls(shared):
-    return load_dataset(shared / "checkpoints/pykeen/_data/umls")
-
-
-@pytest.fixture(scope="module")
 def loaded(shared, umls):
     """Read each checkpoint once."""
     kept = {}
@@ -336,23 +331,15 @@ def test_the_native_format_keeps_every_integer(tmp_path, loaded, by_its_own_rule
     assert again.describe()["model"] == checkpoint.describe()["model"]
 
 
-CONFIG = "the config in checkpoint_best.pt"
-
 ORIGINS = {
-    ("ampligraph", "RotatE"): {"norm": "the code of AmpliGraph"},
     ("conve", "ConvE"): {"height": "embedding_shape1 (option)"},
     ("dgl-ke", "RotatE"): {"norm": "the code of DGL-KE", "gamma": "config.json", "hidden_dim": "config.json"},
     ("dgl-ke", "TransE_l1"): {"norm": "model_name (config.json)"},
-    ("libkge", "conve"): {"height": f"2D_aspect_ratio ({CONFIG})"},
-    ("libkge", "transe-l1"): {"norm": f"l_norm ({CONFIG})"},
+    ("libkge", "conve"): {"height": "2D_aspect_ratio (the config in checkpoint_best.pt)"},
     ("openke", "rotate"): {"norm": "the code of OpenKE", "rel_embedding_range": "rotate.ckpt"},
     ("openke", "transd"): {"norm": "p_norm (option)", "normalization": "the code of OpenKE"},
-    ("openke", "transh"): {"norm": "p_norm (option)", "normalization": "norm_flag (option)"},
-    ("pbg", "dyn-linear-dot"): {"operand": "dynamic_relations (config.json)", "bias": "config.json"},
-    ("rotate", "RotatE"): {"norm": "the code of RotatE", "embedding_range": "checkpoint"},
-    ("torchkge", "transe-l2"): {"norm": "dissimilarity_type (option)"},
 }
-"""where some options came from, as each framework's code and files have it"""
+"""where some options came from, as each framework's code and files have it; tests/contracts has those of others"""
 
 
 @pytest.mark.parametrize(("framework", "variant"), ALL)

@@ -16,9 +16,11 @@ from tests.checkpoints.layouts import (
     ENTITIES,
     RELATIONS,
     WRITERS,
+    kb2e,
     libkge_transh,
     marius_distmult,
     pbg_static,
+    pyg_rotate,
     rotate_code,
 )
 from tests.conftest import random_dataset
@@ -46,6 +48,13 @@ def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph, missing, s
         (tmp_path / f"{name}.dict").unlink()
     aligned = align(load_checkpoint(tmp_path, dataset=graph), graph)
     assert aligned.notes == (f"{said} were taken as those of dataset other.",)
+
+
+@pytest.mark.parametrize("writer", [kb2e, pyg_rotate])
+def test_ids_of_other_formats_are_not_taken_in_silence_either(tmp_path, graph, writer):
+    options = unlabelled(writer, tmp_path)
+    notes = align(load_checkpoint(tmp_path, dataset=graph, **options), graph).notes
+    assert notes == ("the model has no labels; its ids were taken as those of dataset other.",)
 
 
 NAMES = ("ampligraph", "dgl-ke", "marius", "openke", "rotate")

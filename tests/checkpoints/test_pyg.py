@@ -13,7 +13,7 @@ from kgeval import evaluate, explain, framework_metrics, load_checkpoint
 from kgeval.errors import CheckpointError, KgevalError, PickleError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import Family
-from tests.checkpoints.layouts import pyg_rotate, pyg_transe, small_graph, table, tensors, torch
+from tests.checkpoints.layouts import pyg_transe, small_graph, table, tensors, torch
 
 ROWS = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]
 
@@ -181,14 +181,6 @@ def test_what_lightning_saves_is_read(tmp_path, graph):
     kept = {"state_dict": {f"model.{name}": value for name, value in state.items()}, "pytorch-lightning_version": "2"}
     torch.save(kept, tmp_path / "epoch=3.ckpt")
     assert counts(load_checkpoint(tmp_path, dataset=graph, **options), graph) == counts(expected, graph)
-
-
-def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph):
-    pyg_rotate(tmp_path)
-    for path in tmp_path.glob("*.tsv"):
-        path.unlink()
-    notes = evaluate(load_checkpoint(tmp_path, dataset=graph), graph).notes
-    assert "the model has no labels; its ids were taken as those of dataset own." in notes
 
 
 @pytest.mark.parametrize(

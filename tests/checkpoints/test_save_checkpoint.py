@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, save_checkpoint
@@ -43,18 +43,13 @@ def test_what_is_read_back_ranks_the_same(tmp_path, model, reciprocal):
     assert same_tables(evaluate(again, graph), evaluate(original, graph))
 
 
-def test_awkward_labels_survive_to_the_letter(tmp_path):
-    path = tmp_path / "m.safetensors"
-    save_checkpoint(built("DistMult"), path, entities=Vocabulary(AWKWARD))
-    assert list(load_checkpoint(path).entities) == AWKWARD
-
-
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("saved") / "m.safetensors"
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
+@example(labels=AWKWARD)
 @given(labels=st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=7, max_size=7, unique=True))
 def test_any_labels_survive_to_the_letter(scratch, labels):
     save_checkpoint(built("DistMult"), scratch, entities=Vocabulary(labels))

@@ -89,14 +89,6 @@ def test_damaged_rows_are_named(tmp_path, content, message):
         load_checkpoint(tmp_path, L1_flag=True)
 
 
-def test_ids_without_labels_are_not_taken_in_silence(tmp_path, graph):
-    kb2e(tmp_path)
-    for name in ("entity2id.txt", "relation2id.txt"):
-        (tmp_path / name).unlink()
-    checkpoint = load_checkpoint(tmp_path, dataset=graph, L1_flag=True)
-    assert any("its ids were taken as those of dataset other" in note for note in evaluate(checkpoint, graph).notes)
-
-
 # word2vec
 
 

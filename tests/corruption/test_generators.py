@@ -129,11 +129,6 @@ def test_a_failed_write_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"written as .tsv, .txt, .parquet"):
-        write_negatives(tmp_path / "negatives.xlsx", generate_negatives(DATA, Uniform(count=1)))
-
-
 def odd_dataset(*labels):
     """A graph in which each of the labels is an entity that is drawn."""
     entities = Vocabulary([*labels, *(f"e{index}" for index in range(4))])

@@ -79,8 +79,6 @@ def test_valid_has_many_names(tmp_path, stem):
     ("before", "separator", "after"),
     [
         ("head\trelation\ttail\n", "\t", ""),
-        ("h\tr\tt\n", "\t", ""),
-        ("Subject\tPredicate\tObject\n", "\t", ""),
         ("\ufeff", "\t", "\n\n"),
         ("", " ", ""),
     ],

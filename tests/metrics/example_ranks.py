@@ -33,8 +33,8 @@ def of_key(table, key):
     return np.all([np.ones(len(table), bool), *((frame[columns[n]] == v).to_numpy() for n, v in key.items())], axis=0)
 
 
-def shuffled(table):
-    return replace(table, data=table.data.take(np.random.default_rng(0).permutation(len(table))))
+def shuffled(table, seed=0):
+    return replace(table, data=table.data.take(np.random.default_rng(seed).permutation(len(table))))
 
 
 def changed(table, **columns):

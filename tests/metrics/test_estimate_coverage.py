@@ -7,6 +7,7 @@ is 95 % has a standard error of √(.95 · .05 / n): .9 % of 600 seeds.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from kgeval.metrics.ranks.classic import HITS, MRR
 from kgeval.metrics.ranks.ranks import Ranks
 
 METRICS = {"mrr": (MRR, 0), "hits@1": (HITS, 1), "hits@10": (HITS, 10), "amri": (AMRI, 0)}
+SEEDS, FIRST = 600, Estimate(error=1).first
 
 
 class Population:
@@ -51,18 +53,23 @@ class Population:
         self.truth = {name: terms.value for name, terms in self.terms.items()}
         self.values = {name: np.stack([units.sums(row) / 2 for row in t.values]) for name, t in self.terms.items()}
         self.auxiliary = auxiliary_values(units.ids, typed.ravel() - 1, 0 * typed.ravel())
+        self.strata = Strata.of(relations, FIRST)
 
-    def shares_held(self, estimate, ratio, *, seeds):
+    @cached_property
+    def orders(self):
+        """The order of each seed, in which every test of this population draws."""
+        return [self.strata.order(seed).astype(np.int32) for seed in range(SEEDS)]
+
+    def shares_held(self, estimate, ratio):
         """How often each interval holds its metric; the first phase has ``ratio`` times the triples of the sample."""
-        strata = Strata.of(self.relations, estimate.first)
         held, sizes = dict.fromkeys(METRICS, 0), []
-        for seed in range(seeds):
-            chosen, sample = self.stopped(strata, strata.order(seed), estimate, ratio)
+        for order in self.orders:
+            chosen, sample = self.stopped(self.strata, order, estimate, ratio)
             sizes.append(len(chosen))
             for name in METRICS:
                 value, half = self.estimated(name, chosen, sample)
                 held[name] += abs(value - self.truth[name]) <= half
-        return {name: count / seeds for name, count in held.items()}, np.array(sizes)
+        return {name: count / SEEDS for name, count in held.items()}, np.array(sizes)
 
     def stopped(self, strata, order, estimate, ratio):
         """Draw samples until the error is as small as is wanted."""
@@ -104,6 +111,7 @@ class Population:
         return self.terms[name].combine(*means), t_quantile(sample.degrees, 0.95) * np.sqrt(variance)
 
 
+@pytest.fixture(scope="module")
 def made():
     """8,000 triples of 120 relations of very different sizes and hardness; ranks up to 5,000 with a heavy tail."""
     rng = np.random.default_rng(5)
@@ -114,7 +122,7 @@ def made():
     return Population(relations, (np.minimum(typed + beyond, 5000), 5000), typed)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def real(shared):
     """The test triples of FB15k-237, ranked by a ComplEx."""
     data = kgeval.load_dataset(shared / "data/fb15k-237")
@@ -139,34 +147,27 @@ def check(found, sizes, population):
 
 
 @pytest.mark.parametrize(("metric", "error", "ratio"), [("mrr", 0.012, 0), ("mrr", 0.006, 4), ("hits@10", 0.015, 0)])
-def test_intervals_of_made_ranks_hold_the_whole(metric, error, ratio):
-    population = made()
-    check(*population.shares_held(Estimate(error=error, metric=metric), ratio, seeds=600), population)
+def test_intervals_of_made_ranks_hold_the_whole(made, metric, error, ratio):
+    check(*made.shares_held(Estimate(error=error, metric=metric), ratio), made)
 
 
 @pytest.mark.parametrize(("metric", "error", "ratio"), [("mrr", 0.005, 4.2), ("amri", 0.005, 0)])
 def test_intervals_of_real_ranks_hold_the_whole(real, metric, error, ratio):
-    check(*real.shares_held(Estimate(error=error, metric=metric), ratio, seeds=600), real)
+    check(*real.shares_held(Estimate(error=error, metric=metric), ratio), real)
 
 
-def test_strata_make_intervals_narrower():
+def test_strata_make_intervals_narrower(made):
     """The same sample, taken for a simple one, has wider intervals."""
-    population = made()
-    strata = Strata.of(population.relations, 1000)
-    order = strata.order(0)
+    strata, order = made.strata, made.orders[0]
     one = Strata(0 * strata.ids, np.array([len(strata.ids)]))
-    right, simple = (
-        population.estimated("mrr", order[:1000], population.sample(s, order, 1000, 0)) for s in (strata, one)
-    )
+    right, simple = (made.estimated("mrr", order[:1000], made.sample(s, order, 1000, 0)) for s in (strata, one))
     assert simple[1] > 1.1 * right[1]
 
 
-def test_the_summary_of_a_table_is_this_estimate():
+def test_the_summary_of_a_table_is_this_estimate(made):
     """The path through tables, names and metadata gives the numbers of the simulation."""
-    population = made()
-    strata = Strata.of(population.relations, 1000)
-    order = strata.order(3)
-    sample = population.sample(strata, order, 1000, 2)
+    strata, order = made.strata, made.orders[3]
+    sample = made.sample(strata, order, 1000, 2)
     sampling = Sampling(
         Estimate(triples=1000),
         tuple(sample.counts.tolist()),
@@ -175,12 +176,12 @@ def test_the_summary_of_a_table_is_this_estimate():
         tuple(map(tuple, sample.auxiliary.means.tolist())),
     )
     table = replace(
-        population.table(np.sort(order[:1000]), strata),
+        made.table(np.sort(order[:1000]), strata),
         sampling=TypeAdapter(Sampling).validate_python(sampling.to_dict()),
     )
     summary = kgeval.summarize(table, [*METRICS, "mr", "median"])
     for name in METRICS:
-        value, half = population.estimated(name, order[:1000], sample)
+        value, half = made.estimated(name, order[:1000], sample)
         assert summary[name] == pytest.approx(value, rel=1e-12)
         interval = summary.interval(name)
         if name == "amri":  # which few long ranks carry

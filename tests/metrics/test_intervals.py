@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgeval import CallableScorer, Metric, RankTable, evaluate, summarize
+from kgeval import CallableScorer, Metric, evaluate, summarize
 from kgeval.errors import InputError, MetricError, TableError
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.mean_terms import mean_terms
@@ -381,9 +381,3 @@ def test_a_number_without_an_interval_has_few_digits():
     assert written(group.figure(names["both.mrr"])) == f"{summary['mrr']:.3f}"
     assert written(group.figure(names["both.mrr"]), 5) == f"{summary['mrr']:.5f}"
     assert written(group.figure(names["both.count"])) == str(summary["count"])
-
-
-def test_stored_ranks_give_the_same_intervals(tmp_path):
-    TABLE.to_parquet(tmp_path / "ranks.parquet")
-    again = RankTable.from_parquet(tmp_path / "ranks.parquet")
-    assert summarize(again, intervals="query") == summarize(TABLE, intervals="query")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval import CallableScorer, RankTable, evaluate, generate_negatives, summarize
+from kgeval import CallableScorer, evaluate, generate_negatives, summarize
 from kgeval.corruption import Uniform
-from kgeval.errors import MetricError, TableError
+from kgeval.errors import MetricError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists.gain import normalised_gains
 from kgeval.metrics.lists.ranked_lists import ranked, ranked_lists
@@ -215,18 +215,6 @@ def test_an_unfiltered_split_has_no_lists():
         summary["map"]
     assert summary.to_dict()["metrics"]["head"]["map"] is None
     assert "both.map is undefined" in " ".join(summary.notes)
-
-
-def test_the_filter_is_kept_with_the_ranks(tmp_path):
-    table = table_of(SHARP, filter=("train",))
-    assert table.filter == ("train",)
-    table.to_parquet(tmp_path / "ranks.parquet")
-    assert RankTable.from_parquet(tmp_path / "ranks.parquet").filter == ("train",)
-    assert table.where(table.column("relation") == 0).filter == ("train",)
-    heads, tails = (table.where(table.column("side") == side) for side in ("head", "tail"))
-    assert RankTable.concat([heads, tails]).filter == ("train",)
-    with pytest.raises(TableError, match="filtered by different splits"):
-        RankTable.concat([heads, table_of(SHARP)])
 
 
 def test_hiding_less_gives_longer_lists():

@@ -47,9 +47,6 @@ def test_names_and_synonyms(text, spelled):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mmr", r"unknown metric 'mmr'. Did you mean 'mr' or 'mrr'\?"),
-        ("hits", "hits needs a cut-off"),
-        ("hits@0", "a whole number of at least 1, found '0'"),
         ("hits@x", "a whole number of at least 1, found 'x'"),
         ("mrr@5", "mrr has no cut-off"),
         ("haed.mrr", r"unknown side, tie policy or average 'haed'. Did you mean 'head'\?"),
@@ -62,17 +59,15 @@ def test_names_and_synonyms(text, spelled):
         ("macro.count", "count is no mean; leave 'macro' out"),
         ("precision", "precision needs a cut-off"),
         ("map@0", "needs a cut-off, a whole number of at least 1, found '0'"),
-        ("", "unknown metric ''"),
-        ("hits@1.5", "hits needs a cut-off, a whole number of at least 1, found '1.5'"),
         ("hits@9999999999999999999", "less than 10¹⁸, found '9999999999999999999'"),
         ("nope", "Choose one of 'agmri', .* 'kgeval list metrics' shows all"),
-        ("graded-ndcg@10", "graded-ndcg is computed from confidences, not from ranks"),
         ("accuracy", "is computed from labels, not from ranks"),
         ("head.rmse", "is computed from confidences, not from ranks"),
         ("auc@3", "has no cut-off"),
     ],
 )
 def test_a_wrong_name_is_explained(text, message):
+    """Beside those that ``kgeval summarize`` refuses in tests/contracts/frozen/refusals.json, word by word."""
     with pytest.raises(MetricError, match=message):
         parse(text)
 

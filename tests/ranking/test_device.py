@@ -17,7 +17,7 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.numerics.similarity import PRODUCTS, canonical
 from tests.conftest import random_dataset
-from tests.ranking.test_kernels import Vectors
+from tests.ranking.test_kernels import COMPILED, Vectors
 from tests.ranking.test_screens import pairs_of_all_sizes
 
 torch = pytest.importorskip("torch")
@@ -29,7 +29,6 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: 
 
 DATA = random_dataset(20, entities=120, triples=700)
 CPU = torch.device("cpu")
-SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
 def on_device(query_vectors, entity_vectors, device=CPU):
@@ -71,7 +70,7 @@ def refuse_wrong_decisions(query_vectors, entity_vectors, scores, device=CPU):
 @pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=pytest.mark.cuda)], ids=str)
 @pytest.mark.parametrize(
     ("similarity", "biased"),
-    [*((similarity, False) for similarity in SIMILARITIES), *((name, True) for name in SIMILARITIES if name != "l2")],
+    [*((similarity, False) for similarity in COMPILED), *((name, True) for name in COMPILED if name != "l2")],
 )
 @pytest.mark.parametrize("dim", [2, 64, 400])
 def test_every_pair_is_within_its_own_band(dim, similarity, biased, device):
@@ -79,7 +78,7 @@ def test_every_pair_is_within_its_own_band(dim, similarity, biased, device):
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_long_sums_of_one_sign_stay_within_the_band(similarity):
     """Where every addition is cut off, all of them lose in one direction."""
     rng = np.random.default_rng(0)
@@ -90,7 +89,7 @@ def test_long_sums_of_one_sign_stay_within_the_band(similarity):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_what_encloses_a_score_on_a_device_holds_it(similarity, dtype):
     query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, 64, dtype=dtype, biased=True)
     queries, entities = on_device(query_vectors, entity_vectors)
@@ -113,7 +112,7 @@ def test_scales_are_powers_of_two_and_nothing_overflows():
     assert (np.linalg.norm(lost, axis=1) <= rounded.errors.numpy()).all()
 
 
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_candidates_one_at_a_time_and_one_entity_is_first(similarity):
     few = random_dataset(3, entities=12, triples=60)
     assert len(same(Vectors(similarity, entities=12, dim=2), few, memory_limit=4096))
@@ -122,7 +121,7 @@ def test_candidates_one_at_a_time_and_one_entity_is_first(similarity):
 
 
 @pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}, {"filter": ()}], ids=str)
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_equal_rows_tie(similarity, settings):
     scorer = normal(similarity)
     scorer.entity = np.tile(scorer.entity[:30], (4, 1))
@@ -136,7 +135,7 @@ def test_tie_intervals_of_protocols(protocol):
     same(normal("dot"), protocol=protocol)
 
 
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_counts_from_other_scores_than_the_answers(similarity):
     """An answer is then a candidate as any other."""
     queries = Queries.of(DATA.test, "tail")
@@ -267,7 +266,7 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
 
 @pytest.mark.cuda
 @pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}], ids=str)
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_a_gpu_gives_the_references_integers(similarity, settings):
     data = random_dataset(21, entities=1000, triples=3000)
     same(normal(similarity, entities=1000, dim=200), data, device="cuda", **settings)

@@ -16,7 +16,7 @@ from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from tests.conftest import random_dataset
 from tests.ranking.test_device import Live, hold_few
-from tests.ranking.test_kernels import Vectors
+from tests.ranking.test_kernels import COMPILED, Vectors
 from tests.ranking.test_screens import pairs_of_all_sizes
 
 torch = pytest.importorskip("torch")
@@ -26,7 +26,6 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors  # noqa: 
 
 DATA = random_dataset(20, entities=120, triples=300)
 CPU = torch.device("cpu")
-SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
 def few_values(similarity, **shape):
@@ -62,7 +61,7 @@ def refuse_other_best(queries, entities, k, *, known=None, drops_known=False, ch
 
 
 @pytest.mark.parametrize(
-    ("similarity", "known"), [*((similarity, "keep") for similarity in SIMILARITIES), ("dot", "drop"), ("l1", "drop")]
+    ("similarity", "known"), [*((similarity, "keep") for similarity in COMPILED), ("dot", "drop"), ("l1", "drop")]
 )
 def test_ties_are_in_the_order_of_their_ids_and_counted(similarity, known):
     scorer = few_values(similarity)
@@ -73,7 +72,7 @@ def test_ties_are_in_the_order_of_their_ids_and_counted(similarity, known):
 
 
 @pytest.mark.parametrize("device", [CPU, pytest.param(torch.device("cuda"), marks=pytest.mark.cuda)], ids=str)
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_sizes_from_the_tiny_to_the_large(similarity, device):
     for biased in (False, similarity != "l2"):
         for dim in (2, 64):
@@ -88,7 +87,7 @@ def test_sizes_from_the_tiny_to_the_large(similarity, device):
 @given(st.data())
 def test_any_vectors_are_selected_as_the_reference_does(data):
     numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1 + 2.0**-23, 1e-30, -1e-30, 5e-324, 1e10, 3e20, 1e200])
-    similarity, dim = data.draw(st.sampled_from(SIMILARITIES)), data.draw(st.sampled_from([2, 4]))
+    similarity, dim = data.draw(st.sampled_from(COMPILED)), data.draw(st.sampled_from([2, 4]))
     queries = QueryVectors(
         similarity,
         data.draw(arrays(np.float64, (4, dim), elements=numbers)),

@@ -20,11 +20,11 @@ from kgeval import (
     summarize,
 )
 from kgeval.errors import DatasetError, TableError
+from tests.brute_force import COUNTS
 from tests.conftest import SHARED, random_dataset
 
 DATA = random_dataset(5)
 SCORER = CallableScorer(lambda h, r, t: np.sin(1.0 + h * 12.9898 + r * 78.233 + t * 37.719 + h * t * 0.37), 30, 4)
-COUNTS = [f"{prefix}{name}" for prefix in ("", "raw_") for name in ("greater", "tied", "candidates")]
 KEYS = ["triple", "side", "head_label", "relation_label", "tail_label"]
 
 

@@ -17,7 +17,6 @@ from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.numerics.similarity import canonical
-from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 
 COMPILED = ["dot", "l1", "l2", "modulus", "squared_l2"]
@@ -114,19 +113,6 @@ def test_chunks_of_candidates_add_up(name, similarity, monkeypatch):
     whole = evaluate(scorer, dataset, kernel="reference").to_pandas()
     monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 70)
     assert evaluate(scorer, dataset, kernel=name).to_pandas().equals(whole)
-
-
-@pytest.mark.parametrize("filter", [(), ("train",), ("train", "valid", "test")], ids=str)
-@pytest.mark.parametrize("name", ["reference", "compiled"])
-def test_counts_are_those_of_plain_loops(name, filter):
-    dataset = random_dataset(8, entities=15, triples=150)
-
-    def score(h, r, t):
-        return (h * 5 + r * 3 + t * 11) % 7
-
-    scorer = CallableScorer(score, 15, 4)
-    table = evaluate(scorer, dataset, filter=filter, kernel=name)
-    assert as_counts(table) == brute_force(score, dataset, filter=filter)
 
 
 def test_vector_and_finished_scores_rank_alike():

@@ -27,15 +27,6 @@ def labelled(entities, relations, seed=0):
     return Checkpoint(model, "test", (Path("model"),), Vocabulary(entities), Vocabulary(relations, "relation"))
 
 
-def test_labels_align_whatever_the_order_of_ids():
-    entities, relations = list(DATA.entities), list(DATA.relations)
-    straight = labelled(entities, relations)
-    shuffle = np.random.default_rng(1).permutation(len(entities))
-    shuffled = labelled([entities[i] for i in shuffle], relations)
-    object.__setattr__(shuffled, "model", DistMult(straight.model.entity[shuffle], straight.model.relation))
-    assert evaluate(shuffled, DATA).to_pandas().equals(evaluate(straight, DATA).to_pandas())
-
-
 def test_entities_that_only_the_model_knows_do_not_compete():
     more = labelled([*DATA.entities, "stranger"], list(DATA.relations))
     table = evaluate(more, DATA)

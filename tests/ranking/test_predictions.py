@@ -17,13 +17,12 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
+from tests.brute_force import COUNTS
 from tests.conftest import random_dataset
-from tests.ranking.test_kernels import SIMILARITIES, Vectors
+from tests.ranking.test_kernels import KERNELS, SIMILARITIES, Vectors
 from tests.ranking.test_views import CASES, of_whole_numbers
 
-KERNELS = ["reference", "compiled", "float32", "bfloat16"]
 SPLITS = ("train", "valid", "test")
-COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
 
 
 def best_of(scores, k, known, *, drops_known=False):

@@ -158,12 +158,18 @@ def test_ranks_made_elsewhere_tell_what_is_known(tmp_path):
     )
 
 
-@pytest.mark.parametrize("field", ["model", "dataset", "protocol"])
-def test_ranks_of_different_kinds_are_not_put_together(field):
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        *(({field: "another"}, f"different {field}s") for field in ("model", "dataset", "protocol")),
+        ({"filter": ("train",)}, "filtered by different splits"),
+    ],
+)
+def test_ranks_of_different_kinds_are_not_put_together(other, message):
     heads, tails = (TABLE.where(TABLE.column("side") == side) for side in ("head", "tail"))
     assert RankTable.concat([heads, tails]).provenance == TABLE.provenance
-    with pytest.raises(TableError, match=f"different {field}s"):
-        RankTable.concat([heads, replace(tails, **{field: "another"})])
+    with pytest.raises(TableError, match=message):
+        RankTable.concat([heads, replace(tails, **other)])
 
 
 def test_what_tables_lack_is_added_up_or_refused():

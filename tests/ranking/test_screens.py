@@ -15,7 +15,7 @@ from kgeval.ranking.kernels.screening.screened_kernel import ScreenedCounting, S
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 from tests.conftest import random_dataset
-from tests.ranking.test_kernels import Vectors
+from tests.ranking.test_kernels import COMPILED, Vectors
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,6 @@ DATA = random_dataset(20, entities=120, triples=700)
 PRECISIONS = ["float32", "bfloat16"]
 SCREENS = [*({"kernel": precision} for precision in PRECISIONS), {"device": "torch:cpu"}]
 """the settings of an evaluation that is screened, on the processor and on a device of torch"""
-SIMILARITIES = ["dot", "l1", "l2", "modulus", "squared_l2"]
 
 
 # Vectors that make a careless screen go wrong.
@@ -41,7 +40,7 @@ ADVERSARIAL = {
 }
 
 
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 @pytest.mark.parametrize("kind", ADVERSARIAL)
 def test_counts_are_the_references(kind, similarity):
     rng = np.random.default_rng(0)
@@ -54,7 +53,7 @@ def test_counts_are_the_references(kind, similarity):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from(SIMILARITIES),
+    st.sampled_from(COMPILED),
     st.sampled_from(SCREENS),
     arrays(np.float64, (120, 4), elements=st.sampled_from([0.0, 1.0, -1.0, 1 + 2**-24, 1 + 2**-9, 3e-30, 1e15, -2.5])),
 )
@@ -65,7 +64,7 @@ def test_counts_are_the_references_on_drawn_vectors(similarity, screen, entities
 
 
 @pytest.mark.parametrize("bias", [5.0, -5.0, 1e20, -1e20, 1e300, -1e300, np.inf, -np.inf])
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias, monkeypatch):
     monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 64)
     rng = np.random.default_rng(4)
@@ -88,7 +87,7 @@ def pairs_of_all_sizes(similarity, dim, *, dtype=np.float64, biased=False):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 @pytest.mark.parametrize("dim", [2, 64, 400])
 def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
     query_vectors, entity_vectors, scores = pairs_of_all_sizes(similarity, dim, dtype=dtype, biased=True)
@@ -105,7 +104,7 @@ def test_what_encloses_a_score_holds_it(dim, similarity, dtype):
 # Distances with biases are not screened, unless they are squared.
 @pytest.mark.parametrize(
     ("similarity", "biased"),
-    [*((similarity, False) for similarity in SIMILARITIES), ("dot", True), ("squared_l2", True)],
+    [*((similarity, False) for similarity in COMPILED), ("dot", True), ("squared_l2", True)],
 )
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dim", [2, 64, 400])
@@ -188,7 +187,7 @@ def test_auto_decides_without_importing_torch():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize("similarity", COMPILED)
 def test_scorers_may_return_low_precision(similarity, dtype):
     class Low(Vectors):
         def query_vectors(self, queries):

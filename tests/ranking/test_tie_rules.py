@@ -17,7 +17,7 @@ from kgeval.ranking.rules import Rules
 from kgeval.ranking.tie_rules import clamp, isclose_ties, sigmoid32, tied_under, truncate_to_decimals
 from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.translations import TransE
-from tests.brute_force import as_counts, brute_force
+from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.conftest import random_dataset
 
 DATA = random_dataset(seed=3)
@@ -42,7 +42,7 @@ def scorer(kind, scale=1.0):
 
 def counts(table):
     frame = table.to_pandas().sort_values(["side", "triple"])
-    return frame[["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]].to_numpy()
+    return frame[COUNTS].to_numpy()
 
 
 def finished(model, change):

@@ -12,6 +12,7 @@ from kgeval.errors import InputError, TableError
 from kgeval.scorers.adapters.array_scorers import ScoreTable
 from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
 from kgeval.scorers.reciprocal import Reciprocal
+from tests.brute_force import COUNTS
 
 FILTERS = {
     "raw": {"filter": ()},
@@ -100,9 +101,8 @@ def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), time
 
 
 def counts_of(table: RankTable):
-    names = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates"]
     keys = zip(*(table.column(name).tolist() for name in ("head", "relation", "tail", "time", "side")), strict=True)
-    return dict(zip(keys, zip(*(table.column(name).tolist() for name in names), strict=True), strict=True))
+    return dict(zip(keys, zip(*(table.column(name).tolist() for name in COUNTS), strict=True), strict=True))
 
 
 @settings(max_examples=25)

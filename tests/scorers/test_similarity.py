@@ -16,13 +16,11 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.numerics.kernels import distances_from_box
 from kgeval.scorers.numerics.similarity import canonical, dot_rows, unit
 from tests.conftest import random_dataset
+from tests.ranking.test_kernels import KERNELS
 from tests.scorers.conftest import ByVectors
 
 DATA = random_dataset(2)
 RNG = np.random.default_rng(0)
-
-
-KERNELS = ["reference", "compiled", "float32", "bfloat16"]
 
 
 class Encoder(ByVectors):
