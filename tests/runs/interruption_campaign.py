@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -195,9 +196,10 @@ def race(*options: str) -> None:
 
 def kill_replacements(cases: int) -> None:
     """Kill runs that replace another: a whole run is there, the old or the new, or none; the same command ends it."""
+    assert exit_code(fork("run", "experiment.yaml", "--out", "old", "--set", "evaluation.split=valid")) == 0
     for number in range(cases):
         out = Path(f"replaced-{number}")
-        assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--set", "evaluation.split=valid")) == 0
+        shutil.copytree("old", out)
         child = fork("run", "experiment.yaml", "--out", str(out), "--force")
         time.sleep(random.uniform(0, 1.5 * PAUSE * SHARD_COUNT))
         os.kill(child, signal.SIGKILL)
