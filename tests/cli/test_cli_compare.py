@@ -228,11 +228,10 @@ def test_slices_of_the_dataset_group_stored_runs(data, refused, place):
     assert data(*alone, "--dataset", "graph")["differences"]["pairs"]
 
 
-def test_raw_ranks_of_stored_runs(data, refused, tables):
+def test_raw_ranks_of_stored_runs(data, tables):
     pair = ("compare", "sines.parquet", "sums.parquet", "-m", "mrr")
     raw = compare({name: table.raw() for name, table in tables.items()}, ["mrr"])
     assert data(*pair, "--filter", "none") == json.loads(json.dumps(raw.to_dict()))
-    assert "--filter: stored ranks tell theirs" in refused(*pair, "--filter", "train")
 
 
 def test_one_tie_policy_in_a_table_computes_only_other_rows_again(place):

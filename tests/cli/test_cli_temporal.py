@@ -63,5 +63,3 @@ def test_queries_are_asked_at_a_time(dated):
     (dated / "queries.tsv").write_text(f"{ENTITIES[0]}\t{RELATIONS[0]}\t?\t{DAYS[1]}\n")
     assert json.loads(invoke(*words, "--queries", "queries.tsv").stdout)["queries"] == said["queries"]
     assert "at 2014-01-02" in invoke(*words[:-1], "--query", ENTITIES[0], RELATIONS[0], "?", "--at", DAYS[1]).stdout
-    refused = invoke(*words, "--at", DAYS[1])
-    assert (refused.exit_code, "--at is the time of the queries of --query" in refused.stderr) == (2, True)
