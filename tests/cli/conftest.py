@@ -11,18 +11,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.contracts.frozen.commands import ENTITIES, RELATIONS, spelled
+from tests.contracts.frozen.commands import PARTS as SPLITS
 from tests.data.folders import write
-
-ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
-RELATIONS = ["eats", "fears", "likes"]
-
-ROWS = [(h, r, (3 * h + 2 * r + 1) % 8) for h in range(8) for r in range(3)]
-SPLITS = {"train": ROWS[:14], "valid": ROWS[14:18], "test": ROWS[18:]}
-
-
-def spelled(rows):
-    """Give the labels of triples."""
-    return [(ENTITIES[h], RELATIONS[r], ENTITIES[t]) for h, r, t in rows]
 
 
 def write_vectors(folder, entities, relations, **arrays):
@@ -40,10 +31,10 @@ def write_model(folder, **changes):
 
 def write_weighted(folder):
     """Write the same graph, with confidences."""
-    weighted = {
-        split: [(*spelled([row])[0], (row[0] + row[2]) % 5 / 4) for row in rows] for split, rows in SPLITS.items()
-    }
-    write(folder, weighted, ending=".tsv")
+    for split, rows in SPLITS.items():
+        confidences = [((h + t) % 5) / 4 for h, _, t in rows]
+        weighted = [(*triple, said) for triple, said in zip(spelled(rows), confidences, strict=True)]
+        write(folder, {split: weighted}, ending=".tsv")
 
 
 CONFIG = {"dataset": "./graph", "model": {"path": "model", "options": {"model": "TransE", "norm": 1}}}

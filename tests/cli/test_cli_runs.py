@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 from kgeval import RankTable, load_ranks, summarize
-from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, ROWS, SPLITS, invoke, spelled, write_config
+from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, invoke, spelled, write_config
+from tests.contracts.frozen.commands import ROWS
 from tests.data.folders import lines
 
 SEVERAL = {"dataset": "./graph", "models": {"a": CONFIG["model"], "b": "baseline:types"}, "report": True}
