@@ -8,15 +8,15 @@ import re
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner
 
 import kgeval
 from kgeval import Baseline, Dataset, RankTable, evaluate, summarize
 from kgeval.baselines.baseline import baselines
-from kgeval.cli import main
 from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import load_config
+from tests.cli.conftest import invoke
+from tests.data.folders import write
 
 TRAIN = [(f"e{h}", "likes", f"e{(h * h + 1) % 9}") for h in range(9)] + [("e1", "likes", "e0"), ("e2", "knows", "e1")]
 TEST = [("e2", "likes", "e1"), ("e4", "knows", "e1")]
@@ -26,14 +26,12 @@ TEST = [("e2", "likes", "e1"), ("e4", "knows", "e1")]
 def graph(tmp_path, monkeypatch):
     """The name of a folder with a graph, and the graph."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "graph").mkdir()
-    for split, rows in (("train", TRAIN), ("test", TEST)):
-        (tmp_path / f"graph/{split}.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    write(tmp_path / "graph", {"train": TRAIN, "test": TEST})
     return kgeval.load_dataset("graph")
 
 
 def call(*words, code=0):
-    done = CliRunner().invoke(main, [*map(str, words)])
+    done = invoke(*words)
     assert done.exit_code == code, done.output
     return done
 
@@ -161,7 +159,6 @@ PROBLEMS = {
 def test_a_configuration_is_refused_with_its_line(content, message, graph, tmp_path):
     done = configured(tmp_path, content, code=2)
     assert re.search(message, done.stderr), done.stderr
-    assert "Traceback" not in done.output
 
 
 def test_a_dataset_without_train_is_refused_but_by_random(graph, tmp_path):

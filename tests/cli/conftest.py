@@ -11,36 +11,30 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
-RELATIONS = ["eats", "fears", "likes"]
-
-ROWS = [(h, r, (3 * h + 2 * r + 1) % 8) for h in range(8) for r in range(3)]
-SPLITS = {"train": ROWS[:14], "valid": ROWS[14:18], "test": ROWS[18:]}
+from tests.contracts.frozen.commands import ENTITIES, RELATIONS, spelled
+from tests.contracts.frozen.commands import PARTS as SPLITS
+from tests.data.folders import write
 
 
-def write_graph(folder):
-    folder.mkdir()
-    for split, rows in SPLITS.items():
-        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
-        (folder / f"{split}.txt").write_text("".join(lines))
+def write_vectors(folder, entities, relations, **arrays):
+    """Write arrays, and the labels of their rows."""
+    write(folder, {"entities": enumerate(entities), "relations": enumerate(relations)}, ending=".tsv")
+    np.savez(folder / "arrays.npz", **arrays)
 
 
 def write_model(folder, **changes):
-    """A TransE, and the labels of its rows."""
-    folder.mkdir()
+    """Write a TransE of the graph; its arrays may be replaced."""
     rng = np.random.default_rng(0)
-    arrays = {"entity": rng.normal(size=(8, 4)), "relation": rng.normal(size=(3, 4)), **changes}
-    np.savez(folder / "arrays.npz", **arrays)
-    for name, labels in (("entities", ENTITIES), ("relations", RELATIONS)):
-        (folder / f"{name}.tsv").write_text("".join(f"{index}\t{label}\n" for index, label in enumerate(labels)))
+    arrays = {"entity": rng.normal(size=(8, 4)), "relation": rng.normal(size=(3, 4))}
+    write_vectors(folder, ENTITIES, RELATIONS, **{**arrays, **changes})
 
 
 def write_weighted(folder):
-    """The same graph, with confidences."""
-    folder.mkdir()
+    """Write the same graph, with confidences."""
     for split, rows in SPLITS.items():
-        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{((h + t) % 5) / 4}\n" for h, r, t in rows)
-        (folder / f"{split}.tsv").write_text("".join(lines))
+        confidences = [((h + t) % 5) / 4 for h, _, t in rows]
+        weighted = [(*triple, said) for triple, said in zip(spelled(rows), confidences, strict=True)]
+        write(folder, {split: weighted}, ending=".tsv")
 
 
 CONFIG = {"dataset": "./graph", "model": {"path": "model", "options": {"model": "TransE", "norm": 1}}}
@@ -54,7 +48,7 @@ def write_config(path, content):
 def template(tmp_path_factory):
     """The folder as every test finds it, with a finished run in it."""
     folder = tmp_path_factory.mktemp("template")
-    write_graph(folder / "graph")
+    write(folder / "graph", {split: spelled(rows) for split, rows in SPLITS.items()})
     write_model(folder / "model")
     write_config(folder / "config.yaml", CONFIG)
     with pytest.MonkeyPatch.context() as patch:

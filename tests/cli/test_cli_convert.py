@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgeval import load_dataset
+from tests.data.folders import write
 
 EVALUATE = ["--dataset", "graph", "--metric", "mrr", "--metric", "mr"]
 OPTIONS = ["--option", "model=TransE", "--option", "norm=2"]
@@ -20,12 +21,10 @@ def test_a_converted_checkpoint_ranks_the_same(done, data):
 def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data):
     from tests.checkpoints.layouts import ENTITIES, RELATIONS, tucker_code
 
-    for name in ("tucker", "animals"):
-        (place / name).mkdir()
+    (place / "tucker").mkdir()
     tucker_code(place / "tucker")
-    rows = [f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[(2 * h + r) % 7]}\n" for h in range(7) for r in range(3)]
-    for split, part in (("train", rows[:15]), ("test", rows[15:])):
-        (place / f"animals/{split}.txt").write_text("".join(part), encoding="utf-8")
+    rows = [(ENTITIES[h], RELATIONS[r], ENTITIES[(2 * h + r) % 7]) for h in range(7) for r in range(3)]
+    write(place / "animals", {"train": rows[:15], "test": rows[15:]})
     message = refused("convert", "tucker", "--out", "t.safetensors")
     assert "only the dataset tells which of its rows are relations, and which their reverses. Give it: --d" in message
     assert not (place / "t.safetensors").exists()

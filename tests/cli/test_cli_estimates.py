@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from kgeval import RankTable
-from tests.cli.conftest import invoke
+from tests.cli.conftest import invoke, write_vectors
+from tests.data.folders import write
 
 LEAST = ("--set", "evaluation.estimate.first=100")
 OPTIONS = ("--dataset", "wide", "--option", "model=DistMult", *LEAST)
@@ -21,14 +22,12 @@ def wide(place):
     rng = np.random.default_rng(0)
     ids = np.unique(rng.integers(0, [60, 5, 60], (1100, 3)), axis=0)
     rng.shuffle(ids)
-    (place / "wide").mkdir()
-    for split, rows in (("train", ids[500:]), ("test", ids[:500])):
-        (place / f"wide/{split}.txt").write_text("".join(f"e{h}\tr{r}\te{t}\n" for h, r, t in rows))
+    triples = [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in ids]
+    write(place / "wide", {"train": triples[500:], "test": triples[:500]})
     (place / "model").rename(place / "old")
-    (place / "model").mkdir()
-    np.savez(place / "model/arrays.npz", entity=rng.normal(size=(60, 4)), relation=rng.normal(size=(5, 4)))
-    for name, letter, count in (("entities", "e", 60), ("relations", "r", 5)):
-        (place / f"model/{name}.tsv").write_text("".join(f"{index}\t{letter}{index}\n" for index in range(count)))
+    labels = ([f"e{index}" for index in range(60)], [f"r{index}" for index in range(5)])
+    arrays = {"entity": rng.normal(size=(60, 4)), "relation": rng.normal(size=(5, 4))}
+    write_vectors(place / "model", *labels, **arrays)
     return place
 
 

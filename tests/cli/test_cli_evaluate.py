@@ -94,12 +94,6 @@ def test_without_out_nothing_is_written(done, place):
     assert sorted(place.rglob("*")) == before
 
 
-@pytest.mark.parametrize(("path", "code"), [("config.yaml", 2), ("x" * 300, 1)])
-def test_a_run_that_cannot_be_written_fails_before_the_work(refused, place, path, code):
-    (place / "graph/test.txt").write_text("never read")
-    refused(*EVALUATE, "--out", path, code=code)
-
-
 @pytest.mark.parametrize("name", ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"])
 def test_a_folder_in_the_way_of_a_file_fails(refused, place, name):
     (place / "new" / name).mkdir(parents=True)

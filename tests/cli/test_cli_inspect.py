@@ -64,12 +64,10 @@ def test_complex_queries_are_refused_as_such_in_a_folder_of_pickles(refused, pla
     assert "holds complex queries (train-queries.pkl)" in refused("inspect", "beta")
 
 
-def test_predictions_are_described_with_the_dataset_that_they_are_about(data, refused, place):
+def test_predictions_are_described_with_the_dataset_that_they_are_about(data, place):
     (place / "p.txt").write_text("ant eats bee\nHeads: ant\t0.5\t\nTails: bee\t0.5\tcat\t0.25\t\n")
     described = data("inspect", "p.txt", "--dataset", "graph/")
     assert (described["format"], described["entities"], described["relations"]) == ("anyburl", 8, 3)
-    assert "Give the dataset that they are about" in refused("inspect", "p.txt")
-    assert "Did you mean 'graph'?" in refused("inspect", "p.txt", "--dataset", "grph/")
 
 
 def test_a_run_is_described(data):

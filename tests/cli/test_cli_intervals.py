@@ -9,8 +9,9 @@ import pytest
 
 from kgeval import RankTable, summarize
 from kgeval.metrics import Intervals
-from tests.cli.conftest import invoke, write_config
+from tests.cli.conftest import invoke, write_config, write_vectors
 from tests.conftest import random_dataset
+from tests.data.folders import write
 
 CONFIG = {"dataset": "./large", "model": {"path": "wide", "options": {"model": "TransE", "norm": 1}}}
 
@@ -19,14 +20,14 @@ CONFIG = {"dataset": "./large", "model": {"path": "wide", "options": {"model": "
 def large(place):
     """A graph with 44 test triples, a model, and a run with intervals."""
     graph, rng = random_dataset(2, triples=300), np.random.default_rng(0)
-    (place / "large").mkdir()
-    for split in ("train", "valid", "test"):
-        rows = (f"e{h:04}\tr{r:02}\te{t:04}\n" for h, r, t in graph.split(split).ids)
-        (place / f"large/{split}.txt").write_text("".join(rows))
-    (place / "wide").mkdir()
-    np.savez(place / "wide/arrays.npz", entity=rng.normal(size=(30, 4)), relation=rng.normal(size=(4, 4)))
-    (place / "wide/entities.tsv").write_text("".join(f"{index}\te{index:04}\n" for index in range(30)))
-    (place / "wide/relations.tsv").write_text("".join(f"{index}\tr{index:02}\n" for index in range(4)))
+    entities, relations = graph.entities, graph.relations
+    rows = {
+        split: [(entities[h], relations[r], entities[t]) for h, r, t in triples.ids]
+        for split, triples in graph.splits.items()
+    }
+    write(place / "large", rows)
+    arrays = {"entity": rng.normal(size=(30, 4)), "relation": rng.normal(size=(4, 4))}
+    write_vectors(place / "wide", entities, relations, **arrays)
     write_config(place / "plain.yaml", CONFIG)
     write_config(
         place / "large.yaml", {**CONFIG, "intervals": {"unit": "query", "level": 0.9}, "metrics": ["mrr", "mr"]}

@@ -52,9 +52,3 @@ def test_a_configuration_names_files(place, done, data):
     assert any("1 of is fed by (eats)" in note for note in data("inspect", "named")["notes"])
     assert data("summarize", "named")["metrics"] == data("summarize", "run")["metrics"]
     done("run", "named/config.yaml", "--out", "again")
-
-
-def test_the_layout_of_pykeen_is_one_of_names(refused, data):
-    told = refused("evaluate", *MODEL, "--dataset", "nations", "--layout", "pykeen")
-    assert "layout" not in told  # the model, which is another graph's, is what does not fit
-    assert "takes a PyKEEN name" in refused("run", "config.yaml", "--set", "dataset.layout=pykeen")

@@ -89,20 +89,8 @@ def test_read_back_they_give_the_ranks_of_the_draw(done, place, ending):
         assert read.column(column).tolist() == drawn.column(column).tolist()
 
 
-def test_all_entities_can_be_written(done, place):
-    done("negatives", "graph/", "--corruption", "all", "--out", "n.tsv")
-    assert len(rows(place / "n.tsv")) > 36
-
-
 def test_another_split_can_be_corrupted(data):
     assert data(*UNIFORM, "n.tsv", "--split", "valid")["written"] == 2 * 3 * 4
-
-
-def test_a_refusal_leaves_the_file_alone(refused, place):
-    (place / "n.tsv").write_text("mine")
-    refused(*UNIFORM, "n.tsv", "--force", "--split", "tst")
-    assert (place / "n.tsv").read_text() == "mine"
-    assert [path.name for path in place.glob(".*")] == []
 
 
 def test_labels_that_hold_tabs_are_written_to_parquet_alone(refused, done, place):

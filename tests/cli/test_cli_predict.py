@@ -10,6 +10,8 @@ import pytest
 
 from kgeval import PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
 from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
+from tests.cli.conftest import write_vectors
+from tests.data.folders import write
 
 PREDICT = ["predict", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
 
@@ -22,16 +24,12 @@ def model(place):
 @pytest.fixture
 def numbered(place):
     """A graph of entities 0 … 29 in an order of their own, and a model of it."""
-    Path("numbers").mkdir()
     rng = np.random.default_rng(0)
     for split, size in (("train", 90), ("valid", 12), ("test", 12)):
-        rows = zip(*(rng.integers(0, top, size) for top in (30, 2, 30)), strict=True)
-        Path(f"numbers/{split}.txt").write_text("".join(f"{h}\tr{r}\t{t}\n" for h, r, t in rows))
-    labels = rng.permutation(30)
-    Path("numbered").mkdir()
-    np.savez("numbered/arrays.npz", entity=rng.normal(size=(30, 4)), relation=rng.normal(size=(2, 4)))
-    Path("numbered/entities.tsv").write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
-    Path("numbered/relations.tsv").write_text("0\tr0\n1\tr1\n")
+        columns = (rng.integers(0, top, size) for top in (30, 2, 30))
+        write(Path("numbers"), {split: [(h, f"r{r}", t) for h, r, t in zip(*columns, strict=True)]})
+    labels, entity = rng.permutation(30), rng.normal(size=(30, 4))
+    write_vectors(Path("numbered"), labels, ["r0", "r1"], entity=entity, relation=rng.normal(size=(2, 4)))
     return load_checkpoint("numbered", model="DistMult"), load_dataset("numbers/")
 
 

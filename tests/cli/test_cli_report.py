@@ -35,9 +35,3 @@ def test_the_unit_of_a_page_is_an_option(tables):
     done = invoke("report", "m0.parquet", "m1.parquet", "--unit", "relation", "--out", "page.html", "--quiet")
     assert done.exit_code == 0, done.output
     assert "(resampling relations)" in (tables / "page.html").read_text()
-
-
-def test_a_picture_is_written(tables):
-    done = invoke("plot", "m0.parquet", "m1.parquet", "--kind", "distribution", "--out", "ranks.svg")
-    assert done.exit_code == 0, done.output
-    assert (tables / "ranks.svg").read_text().startswith("<svg")

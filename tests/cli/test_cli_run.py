@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 
 import numpy as np
@@ -80,13 +79,6 @@ def test_several_configurations_give_a_folder_each(done, place, several):
     assert (place / "new/several/one/ranks.parquet").is_file()
 
 
-def test_two_configurations_of_one_name_need_two_folders(refused, place):
-    (place / "sub").mkdir()
-    write_config(place / "sub/config.yaml", CONFIG)
-    refused("run", "config.yaml", "sub/config.yaml", "--out", "new")
-    assert not (place / "new").exists()
-
-
 @pytest.mark.parametrize(
     "name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b", "a\nb"]
 )
@@ -95,13 +87,6 @@ def test_a_model_is_no_path(refused, place, name):
     models = {name.replace("HERE", str(place)): MODEL, "other": MODEL}
     write_config(place / "names.yaml", {"dataset": "./graph", "models": models})
     refused("run", "names.yaml", "--out", "deep/new")
-
-
-def test_a_run_that_is_there_is_kept(refused, place):
-    before = (place / "run/manifest.json").read_bytes()
-    told = refused("run", "config.yaml", "--out", "run", "--set", "evaluation.split=valid")
-    assert "'run' already holds a run, and this would be another: evaluation.split was test, is valid" in told
-    assert (place / "run/manifest.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -130,22 +115,6 @@ def test_one_run_in_the_way_stops_all_models_before_the_work(refused, place, sev
     invoke("run", "config.yaml", "--out", "new/two")
     refused("run", several, "--out", "new")
     assert not (place / "new/one/ranks.parquet").exists()
-
-
-def test_force_replaces_a_run(done, data):
-    done("run", "config.yaml", "--out", "run", "--force", "--set", "evaluation.split=valid")
-    assert data("summarize", "run")["split"] == "valid"
-
-
-def test_a_mistake_in_the_second_configuration_stops_the_first(refused, place):
-    write_config(place / "wrong.yaml", {**CONFIG, "tise": "realistic"})
-    assert "wrong.yaml" in refused("run", "config.yaml", "wrong.yaml", "--out", "new")
-    assert not (place / "new").exists()
-
-
-def test_a_folder_whose_name_is_no_text_is_refused(refused, place):
-    assert "not UTF-8 text" in refused("run", "config.yaml", "--out", os.fsdecode(b"new-\xff"))
-    assert not list(place.glob("new*"))
 
 
 # Several models that did not rank the same
@@ -199,22 +168,6 @@ def test_models_that_judged_different_triples_are_shown_beside_their_own_baselin
     ]
     assert "these models were evaluated on different triples (one " in result.stderr
     assert "unseen: worst" not in result.stderr
-
-
-def test_a_comparison_has_a_column_for_each_requested_metric(done, several):
-    header = below_head(done("run", several, "--out", "new", "--set", "metrics=[mrr, head.hits@1]"))[0]
-    assert header.split() == ["model", "mrr", "head.hits@1"]
-
-
-# Splits and components that are not there
-
-
-def test_a_split_that_is_not_there_is_told_with_its_line(refused, place):
-    (place / "graph/valid.txt").unlink()
-    write_config(place / "valid.yaml", "dataset: ./graph\nmodel: {path: model}\nevaluation:\n  split: valid\n")
-    told = refused("run", "valid.yaml", "--out", "new")
-    assert "valid.yaml: 1 problem" in told
-    assert "evaluation.split: dataset graph: it has no valid triples (config line 4)" in told
 
 
 def test_a_configuration_that_fails_does_not_stop_the_next(place):

@@ -8,7 +8,9 @@ import shutil
 import pytest
 
 from kgeval import RankTable, load_ranks, summarize
-from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, ROWS, SPLITS, invoke, write_config
+from tests.cli.conftest import CONFIG, ENTITIES, RELATIONS, SPLITS, invoke, spelled, write_config
+from tests.contracts.frozen.commands import ROWS
+from tests.data.folders import lines
 
 SEVERAL = {"dataset": "./graph", "models": {"a": CONFIG["model"], "b": "baseline:types"}, "report": True}
 
@@ -81,13 +83,11 @@ def test_what_a_shell_matches_beside_runs_is_passed_over(data, refused, place):
     assert sorted(data("compare", *matched, "-m", "mrr")["models"]) == ["a", "b"]
     inside = [str(path) for path in (place / "run").iterdir()]
     assert sorted(data("compare", *inside, "runs/graph/b", "-m", "mrr")["models"]) == ["b", "run"]
-    assert "give the run directory" in refused("compare", "run/metrics.json", "run/config.yaml")
     (place / "runs/graph/notes.txt").write_text("mine")
     assert "notes.txt" in refused("compare", *matched, "runs/graph/notes.txt")
-    assert "expected PATH or NAME=PATH" in refused("compare", "run", "")
 
 
-def test_a_run_in_a_checkpoints_place(data, refused, place):
+def test_a_run_in_a_checkpoints_place(data, place):
     """It tells model, options and dataset; what else is said replaces what the run was asked."""
     stored = json.loads((place / "run/metrics.json").read_text())
     assert data("evaluate", "run")["metrics"] == stored["metrics"]
@@ -95,11 +95,7 @@ def test_a_run_in_a_checkpoints_place(data, refused, place):
     for options in (["--split", "valid", "-m", "mr"], ["--protocol", "libkge"], ["--ties", "pessimistic"]):
         assert data("evaluate", "run", *options)["metrics"] == data("evaluate", *checkpoint, *options)["metrics"]
     assert data("explain", "run", "--protocols", "libkge") == data("explain", *checkpoint, "--protocols", "libkge")
-    assert "--ties: unknown value 'bog'" in refused("evaluate", "run", "--ties", "bog")
-    assert "--option: the run tells its own" in refused("evaluate", "run", "--option", "norm=2")
     assert data("evaluate", "run", "--set", "model.options.norm=2")["metrics"] != stored["metrics"]
-    assert "--dataset" in refused("evaluate", "model")
-    assert "Nearby: 'run'" in refused("explain", "rnu", "--protocols", "libkge")
 
 
 def test_the_run_that_is_evaluated_again_stays(data, place):
@@ -128,15 +124,12 @@ def test_a_run_whose_checkpoint_has_moved_is_run_again(data, refused, place):
     assert "--set dataset.path=PATH" in refused("evaluate", "run")
 
 
-def write_ranks(path):
-    rows = [
-        f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{n % 3 + 1}\t1\n" for n, (h, r, t) in enumerate(SPLITS["test"])
-    ]
-    path.write_text("h\tr\tt\tfrank_left\tfrank_right\n" + "".join(rows))
+RANKED = [(*triple, n % 3 + 1, 1) for n, triple in enumerate(spelled(SPLITS["test"]))]
+"""the test triples with two ranks each"""
 
 
 def test_metrics_of_a_file_of_ranks(done, place):
-    write_ranks(place / "ranks.txt")
+    (place / "ranks.txt").write_text(lines([("h", "r", "t", "frank_left", "frank_right"), *RANKED]))
     told = json.loads(done("summarize", "ranks.txt", "--dataset", "graph", "-m", "mrr", "-m", "head.mrr", "--json"))
     assert told["metrics"]["head"]["mrr"] == (1 + 1 / 2 + 1 / 3) / 3
     assert told["metrics"]["both"]["mrr"] == (3 + 1 + 1 / 2 + 1 / 3) / 6
@@ -144,14 +137,14 @@ def test_metrics_of_a_file_of_ranks(done, place):
 
 def test_predictions_of_rules_are_evaluated(done, place):
     """Each answer is listed above another entity, but for those of the last triple, which are not listed."""
-    lines = []
+    listed = []
     for n, (h, r, t) in enumerate(SPLITS["test"]):
         other = next(entity for entity in range(8) if entity not in (h, t) and (h, r, entity) not in ROWS)
-        lines.append(f"{ENTITIES[h]} {RELATIONS[r]} {ENTITIES[t]}")
+        listed.append(f"{ENTITIES[h]} {RELATIONS[r]} {ENTITIES[t]}")
         for mark, answer in (("Heads:", h), ("Tails:", t)):
             mine = f"{ENTITIES[answer]}\t0.5\t" if n < 5 else ""
-            lines.append(f"{mark} {mine}{ENTITIES[other]}\t0.25\t")
-    (place / "predictions.txt").write_text("\n".join(lines))
+            listed.append(f"{mark} {mine}{ENTITIES[other]}\t0.25\t")
+    (place / "predictions.txt").write_text("\n".join(listed))
     told = json.loads(
         done("evaluate", "predictions.txt", "--dataset", "graph", "-m", "tail.pessimistic.hits@1", "--json")
     )
@@ -160,8 +153,7 @@ def test_predictions_of_rules_are_evaluated(done, place):
 
 def test_the_options_of_ranks_are_those_of_python(done, refused, place):
     """Without a header, between semicolons, and with a triple that is not in test."""
-    rows = [f"{ENTITIES[h]};{RELATIONS[r]};{ENTITIES[t]};{n % 3 + 1};1" for n, (h, r, t) in enumerate(SPLITS["test"])]
-    (place / "ranks.csv").write_text("\n".join(["ant;eats;ant;1;1", *rows]))
+    (place / "ranks.csv").write_text(lines([("ant", "eats", "ant", 1, 1), *RANKED], separator=";"))
     options = ("--dataset", "graph", "--columns", "h,r,t,head_rank,tail_rank", "-m", "mrr", "--json")
     assert "line 1: the triple (ant, eats, ant) is not in the test split" in refused("summarize", "ranks.csv", *options)
     dropped = (*options, "--unmatched", "drop")
@@ -180,11 +172,6 @@ def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
     assert told["metrics"]["both"]["mrr"] == pytest.approx((1 / ranks).mean(), rel=1e-12)
     assert told["metrics"]["both"]["mrr"] < data("summarize", "nations-run", "-m", "mrr")["metrics"]["both"]["mrr"]
     assert ", unfiltered, " in done("summarize", "run", "--filter", "none")
-    (place / "ranks.csv").write_text("head,relation,tail,tail_rank\n" + ",".join(triple_of_test()) + ",1\n")
+    (place / "ranks.csv").write_text(lines([("head", "relation", "tail", "tail_rank"), RANKED[0][:4]], separator=","))
     load_ranks("ranks.csv", "graph").to_parquet(place / "filtered.parquet")
     assert "the raw ones are not known" in refused("summarize", "filtered.parquet", "--filter", "none")
-
-
-def triple_of_test():
-    h, r, t = SPLITS["test"][0]
-    return ENTITIES[h], RELATIONS[r], ENTITIES[t]

@@ -104,8 +104,7 @@ def test_a_moved_dataset_is_asked_for_and_taken(data, refused, place, expected):
     assert data("summarize", "run", "--by", "seen", "--dataset", "moved", "-m", "mrr,hits@3") == groups
 
 
-def test_ranks_alone_need_the_dataset(data, refused, expected):
-    assert "does not tell where its dataset is" in refused("summarize", "run/ranks.parquet", "--by", "seen")
+def test_ranks_alone_are_sliced_by_the_dataset_that_is_given(data, expected):
     told = data("summarize", "run/ranks.parquet", "--by", "seen", "--dataset", "graph", "-m", "mrr,hits@3")
     assert told == expected("seen")
 

@@ -84,32 +84,15 @@ def test_ties_can_be_chosen(data, table, chosen):
     assert data("summarize", "run", *options) == summarize(table, **chosen).to_dict()
 
 
-def test_metrics_have_synonyms(data):
-    """All of them are in tests/metrics/test_metric_names.py."""
-    names = {"both.realistic.hits_at_10": "realistic.hits@10", "mean_reciprocal_rank": "mrr", "H@3": "hits@3"}
-    assert list(data("summarize", "run", "-m", ",".join(names))["metrics"]["both"]) == [*names.values()]
-
-
 def test_every_tie_policy_is_offered():
     words = MetricRequest.model_fields["ties"].description.partition(":")[2].partition(".")[0]
     assert re.findall(r"[a-z]+", words) == list(tie_policies())
-
-
-def test_chance_can_be_counted_without_the_answer(data, table):
-    found = data("summarize", "run", "-m", "z-mrr", "--chance", "without-answer")
-    assert found == summarize(table, ["z-mrr"], chance="without-answer").to_dict()
-    assert found["metrics"] != data("summarize", "run", "-m", "z-mrr")["metrics"]
 
 
 def test_groups_are_those_of_the_library(data, table):
     grouped = data("summarize", "run", "--by", "relation", "-m", "mrr")
     assert grouped == summarize(table, ["mrr"], by=["relation"]).to_dict()
     assert [group["key"] for group in grouped["groups"]] == [{"relation": label} for label in RELATIONS]
-
-
-def test_several_columns_can_group(data):
-    groups = data("summarize", "run", "--by", "relation", "--by", "side", "-m", "count")["groups"]
-    assert [tuple(group["key"].values()) for group in groups] == [(r, s) for r in RELATIONS for s in ("head", "tail")]
 
 
 def test_a_column_that_was_added_to_the_ranks_groups_them(data, place, table):

@@ -56,8 +56,8 @@ def write_ranks(path):
     rng = np.random.default_rng(0)
     drawn = rng.integers(0, len(PARTS), (135, 6))
     names = [f"/{'/'.join(PARTS[part] for part in row[: 2 + n % 5])}_{n}" for n, row in enumerate(drawn)]
-    relations = np.minimum(rng.geometric(0.03, 6000) - 1, 134)
-    ids = np.stack([rng.integers(0, 60, 6000), np.r_[np.arange(135), relations[135:]], rng.integers(0, 60, 6000)], 1)
+    relations = np.minimum(rng.geometric(0.03, 2000) - 1, 134)
+    ids = np.stack([rng.integers(0, 60, 2000), np.r_[np.arange(135), relations[135:]], rng.integers(0, 60, 2000)], 1)
     labels = {"entities": Vocabulary([f"/m/{n:05}" for n in range(60)]), "relations": Vocabulary(names, "relation")}
     data = Dataset.build("freebase", {"test": Triples.of(ids)}, **labels)
     evaluate(lambda h, r, t: np.sin(h * 31 + r * 7 + t * 3), data).to_parquet(path)

@@ -247,9 +247,3 @@ def test_json_tells_of_a_converted_file(data, place):
     told = data("convert", "model", *MODEL[3:], "--out", "m.safetensors")
     assert told == {"path": "m.safetensors", "model": "TransE", "entities": 8, "relations": 3}
     assert data("inspect", "m.safetensors")["model"] == "TransE"
-
-
-@pytest.mark.parametrize("option", ["--metric", "--by"])
-@pytest.mark.parametrize("how", [EVALUATE, ["summarize", "run"]], ids=lambda how: how[0])
-def test_none_is_no_word_for_no_metric_or_group(refused, how, option):
-    assert "'none'" in refused(*how, option, "none")

@@ -10,6 +10,7 @@ import pytest
 import kgeval
 from kgeval.errors import KgevalError
 from kgeval.scorers.families.bilinear import DistMult
+from tests.data.folders import write
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +115,8 @@ def test_a_dataset_is_taken_by_name_by_folder_and_as_pykeens(saved, graph, tmp_p
     from pykeen.datasets import Nations
 
     for split, triples in graph.splits.items():
-        lines = ["\t".join((graph.entities[h], graph.relations[r], graph.entities[t])) for h, r, t in triples.ids]
-        (tmp_path / f"{split}.txt").write_text("\n".join(lines) + "\n")
+        labels = [(graph.entities[h], graph.relations[r], graph.entities[t]) for h, r, t in triples.ids]
+        write(tmp_path, {split: labels})
     expected = kgeval.evaluate(kgeval.load_checkpoint(saved), graph).column("greater").tolist()
     for dataset in ("nations", tmp_path, str(tmp_path), Nations(), graph):
         model = kgeval.load_checkpoint(saved, dataset=dataset)

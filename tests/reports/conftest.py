@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -109,39 +111,43 @@ def browser():
         found.close()
 
 
+def runs_of(name: str, data: Dataset):
+    """Make the runs of a page: of one, three or six models, or of other kinds."""
+    if name == "hostile":  # their labels would run if they could
+        return {label: ranks_of(data, 0.3, seed=place) for place, label in enumerate(HOSTILE[:3])}
+    if name == "predicted":
+        return {model: predicting(data, model, seed) for seed, model in enumerate(["first", "second"])}
+    if name == "seeds":
+        return [*seeded(data, "seeded", [0.25, 0.3, 0.4]), ("alone", ranks_of(data, 0.2))]
+    skills = [0.2, 0.35, 0.3, 0.25, 0.15, 0.1][: {"one": 1, "three": 3, "six": 6}[name]]
+    return {f"model {number}": ranks_of(data, skill, seed=number) for number, skill in enumerate(skills)}
+
+
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory) -> dict[str, Path]:
-    """Pages of one, three and six models, and one whose labels would run if they could."""
+def page_of(tmp_path_factory) -> Callable[[str], Path]:
+    """Make a page by name, once for all tests."""
     pytest.importorskip("altair")
     from kgeval.reports.page import report
 
     folder = tmp_path_factory.mktemp("pages")
-    data, hostile = family(), family(1, labels=HOSTILE)
-    skills = [0.2, 0.35, 0.3, 0.25, 0.15, 0.1]
-    tables = {f"model {number}": ranks_of(data, skill, seed=number) for number, skill in enumerate(skills)}
-    studies = {
-        "one": (dict(list(tables.items())[:1]), data),
-        "three": (dict(list(tables.items())[:3]), data),
-        "six": (tables, data),
-        "hostile": ({name: ranks_of(hostile, 0.3, seed=place) for place, name in enumerate(HOSTILE[:3])}, hostile),
-    }
-    studies["predicted"] = ({name: predicting(data, name, seed) for seed, name in enumerate(["first", "second"])}, data)
-    mixed = [*seeded(data, "seeded", [0.25, 0.3, 0.4]), ("alone", tables["model 0"])]
-    studies["seeds"] = (mixed, data)
-    made = {}
-    for name, (runs, dataset) in studies.items():
-        made[name] = folder / f"{name}.html"
-        report(runs, dataset=dataset).save(made[name])
-    return made
+
+    @cache
+    def make(name: str) -> Path:
+        data = family(1, labels=HOSTILE) if name == "hostile" else family()
+        path = folder / f"{name}.html"
+        report(runs_of(name, data), dataset=data).save(path)
+        return path
+
+    return make
 
 
 @pytest.fixture
-def opened(browser, pages):
+def opened(browser, page_of):
     """Open a page by name; it is closed after the test."""
     found = []
 
     def opening(name, **options):
-        found.append(open_page(browser, pages[name], **options))
+        found.append(open_page(browser, page_of(name), **options))
         return found[-1]
 
     yield opening

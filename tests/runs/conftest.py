@@ -10,6 +10,7 @@ import yaml
 
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.scorers.families.bilinear import DistMult
+from tests.data.folders import write
 
 ENTITIES = [f"e{index}" for index in range(9)]
 RELATIONS = ["eats", "likes"]
@@ -21,16 +22,19 @@ SPLITS = {"train": ROWS[:10], "valid": ROWS[10:13], "test": ROWS[13:]}
 def place(tmp_path, monkeypatch) -> Path:
     """The working folder: ``graph/`` and ``model.safetensors``."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "graph").mkdir()
-    for split, rows in SPLITS.items():
-        lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
-        (tmp_path / "graph" / f"{split}.txt").write_text("".join(lines))
+    spelled = {split: [(ENTITIES[h], RELATIONS[r], ENTITIES[t]) for h, r, t in rows] for split, rows in SPLITS.items()}
+    write(tmp_path / "graph", spelled)
     rng = np.random.default_rng(0)
     model = DistMult(entity=rng.normal(size=(9, 4)), relation=rng.normal(size=(2, 4)))
     labels = {"entities": Vocabulary(ENTITIES), "relations": Vocabulary(RELATIONS, "relation")}
     save_checkpoint(model, "model.safetensors", **labels)
     save_checkpoint(DistMult(entity=model.entity[::-1], relation=model.relation), "spare/other.safetensors", **labels)
     return tmp_path
+
+
+def table(folder):
+    """Read the files that are the same, byte by byte, however the ranks were computed."""
+    return {name: (folder / name).read_bytes() for name in ("ranks.parquet", "metrics.json")}
 
 
 BASE = {"dataset": {"path": "graph"}, "model": "model.safetensors"}

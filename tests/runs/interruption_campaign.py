@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from kgeval.cli import main
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.run_directory.contents import SHARDS, STAGE, altered, is_run
 from kgeval.scorers.families.bilinear import DistMult
+from tests.data.folders import write
 
 ENTITIES, RELATIONS, SHARD_COUNT = 40, 3, 12
 PAUSE = 0.02
@@ -31,11 +33,9 @@ FILES = ["config.yaml", "manifest.json", "metrics.json", "ranks.parquet"]
 def write_inputs() -> None:
     """Write a graph, a model and a configuration into the working folder."""
     rng = np.random.default_rng(0)
-    Path("graph").mkdir()
     for split, size in {"train": 60, "valid": 10, "test": 40}.items():
-        heads, relations, tails = (rng.integers(0, top, size) for top in (ENTITIES, RELATIONS, ENTITIES))
-        rows = zip(heads, relations, tails, strict=True)
-        Path(f"graph/{split}.txt").write_text("".join(f"e{h}\tr{r}\te{t}\n" for h, r, t in rows))
+        columns = (rng.integers(0, top, size) for top in (ENTITIES, RELATIONS, ENTITIES))
+        write(Path("graph"), {split: [(f"e{h}", f"r{r}", f"e{t}") for h, r, t in zip(*columns, strict=True)]})
     labels = {
         "entities": Vocabulary([f"e{index}" for index in range(ENTITIES)]),
         "relations": Vocabulary([f"r{index}" for index in range(RELATIONS)], "relation"),
@@ -195,9 +195,10 @@ def race(*options: str) -> None:
 
 def kill_replacements(cases: int) -> None:
     """Kill runs that replace another: a whole run is there, the old or the new, or none; the same command ends it."""
+    assert exit_code(fork("run", "experiment.yaml", "--out", "old", "--set", "evaluation.split=valid")) == 0
     for number in range(cases):
         out = Path(f"replaced-{number}")
-        assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--set", "evaluation.split=valid")) == 0
+        shutil.copytree("old", out)
         child = fork("run", "experiment.yaml", "--out", str(out), "--force")
         time.sleep(random.uniform(0, 1.5 * PAUSE * SHARD_COUNT))
         os.kill(child, signal.SIGKILL)

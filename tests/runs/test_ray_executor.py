@@ -23,6 +23,7 @@ from kgeval.runs.shards.executors.executor import LocalExecutor
 from kgeval.runs.shards.executors.ray_executor import RayExecutor, _rank_shard
 from kgeval.runs.shards.shard_store import ShardStore
 from tests.conftest import random_dataset
+from tests.runs.conftest import table
 from tests.runs.test_shards import distmult
 
 
@@ -41,10 +42,6 @@ def cluster():
     executor = RayExecutor(workers=4, options={"object_store_memory": 80_000_000})
     with executor._connected(1, notes.append):
         yield notes
-
-
-def table(folder):
-    return {name: (folder / name).read_bytes() for name in ("ranks.parquet", "metrics.json")}
 
 
 def ray_of(workers):

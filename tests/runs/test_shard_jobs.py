@@ -13,12 +13,9 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
 from tests.cli.conftest import invoke
+from tests.runs.conftest import table
 
 COUNT = 4
-
-
-def table(folder):
-    return {name: (folder / name).read_bytes() for name in ("ranks.parquet", "metrics.json")}
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from kgeval.runs.shards.shard_store import ShardStore
 from kgeval.runs.stored_outcome import read_outcome
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
+from tests.runs.conftest import table
 
 SHARDED = {"shards": 5}
 
@@ -92,10 +93,6 @@ def test_shards_are_as_many_as_make_a_minute(ranking, monkeypatch, corruption, c
     queries = sum(len(Queries.of(whole.dataset.test, side)) for side in whole.sides)
     monkeypatch.setattr(division, "OPERATIONS_A_MINUTE", 100)
     assert usual_count(whole) == queries * candidates * 4 // 100
-
-
-def table(folder):
-    return {name: (folder / name).read_bytes() for name in ("ranks.parquet", "metrics.json")}
 
 
 def manifest(folder):

@@ -15,6 +15,7 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
 from kgeval.scorers.families.complex import TComplEx
+from tests.data.folders import write
 from tests.runs.conftest import ENTITIES, RELATIONS
 
 DAYS = ["2014-01-01", "2014-01-02", "2014-01-03"]
@@ -31,9 +32,8 @@ def facts(count, entities=9):
 def dated(place):
     """Give the graph times, and a model of them."""
     every = [(entity, RELATIONS[0], entity, DAYS[row % 3]) for row, entity in enumerate(ENTITIES)]
-    for split, rows in (("train", [*every, *facts(40)]), ("valid", facts(20)), ("test", facts(40))):
-        lines = dict.fromkeys("\t".join(row) + "\n" for row in rows)
-        (place / f"graph/{split}.txt").write_text("".join(lines))
+    splits = {"train": [*every, *facts(40)], "valid": facts(20), "test": facts(40)}
+    write(place / "graph", {split: dict.fromkeys(rows) for split, rows in splits.items()})
     np.savez(place / "timed.npz", **{name: RNG.normal(size=size) for name, size in SIZES.items()})
     return place
 

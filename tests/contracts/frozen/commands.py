@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from tests.contracts.frozen.plain_text import normal
+from tests.data.folders import write
 
 ENTITIES = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
 RELATIONS = ["eats", "fears", "likes"]
@@ -122,38 +123,34 @@ class Pipe(Terminal):
         return False
 
 
+def spelled(rows: list[tuple[int, int, int]]) -> list[tuple[str, str, str]]:
+    """Give the labels of triples."""
+    return [(ENTITIES[h], RELATIONS[r], ENTITIES[t]) for h, r, t in rows]
+
+
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
     """Work in a folder with a graph, a TransE of whole numbers, and a configuration."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {"COLUMNS": "80", "LINES": "24"}):
         folder = Path(name)
-        (folder / "graph").mkdir()
-        (folder / "model").mkdir()
-        (folder / "weighted").mkdir()
+        (folder / "lists").mkdir()
         for split, rows in PARTS.items():
-            lines = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\n" for h, r, t in rows)
-            (folder / f"graph/{split}.txt").write_text("".join(lines))
-            weights = (f"{ENTITIES[h]}\t{RELATIONS[r]}\t{ENTITIES[t]}\t{(h + 1) / 8}\n" for h, r, t in rows)
-            (folder / f"weighted/{split}.tsv").write_text("".join(weights))
-        for graph in ("dated", "old", "old_ind", "lists"):
-            (folder / graph).mkdir()
-        for split, rows in PARTS.items():
-            triples = [(ENTITIES[h], RELATIONS[r], ENTITIES[t]) for h, r, t in rows]
+            triples = spelled(rows)
+            weighted = [(*triple, (h + 1) / 8) for triple, (h, _, _) in zip(triples, rows, strict=True)]
             dated = [(*triple, f"2020-01-0{h % 4 + 1}") for triple, (h, _, _) in zip(triples, rows, strict=True)]
             new = [(f"new {head}", relation, f"new {tail}") for head, relation, tail in triples]
-            for graph, facts in (("dated", dated), ("old", triples), ("old_ind", new)):
-                (folder / f"{graph}/{split}.txt").write_text("".join("\t".join(fact) + "\n" for fact in facts))
+            write(folder / "weighted", {split: weighted}, ending=".tsv")
+            for graph, facts in (("graph", triples), ("dated", dated), ("old", triples), ("old_ind", new)):
+                write(folder / graph, {split: facts})
         lists = (
             {"head": ENTITIES[h], "relation": RELATIONS[r], "predictions": ENTITIES[:h]} for h, r, _ in PARTS["test"]
         )
         (folder / "lists/answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in lists))
         rng = np.random.default_rng(0)
         arrays = {name: rng.integers(-3, 4, (rows, 4)) / 2 for name, rows in (("entity", 8), ("relation", 3))}
+        write(folder / "model", {"entities": enumerate(ENTITIES), "relations": enumerate(RELATIONS)}, ending=".tsv")
         np.savez(folder / "model/arrays.npz", **arrays)
-        for kind, labels in (("entities", ENTITIES), ("relations", RELATIONS)):
-            rows = "".join(f"{index}\t{label}\n" for index, label in enumerate(labels))
-            (folder / f"model/{kind}.tsv").write_text(rows)
         config = {"dataset": "graph", "model": {"path": "model", "options": {"model": "TransE", "norm": 1}}}
         (folder / "config.yaml").write_text(json.dumps(config))
         os.chdir(folder)
