@@ -42,7 +42,7 @@ def configuration(
     """
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely, suggest_paths
-    from kgeval.run_directory.contents import is_run
+    from kgeval.run_directory.stored_run import StoredRun
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
@@ -54,7 +54,7 @@ def configuration(
     if dataset is None and not exists_safely(path):
         what = f"only a run directory tells it, and {checkpoint[:200]!r} is none"
         raise ConfigError(f"--dataset: missing; {what}. {suggest_paths(path)}".strip())
-    if dataset is None or (exists_safely(path) and is_run(path)):
+    if dataset is None or (exists_safely(path) and StoredRun(path).is_complete):
         document = _over_stored(command, read_stored_document(path), options, blocks)
     else:
         model = _model_block(checkpoint, options.get("format", "auto"), pairs(options["options"], "--option"))

@@ -69,12 +69,12 @@ def _page(outcome: Outcome) -> Page:
 def show_pages(outcomes: Sequence[Outcome]) -> None:
     """Say where the page of a run is, or the one of several models' runs."""
     from kgeval.cli.display import show_page
-    from kgeval.run_directory.contents import REPORT
+    from kgeval.run_directory.stored_run import StoredRun
 
     folders = [outcome.folder.parent if outcome.name else outcome.folder for outcome in outcomes if outcome.folder]
-    for folder in dict.fromkeys(folders):
-        if (folder / REPORT).is_file():
-            show_page(folder / REPORT)
+    for page in dict.fromkeys(StoredRun(folder).page for folder in folders):
+        if page.is_file():
+            show_page(page)
 
 
 def show_remarks(

@@ -80,12 +80,6 @@ def progress_of(folder: Path) -> str:
     return f" The run there is not finished: {progress}. Repeat its command, which continues it; {divided}"
 
 
-def is_several(folder: Path) -> bool:
-    if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
-        return False
-    return isinstance(read_json(folder / METRICS).get("models"), dict)
-
-
 def describe_machine() -> dict[str, Any]:
     versions = {}
     for name in ("kgeval", "numpy", "numba", "pyarrow", "pandas", "scipy", "scikit-learn", "torch", "pykeen"):
@@ -137,19 +131,6 @@ def altered(folder: Path) -> list[str]:
             raise InputError(f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is no name of a file beside it.")
     files = {name: folder / name for name in written}
     return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
-
-
-def read_common_table(folder: Path) -> dict[str, Any]:
-    """Read the common table of several models, whose runs are in folders of their names beside it."""
-    kinds = {"models": dict, "failed": dict, "unfinished": list, "notes": list}
-    table = {name: kind() for name, kind in kinds.items()} | read_json(folder / METRICS)
-    blocks = all(isinstance(table[name], kind) for name, kind in kinds.items())
-    if not blocks or not all(isinstance(content, dict) for content in table["models"].values()):
-        raise InputError(f"{str(folder / METRICS)!r} is damaged: not the table of several models.")
-    for name in [*table["models"], *table["unfinished"]]:
-        if not isinstance(name, str) or not is_plain_name(name):
-            raise InputError(f"{str(folder / METRICS)!r} is damaged: {name!r:.60} is no name of a folder beside it.")
-    return table
 
 
 def read_json(path: Path) -> dict[str, Any]:

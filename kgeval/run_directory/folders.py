@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kgeval.paths import exists_safely
+from kgeval.run_directory.common_table import CommonTable
 from kgeval.run_directory.contents import (
     CONFIG,
     CURVES,
@@ -22,8 +23,6 @@ from kgeval.run_directory.contents import (
     holds_table,
     is_begun,
     is_run,
-    is_several,
-    read_common_table,
 )
 
 DEPTH = 3
@@ -52,7 +51,7 @@ def unfinished_in(folder: Path) -> list[str]:
 
 def holds_runs(folder: Path) -> bool:
     """Whether a folder is one of runs, complete or not: of several models, or any folder with runs inside it."""
-    return is_several(folder) or any(is_run(path) for _, path in _places(folder, DEPTH))
+    return CommonTable.is_in(folder) or any(is_run(path) for _, path in _places(folder, DEPTH))
 
 
 def belongs_to_runs(path: Path) -> bool:
@@ -102,15 +101,15 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
     """Yield the folders of runs inside a folder, complete or not, with their paths in it."""
     if not exists_safely(folder) or not folder.is_dir() or is_run(folder):
         return
-    table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "unfinished": []}
-    planned = dict.fromkeys([*table["models"], *table["unfinished"]])
+    table = CommonTable.read(folder)
+    planned = dict.fromkeys([*table.models, *table.unfinished])
     for name in planned:
         yield name, folder / name
     inside: list[Path] = []
     with suppress(PermissionError):
         inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     for path in inside:
-        if path.name in planned or path.name in table["failed"]:
+        if path.name in planned or path.name in table.failed:
             continue
         if is_begun(path) or holds_table(path):
             yield path.name, path

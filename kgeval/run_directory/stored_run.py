@@ -29,6 +29,7 @@ from kgeval.run_directory.contents import (
     MODEL,
     PREDICTIONS,
     RANKS,
+    REPORT,
     RESULTS,
     TEXT,
     altered,
@@ -94,6 +95,11 @@ class StoredRun:
         return is_run(self.path)
 
     @property
+    def is_of_pykeen(self) -> bool:
+        """Whether it is an evaluation inside PyKEEN, whose model is not kept."""
+        return (self.path / RESULTS).is_file()
+
+    @property
     def is_stored(self) -> bool:
         """Whether the ranks are kgeval's own, which tell what they are of; else they are another tool's text."""
         return self.path.suffix.lower() == ".parquet" or (exists_safely(self.path) and self.path.is_dir())
@@ -109,6 +115,11 @@ class StoredRun:
     @property
     def ranks_file(self) -> Path:
         return self.path / RANKS if self.path.is_dir() else self.path
+
+    @property
+    def page(self) -> Path:
+        """The page of the run, or of the runs in the folder."""
+        return self.path / REPORT
 
     @property
     def trained_model(self) -> Path:
@@ -162,9 +173,14 @@ class StoredRun:
         return "baseline" in self.facts("model")
 
     @property
+    def altered(self) -> list[str]:
+        """The files of a complete run that are not as it wrote them; its manifest, if that has no digests."""
+        return altered(self.path)
+
+    @property
     def changed_files(self) -> list[str]:
-        """The files that are not as the run wrote them."""
-        return [name for name in altered(self.path) if name != MANIFEST] if self.is_complete else []
+        """The files that are known not to be as the run wrote them."""
+        return [name for name in self.altered if name != MANIFEST] if self.is_complete else []
 
     @property
     def changes(self) -> tuple[str, ...]:

@@ -12,10 +12,9 @@ from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
-from kgeval.paths import exists_safely
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import is_several, read_common_table
+from kgeval.run_directory.common_table import CommonTable
 from kgeval.run_directory.folders import distinct_names, runs_at, unfinished_in, words_of
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.stored_outcome import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
@@ -97,10 +96,8 @@ def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
 def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which runs inside folders are not there to compare, because they failed or were interrupted."""
     for path in (Path(path) for _, path in runs):
-        if exists_safely(path) and path.is_dir():
-            failed = read_common_table(path)["failed"] if is_several(path) else {}
-            if missing := sorted({*failed, *unfinished_in(path)}):
-                yield f"not compared, as they failed or did not finish in {str(path)!r}: {', '.join(missing)}."
+        if missing := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
+            yield f"not compared, as they failed or did not finish in {str(path)!r}: {', '.join(missing)}."
 
 
 def values_by_dataset(

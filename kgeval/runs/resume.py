@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kgeval.errors import InputError, first_few
-from kgeval.run_directory.contents import altered
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 
@@ -19,7 +18,7 @@ def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
 
     An estimate that has become tighter is no change: its sample is gone on with.
     """
-    damaged, stored = [f"{name} is not as it was written" for name in altered(run.path)], _fingerprint(run)
+    damaged, stored = [f"{name} is not as it was written" for name in run.altered], _fingerprint(run)
     if _is_tighter(stored.config, current.config):
         sizes = {key: current.config[key] for key in SIZES if key in current.config}
         stored = replace(stored, config={**stored.config, **sizes})

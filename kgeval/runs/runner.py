@@ -16,7 +16,7 @@ from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError,
 from kgeval.files.opening import sha256_of_file
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.contents import METRICS, REPORT, as_json, is_run, other_files
+from kgeval.run_directory.contents import other_files
 from kgeval.run_directory.staging import locked, reserve
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.dataset_checks import check_against_dataset
@@ -34,7 +34,6 @@ from kgeval.runs.stored_outcome import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem
-from kgeval.storage.atomic import write_text
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""
@@ -95,7 +94,7 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
         trains = config.jobs[""].trains
         return {"": stack.enter_context(reserve(out, force=force, resume=True, trains=trains))}
     stack.enter_context(locked(out))
-    if is_run(out):
+    if StoredRun(out).is_complete:
         raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
     return {
         name: stack.enter_context(reserve(out / name, force=force, resume=True, trains=model.trains))
@@ -112,11 +111,10 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
 
     def write_table() -> None:
         if out is not None:
-            table = common_table(outcomes, failures, planned=[job.name for job in jobs])
-            write_text(out / METRICS, as_json(table))
+            common_table(outcomes, failures, planned=[job.name for job in jobs]).write(out)
 
     if out is not None:
-        (out / REPORT).unlink(missing_ok=True)  # it is of earlier numbers
+        StoredRun(out).page.unlink(missing_ok=True)  # it is of earlier numbers
     write_table()
     for job in jobs:
         if job.name in failures:
@@ -136,7 +134,7 @@ def _write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) 
     from kgeval.reports.page import report
 
     try:
-        report(folder, dataset=dataset).save(folder / REPORT)
+        report(folder, dataset=dataset).save(StoredRun(folder).page)
     except KgevalError as error:
         warn(f"there is no page of {str(folder)!r}: {error}")
 

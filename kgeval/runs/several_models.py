@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties
 from kgeval.metrics.summary import notes_with_models
 from kgeval.ranking.rank_table import RankTable
+from kgeval.run_directory.common_table import CommonTable
 from kgeval.runs.outcome import Outcome
 
 
@@ -45,20 +45,14 @@ def _policies(outcomes: Sequence[Outcome]) -> list[Ties]:
 
 def common_table(
     outcomes: Sequence[Outcome], failures: Mapping[str, object], *, planned: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return the ``metrics.json`` of several models.
-
-    It has the metrics of each model under one tie policy, or why the model failed; ``unfinished`` are planned models
-    with neither.
-    """
+) -> CommonTable:
     finished = {*failures, *(outcome.name for outcome in outcomes)}
-    return {
-        "schema": 1,
-        "models": {outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
-        "failed": {name: str(error) for name, error in failures.items()},
-        "unfinished": [name for name in planned if name not in finished],
-        "notes": comparability_notes(outcomes),
-    }
+    return CommonTable(
+        models={outcome.name: outcome.to_dict() for outcome in with_common_ties(outcomes)},
+        failed={name: str(error) for name, error in failures.items()},
+        unfinished=[name for name in planned if name not in finished],
+        notes=comparability_notes(outcomes),
+    )
 
 
 def notes_by_model(outcomes: Sequence[Outcome]) -> list[str]:

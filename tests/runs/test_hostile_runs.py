@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kgeval.errors import FileError, InputError
-from kgeval.run_directory.contents import STAGE, altered, read_common_table, read_json
+from kgeval.run_directory.common_table import CommonTable
+from kgeval.run_directory.contents import STAGE, altered, read_json
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored_outcome import read_outcomes
@@ -82,11 +83,11 @@ def test_a_common_table_names_folders_beside_it_only(place, name):
         read_outcomes(place / "many", (), {})
 
 
-@pytest.mark.parametrize("table", [{"models": {"a": 1}}, {"models": {}, "failed": []}, {"models": [], "notes": []}])
+@pytest.mark.parametrize("table", [{"models": {"a": 1}}, {"models": {}, "failed": []}, {"models": {}, "notes": {}}])
 def test_a_common_table_of_something_else_is_refused(place, table):
     (place / "metrics.json").write_text(json.dumps(table))
     with pytest.raises(InputError, match="not the table of several models"):
-        read_common_table(place)
+        CommonTable.read(place)
 
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

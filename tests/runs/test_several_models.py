@@ -11,7 +11,8 @@ import pytest
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.errors import ConfigError, InputError, ScoreError
 from kgeval.ranking.engine import Engine
-from kgeval.run_directory.contents import is_run, is_several
+from kgeval.run_directory.common_table import CommonTable
+from kgeval.run_directory.contents import is_run
 from kgeval.run_directory.folders import unfinished_in
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
@@ -282,7 +283,7 @@ def test_a_note_on_all_models_is_said_once(several, place):
 def test_the_folder_holds_the_common_table(several, place):
     run(load_config(several()), place / "run")
     table = json.loads((place / "run/metrics.json").read_text())
-    assert is_several(place / "run")
+    assert CommonTable.is_in(place / "run")
     own = {name: json.loads((place / "run" / name / "metrics.json").read_text()) for name in MODELS}
     assert table["models"] == own
 

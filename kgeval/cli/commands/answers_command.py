@@ -115,7 +115,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.cli.display import watching
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely
-    from kgeval.run_directory.contents import is_run
+    from kgeval.run_directory.stored_run import StoredRun
     from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
 
     block = blocks(options).get("evaluation", {})
@@ -124,7 +124,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
             stored = read_stored_model(Path(source))
         own = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
         return stored._replace(evaluation=type(stored.evaluation)(**own | block))
-    if exists_safely(Path(source)) and is_run(Path(source)):
+    if exists_safely(Path(source)) and StoredRun(Path(source)).is_complete:
         raise ConfigError(f"--dataset: the run {source!r} tells its own. Leave it out.")
     config = configuration("answers", source, dataset, options, {"evaluation": block})
     with watching("loading dataset"):

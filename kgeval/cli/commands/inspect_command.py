@@ -86,11 +86,12 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _results(path: str, place: Path) -> dict[str, Any]:
     """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
-    from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, is_several, progress_of
+    from kgeval.run_directory.common_table import CommonTable
+    from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
     from kgeval.run_directory.stored_run import StoredRun
 
     run = StoredRun(place)
-    if run.is_complete or is_several(place):
+    if run.is_complete or CommonTable.is_in(place):
         return {"run": path, "complete": True, **_run(run)} if run.is_complete else {"runs": path, **_runs(place)}
     interrupted = {"run": path, "complete": False, "missing": f"{MANIFEST}: the run is not finished"}
     if holds_table(place):
@@ -110,20 +111,20 @@ def _run(run: StoredRun) -> dict[str, Any]:
 
 def _runs(folder: Path) -> dict[str, Any]:
     """Describe the runs inside a folder."""
-    from kgeval.run_directory.contents import is_several, read_common_table
+    from kgeval.run_directory.common_table import CommonTable
     from kgeval.run_directory.folders import runs_in, unfinished_in
     from kgeval.run_directory.stored_run import StoredRun
 
-    table = read_common_table(folder) if is_several(folder) else {"models": {}, "failed": {}, "notes": []}
+    table = CommonTable.read(folder)
     # The common table has one tie policy; a run by itself may have another.
-    contents = {name: StoredRun(path).metrics for name, path in runs_in(folder).items()} | table["models"]
+    contents = {name: StoredRun(path).metrics for name, path in runs_in(folder).items()} | table.models
     unfinished = unfinished_in(folder)
     models = {
         name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
         for name, content in contents.items()
     }
     others = [name for name in unfinished if name not in models]
-    return {"models": models, "failed": table["failed"], "unfinished": others, "notes": table["notes"]}
+    return {"models": models, "failed": table.failed, "unfinished": others, "notes": table.notes}
 
 
 def _table(run: StoredRun) -> dict[str, Any]:

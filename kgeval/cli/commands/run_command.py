@@ -108,7 +108,7 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
 
     if config.models is None:
         return outcomes[0].to_dict() if outcomes else {}
-    return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {})
+    return common_table(outcomes, failure.failures if isinstance(failure, ModelsFailed) else {}).to_dict()
 
 
 def _run(

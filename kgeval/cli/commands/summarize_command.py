@@ -99,21 +99,20 @@ def _summarize_several(
     from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.contents import is_several, read_common_table
+    from kgeval.run_directory.common_table import CommonTable
     from kgeval.run_directory.folders import unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.several_models import common_table, with_common_ties
     from kgeval.runs.stored_outcome import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
-    failed = read_common_table(folder)["failed"] if is_several(folder) else {}
-    unfinished = unfinished_in(folder)
+    failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
     limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished])
     # A bound is for the number that the table shows, by the tie policy that all of it has.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
     if form == "json":
-        say_json(common_table(outcomes, failed, planned=unfinished))
+        say_json(common_table(outcomes, failed, planned=unfinished).to_dict())
     else:
         show_outcomes(outcomes, form)
     show_remarks(outcomes, failed, places=False)

@@ -21,7 +21,7 @@ from kgeval.provenance import UNKNOWN
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.study import Study
-from kgeval.run_directory.contents import CONFIG
+from kgeval.run_directory.stored_run import StoredRun
 
 
 @dataclass(frozen=True)
@@ -206,13 +206,16 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     }
     shown = _relative(dict(model.config), model.folder)
     # The command that does the run again, if ``kgeval run`` made it.
-    runs = {"dataset", "model"} <= model.config.keys() and "evaluator" not in model.config and model.folder
+    again = ""
+    if model.folder and {"dataset", "model"} <= model.config.keys() and "evaluator" not in model.config:
+        place = f"{_place(model)}/{StoredRun(model.folder).config_file.name}"
+        again = f"kgeval run {shlex.quote(place)} --force"
     return {
         "name": model.name,
         "facts": [(name, _without_paths(str(fact), model)) for name, fact in facts.items() if fact],
         "notes": [_without_paths(note, model) for note in (*model.remarks, *model.table.notes)],
         "config": yaml.safe_dump(shown, sort_keys=False, allow_unicode=True) if model.config else "",
-        "again": f"kgeval run {shlex.quote(f'{_place(model)}/{CONFIG}')} --force" if runs else "",
+        "again": again,
     }
 
 

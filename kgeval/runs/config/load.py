@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from kgeval.corruption import CorruptionGenerator
 from kgeval.corruption.generator import Corruption
 from kgeval.errors import ConfigError
-from kgeval.run_directory.contents import CONFIG, is_run
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.training_arguments import wrong_arguments
@@ -61,8 +61,8 @@ def check(document: Document) -> RunConfig:
 def _with_cure(problem: Problem, document: Document) -> Problem:
     """Say of a file that a stored run names and that is not there how to name it: it, or the run, has moved."""
     source = Path(document.source)
-    in_file = document.line(problem) not in ("", "--set")
-    if not (problem.no_path and in_file and source.name == CONFIG and is_run(source.parent)):
+    in_file, run = document.line(problem) not in ("", "--set"), StoredRun(source.parent)
+    if not (problem.no_path and in_file and run.config_file == source and run.is_complete):
         return problem
     key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
     where = "Paths are relative to the folder in which the run was made"

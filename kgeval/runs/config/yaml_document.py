@@ -14,7 +14,7 @@ from kgeval.errors import ConfigError, FileError, counted
 from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.yaml_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
-from kgeval.run_directory.contents import CONFIG, RESULTS, is_run
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost, plain
 from kgeval.settings.messages import Problem, as_texts, short_repr
 
@@ -111,8 +111,9 @@ def read_document(path: Path) -> Document:
 
 
 def _describe_folder(path: Path) -> str:
-    if is_run(path):
-        again = "" if (path / RESULTS).is_file() else f"; 'kgeval run {path / CONFIG}' runs it again"
+    run = StoredRun(path)
+    if run.is_complete:
+        again = "" if run.is_of_pykeen else f"; 'kgeval run {run.config_file}' runs it again"
         return f"the folder of a run. 'kgeval summarize {path}' reads it{again}."
     inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
     return f"a folder. It holds {inside}." if inside else "a folder without a configuration (.yaml) in it."

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.errors import ConfigError, InputError, first_few
-from kgeval.run_directory.contents import STAGE, is_run, is_several
+from kgeval.run_directory.common_table import CommonTable
+from kgeval.run_directory.contents import STAGE, is_run
 from kgeval.run_directory.staging import reserve_shard
 from kgeval.runs.config.dataset_checks import check_against_dataset
 from kgeval.runs.config.load import check
@@ -81,7 +82,7 @@ def merge(
     if not stores:
         what = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one."
         done = "a finished run: there is nothing to merge."
-        raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or is_several(folder) else what}")
+        raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else what}")
     content = parse_value(stores[0].about.get("configuration", ""), f"the configuration of the shards in {folder}")
     config = check(Document(f"the configuration of {folder}", content))
     for name in config.jobs:
