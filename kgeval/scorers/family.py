@@ -183,6 +183,7 @@ class Family(ABC):
             self.require(array is None or array.shape == shape, f"{name} must have the shape {shape}")
 
     @classmethod
+    @cache
     def _hints(cls) -> dict[str, Any]:
         hints = get_type_hints(cls)
         return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
