@@ -1,49 +1,32 @@
-"""The ranking engine: score the candidates of every query once, and count them against all of its answers."""
+"""The engine: one sweep over the candidates of queries, to rank answers, to find the best, or to add up."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.kernels.collectors import CountAccumulator
-from kgeval.ranking.kernels.kernel import Kernel, TensorKernel
-from kgeval.ranking.kernels.sparse_counts import count_sparse
-from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.kernels.collectors import BestAnswers, Collector, CountAccumulator, Kernel, TensorKernel
+from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
 from kgeval.ranking.plan import MOST_SCORED, Plan
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.numerics.similarity import unit
-from kgeval.scorers.scorer import (
-    Scorer,
-    TensorScorer,
-    VectorScorer,
-    entity_arrays,
-    query_arrays,
-    refuse_vector_widths,
-    views_of,
-)
+from kgeval.scorers.numerics.similarity import LANES
+from kgeval.scorers.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
 
 NaNPolicy = Literal["error", "worst"]
-
-STORED = (np.float16, np.float32, np.float64)
-"""the precisions that entity vectors are ranked in; other numbers become float64"""
-
-QUERY_VECTOR_BATCH = 2048
-"""queries whose vectors a scorer computes at a time"""
 
 
 class UndefinedScore(ScoreError):
@@ -54,15 +37,6 @@ class UndefinedScore(ScoreError):
         self.anchor, self.relation = int(queries.anchors[query]), int(queries.relations[query])
         self.candidate = candidate
         super().__init__("a scorer returned NaN")
-
-
-def first_undefined(scorer: Scorer | VectorScorer, task: RankingTask, undefined: BoolArray) -> UndefinedScore:
-    """Find the first NaN among the candidates of queries of which some have one; ``undefined`` is bool[query]."""
-    query = int(np.argmax(undefined))
-    part = task[query : query + 1]
-    candidates = part.candidates.ids_of(0)
-    holes = np.isnan(as_float64(scorer.scores(part.queries, candidates), "the scorer")[0])
-    return UndefinedScore(task.queries, query, int(candidates[np.argmax(holes)]))
 
 
 class Ranked(NamedTuple):
@@ -91,9 +65,30 @@ def rank_last(task: RankingTask) -> Ranked:
     return Ranked(np.full(len(nothing), -np.inf), filtered, raw)
 
 
+C = TypeVar("C", bound=Collector)
+
+
+@dataclass(frozen=True)
+class Purpose(Generic[C]):
+    """Why candidates are met, and what is kept of them."""
+
+    begin: Callable[[RankingTask, Float64Array], C]
+    """makes the collector of some queries, with the scores of their answers (float64[answer]) if it compares"""
+    compares: bool = False
+    """whether candidates are compared with answers"""
+    takes_nan: bool = True
+    """whether it takes NaN among the scores of vectors for the worst, where that is the policy"""
+    places: int = 0
+    """how many candidates are kept of each query"""
+
+    def size(self, queries: Queries) -> int:
+        """How much work queries are: the number of their answers, or of the queries themselves."""
+        return queries.num_answers if self.compares else len(queries)
+
+
 @dataclass(frozen=True)
 class Engine:
-    """Ranks the answers of queries among their candidates, with one kernel."""
+    """Meets every candidate of every query once, with one kernel: to rank answers, to find the best, or to add up."""
 
     kernel: Kernel
     nan: NaNPolicy = "error"
@@ -109,67 +104,104 @@ class Engine:
 
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
         """Rank every answer of some queries."""
-        views = views_of(scorer, task.queries)
-        return _ranked(task, [counts for part, view in views for counts in self._rank_view(view, task[part])])
+        counting = Purpose(lambda part, scores: CountAccumulator.at_ends(part, scores, self.tie_rule), compares=True)
+        met, nan_last = self._sweep(scorer, task, counting), self.nan == "worst"
+        return _ranked(task, [ends.between_ends(part, scores, nan_last=nan_last) for part, scores, ends in met])
 
-    def _rank_view(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Iterator[CountAccumulator]:
-        plan, queries = Plan(self.memory, self.batch_size), task.queries
-        if isinstance(scorer, VectorScorer):
-            dim = int(np.shape(scorer.entity_vectors(queries.side, queries.answers[:1]))[-1])
-            step = plan.chunk(dim, self.device_memory)
-            blocks, rank_part = plan.by_vectors(dim, task), partial(self._rank_vectors, scorer, step=step)
-        elif isinstance(scorer, SparseScorer) and task.candidates.is_shared and not task.candidates.as_listed:
-            blocks, rank_part = slices(len(queries), MOST_SCORED), partial(self._rank_sparse, scorer)
-        else:
-            held = replace(plan, memory=min(self.memory, self.device_memory or self.memory))
-            blocks, rank_part = held.by_scores(task), partial(self._rank_scores, scorer)
-        for block in blocks:
-            accumulator = rank_part(task[block])
-            if self.nan == "error":
-                self._refuse_nan(scorer, accumulator)
-            yield accumulator
+    def best(self, scorer: Scorer | VectorScorer, task: RankingTask, places: int, *, drops_known: bool) -> BestAnswers:
+        """Find the best candidates of queries that share them."""
 
-    def _rank_vectors(self, scorer: VectorScorer, task: RankingTask, step: int) -> CountAccumulator:
-        """Rank on vectors, ``step`` shared candidates at a time."""
-        queries, candidates = task.queries, task.candidates
+        def begin(part: RankingTask, _: Float64Array) -> BestAnswers:
+            return BestAnswers.none(part.known, places, drops_known=drops_known, nan_last=self.nan == "worst")
+
+        met = self._sweep(scorer, task, Purpose(begin, places=places))
+        return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, _, best in met)])
+
+    def log_sums(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Float64Array:
+        """Add up the exponentials of the unknown candidates' scores, of queries that share them; float64[query]."""
+        from kgeval.ranking.kernels.log_sums import LogSums
+
+        adding = Purpose(lambda part, _: LogSums.empty(part.known), takes_nan=False)
+        return np.concatenate([np.empty(0), *(sums.values for _, _, sums in self._sweep(scorer, task, adding))])
+
+    def _sweep(
+        self, scorer: Scorer | VectorScorer, task: RankingTask, purpose: Purpose[C]
+    ) -> Iterator[tuple[RankingTask, Float64Array, C]]:
+        """Meet the candidates of queries block by block; yield each, the scores of its answers and its collector."""
+        for part, view in views_of(scorer, task.queries):
+            own = task[part]
+            blocks, meet = self._plan(view, own, purpose)
+            for block in blocks:
+                scores, collector = meet(own[block])
+                if self.nan == "error":
+                    _refuse_nan(view, own[block], scores, collector.undefined)
+                yield own[block], scores, collector
+
+    def _plan(
+        self, scorer: Scorer | VectorScorer, task: RankingTask, purpose: Purpose[C]
+    ) -> tuple[Iterator[slice], Callable[[RankingTask], tuple[Float64Array, C]]]:
+        """Choose how to meet the candidates of queries that share their entity vectors, and cut blocks for it."""
+        plan, queries, is_shared = Plan(self.memory, self.batch_size), task.queries, task.candidates.is_shared
+        if isinstance(scorer, VectorScorer) and (self.nan == "error" or purpose.takes_nan):
+            examples = queries.answers if purpose.compares else task.candidates.ids_of(0)
+            dim = int(np.shape(scorer.entity_vectors(queries.side, examples[:1]))[-1])
+            meet = partial(self._meet_vectors, scorer, purpose, plan.chunk(dim, self.device_memory))
+            return plan.by_vectors(dim, task, places=purpose.places), meet
+        if isinstance(scorer, SparseScorer) and purpose.compares and is_shared:
+            return slices(len(queries), MOST_SCORED), partial(self._meet_sparse, scorer, purpose)
+        # Canonical scores of whole blocks are summed in lanes, each as large as the block.
+        lanes = 3 * LANES if isinstance(scorer, VectorScorer) else 1
+        held = replace(plan, memory=min(self.memory, self.device_memory or self.memory) // lanes)
+        return held.by_scores(task), partial(self._meet_scores, scorer, purpose)
+
+    def _meet_vectors(
+        self, scorer: VectorScorer, purpose: Purpose[C], step: int, task: RankingTask
+    ) -> tuple[Float64Array, C]:
+        """Meet candidates by their vectors, ``step`` shared ones at a time."""
+        queries, candidates, scores = task.queries, task.candidates, np.empty(0)
         query_vectors = fetch_query_vectors(scorer, queries)
-        answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
-        refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
-        thresholds = self._without_nan(self.kernel.pairs(query_vectors, answer_vectors, queries.offsets))
-        ends = CountAccumulator.at_ends(task, thresholds, self.tie_rule)
+        if purpose.compares:
+            answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
+            refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
+            scores = self._without_nan(self.kernel.pairs(query_vectors, answer_vectors, queries.offsets))
+        collector = purpose.begin(task, scores)
         if (shared := candidates.shared_ids) is not None:
+            total = purpose.size(queries)
             for chunk in slices(len(shared), step):
                 entity_vectors = fetch_entity_vectors(scorer, queries.side, shared[chunk])
-                self.kernel.count_shared(query_vectors, entity_vectors, chunk.start, ends)
-                self._report(queries, chunk.start, chunk.stop, len(shared))
+                refuse_vector_widths(query_vectors.vectors, entity_vectors.vectors)
+                collector.meet_shared(self.kernel, query_vectors, entity_vectors, chunk.start)
+                self.progress(total * chunk.stop // len(shared) - total * chunk.start // len(shared))
         else:
             rows = candidates.per_query(len(queries))
-            entity_vectors, places = _gather_unique_entities(scorer, queries.side, rows.ids)
-            self.kernel.count_per_query(query_vectors, entity_vectors, Rows(rows.offsets, places), ends)
-            self._report(queries, 0, 1, 1)
-        return ends.between_ends(task, thresholds, nan_last=self.nan == "worst")
+            entity_vectors, places = gather_unique_entities(scorer, queries.side, rows.ids)
+            collector.meet_own(self.kernel, query_vectors, entity_vectors, Rows(rows.offsets, places))
+            self.progress(purpose.size(queries))
+        return scores, collector
 
-    def _rank_scores(self, scorer: Scorer | VectorScorer, task: RankingTask) -> CountAccumulator:
-        """Rank on finished scores; each answer's is taken from the same block as its candidates'."""
-        ids, columns = _columns(task)
-        if isinstance(self.kernel, TensorKernel):
-            tensor = self.tensor_scores(self.kernel, scorer, task.queries, ids)
-            if tensor is not None:
-                return self._rank_tensor(self.kernel, task, tensor, columns)
-        scores = self.finished_scores(scorer, task.queries, ids)
-        thresholds = scores[task.queries.owners, columns]
-        starts = np.arange(len(scores)) * scores.shape[1]
-        return self._count(task, thresholds, partial(self.kernel.count_scores, scores.ravel(), starts))
+    def _meet_scores(
+        self, scorer: Scorer | VectorScorer, purpose: Purpose[C], task: RankingTask
+    ) -> tuple[Float64Array, C]:
+        """Meet candidates by finished scores; each answer's is taken from the same block as its candidates'."""
+        queries, kernel = task.queries, self.kernel
+        ids, (rows, columns) = _cells(task) if purpose.compares else (task.candidates.ids_of(0), NO_CELLS)
+        tensor = self._tensor_scores(scorer, queries, ids)
+        table = self.finished_scores(scorer, queries, ids) if tensor is None else tensor
+        scores = as_float64(table[rows, columns], "the scorer")
+        collector = purpose.begin(task, scores)
+        if isinstance(kernel, TensorKernel) and tensor is not None:
+            collector.meet_tensor(kernel, tensor)
+        else:
+            collector.meet_scores(kernel, table)
+        self.progress(purpose.size(queries))
+        return scores, collector
 
-    def tensor_scores(self, kernel: TensorKernel, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
-        """Score candidates on the kernel's device, and treat NaN as the policy says; None where the scorer cannot."""
-        found = scorer.score_tensor(queries, ids, kernel.device) if isinstance(scorer, TensorScorer) else None
+    def _tensor_scores(self, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
+        """Score candidates on the kernel's device, and treat NaN as the policy says; None where that cannot be."""
+        if not (isinstance(self.kernel, TensorKernel) and isinstance(scorer, TensorScorer)):
+            return None
+        found = scorer.score_tensor(queries, ids, self.kernel.device)
         return found if found is None or self.nan == "error" else found.masked_fill(found.isnan(), -np.inf)
-
-    def _rank_tensor(self, kernel: TensorKernel, task: RankingTask, scores: Any, columns: IntArray) -> CountAccumulator:
-        """Rank on finished scores that stay on their device: float[query, column]."""
-        thresholds = as_float64(scores[task.queries.owners, columns], "the scorer")
-        return self._count(task, thresholds, partial(kernel.count_tensor, scores))
 
     def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
         """Score candidates (int64[candidate] or int64[query, candidate]), and treat NaN as the policy says."""
@@ -185,72 +217,34 @@ class Engine:
         """Take NaN as the worst possible score, if that is the policy."""
         return np.where(np.isnan(scores), -np.inf, scores) if self.nan == "worst" else scores
 
-    def _rank_sparse(self, scorer: SparseScorer, task: RankingTask) -> CountAccumulator:
-        """Rank on the scores of the few entities that are listed."""
+    def _meet_sparse(self, scorer: SparseScorer, purpose: Purpose[C], task: RankingTask) -> tuple[Float64Array, C]:
+        """Meet candidates by the scores of the few entities that are listed."""
         sparse = scorer.sparse_scores(task.queries)
-        thresholds = sparse.at(task.queries.owners, task.queries.answers)
-        return self._count(task, thresholds, partial(count_sparse, sparse))
-
-    def _count(
-        self, task: RankingTask, thresholds: Float64Array, count: Callable[[CountAccumulator], None]
-    ) -> CountAccumulator:
-        """Count all candidates at the ends of each answer's tie interval."""
-        count(ends := CountAccumulator.at_ends(task, thresholds, self.tie_rule))
-        self._report(task.queries, 0, 1, 1)
-        return ends.between_ends(task, thresholds)
-
-    def _report(self, queries: Queries, start: int, stop: int, total: int) -> None:
-        """Report how many answers are done, of some queries of whose candidates a part was counted."""
-        self.progress(queries.num_answers * stop // total - queries.num_answers * start // total)
-
-    def _refuse_nan(self, scorer: Scorer | VectorScorer, accumulator: CountAccumulator) -> None:
-        queries = accumulator.task.queries
-        undefined = np.isnan(accumulator.thresholds)
-        if undefined.any():
-            answer = int(np.argmax(undefined))
-            raise UndefinedScore(queries, int(queries.owners[answer]), int(queries.answers[answer]))
-        if accumulator.undefined.any():
-            raise first_undefined(scorer, accumulator.task, accumulator.undefined)
+        scores = sparse.at(task.queries.owners, task.queries.answers)
+        collector = purpose.begin(task, scores)
+        collector.meet_sparse(sparse)
+        self.progress(purpose.size(task.queries))
+        return scores, collector
 
 
-def fetch_query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
-    """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
-    # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
-    # the size of its result, so it computes a part at a time.
-    parts = [query_arrays(scorer, queries[part]) for part in slices(len(queries), QUERY_VECTOR_BATCH)]
-    for part, _ in parts[1:]:
-        if part.shape[1] != parts[0][0].shape[1]:
-            widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
-            raise ScoreError(f"the scorer's query vectors have {widths}: they must be equally wide.")
-    vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    if scorer.similarity == "cosine":
-        return QueryVectors("dot", unit(vectors), offsets)
-    return QueryVectors(scorer.similarity, vectors, offsets)
+def _refuse_nan(scorer: Scorer | VectorScorer, task: RankingTask, scores: Float64Array, undefined: BoolArray) -> None:
+    """Refuse NaN among the scores of answers (float64[answer]), or of the candidates of a query (bool[query])."""
+    queries = task.queries
+    if (holes := np.isnan(scores)).any():
+        answer = int(np.argmax(holes))
+        raise UndefinedScore(queries, int(queries.owners[answer]), int(queries.answers[answer]))
+    if undefined.any():
+        query = int(np.argmax(undefined))
+        candidates = task[query : query + 1].candidates.ids_of(0)
+        table = as_float64(scorer.scores(queries[query : query + 1], candidates), "the scorer")
+        raise UndefinedScore(queries, query, int(candidates[np.argmax(np.isnan(table[0]))]))
 
 
-def fetch_entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
-    """Fetch the vectors of entities, in the precision they are stored in where the kernels have it."""
-    vectors, biases = entity_arrays(scorer, side, ids)
-    if vectors.dtype not in STORED:
-        vectors = as_float64(vectors, "the scorer's entity vectors")
-    if scorer.similarity == "cosine":
-        return EntityVectors(unit(vectors), biases)
-    # numba has no float16; float32 holds each of its values exactly.
-    return EntityVectors(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
+NO_CELLS = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
-    """Fetch entities, each once where that is less; return them, and the row of each id."""
-    if len(ids) <= ids.max(initial=0):
-        return fetch_entity_vectors(scorer, side, ids), np.arange(len(ids))
-    present = np.zeros(ids.max() + 1, np.bool_)
-    present[ids] = True
-    unique = np.flatnonzero(present)
-    return fetch_entity_vectors(scorer, side, unique), (np.cumsum(present) - 1)[ids]
-
-
-def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:
-    """Lay out a block of scores: the entity of each column, and the column of each answer.
+def _cells(task: RankingTask) -> tuple[IntArray, tuple[IntArray, IntArray]]:
+    """Lay out a block of scores: the entity of each column, and the row and the column of each answer.
 
     The candidates come first, then the answers that are not among them.
     """
@@ -258,7 +252,7 @@ def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:
     if (shared := candidates.shared_ids) is not None:
         further = np.unique(queries.answers[task.answers < 0])
         places = len(shared) + np.searchsorted(further, queries.answers)
-        return np.append(shared, further), np.where(task.answers < 0, places, task.answers)
+        return np.append(shared, further), (queries.owners, np.where(task.answers < 0, places, task.answers))
     rows, width = candidates.per_query(len(queries)), candidates.max_width
     answers = Rows(queries.offsets, queries.answers)
     columns = width + np.arange(queries.num_answers) - answers.offsets[answers.owners]
@@ -266,7 +260,7 @@ def _columns(task: RankingTask) -> tuple[IntArray, IntArray]:
     ids = np.repeat(queries.answers[queries.offsets[:-1], None], width + int(answers.lengths.max(initial=0)), axis=1)
     ids[rows.owners, np.arange(len(rows.ids)) - rows.offsets[rows.owners]] = rows.ids
     ids[answers.owners, columns] = answers.ids
-    return ids, columns
+    return ids, (answers.owners, columns)
 
 
 def _ranked(task: RankingTask, accumulators: list[CountAccumulator]) -> Ranked:

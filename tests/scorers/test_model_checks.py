@@ -220,7 +220,7 @@ def test_shapes_that_fit_are_ranked():
 
 def test_query_vectors_of_several_widths_are_refused(monkeypatch):
     """They are computed in batches, which are concatenated."""
-    monkeypatch.setattr("kgeval.ranking.engine.QUERY_VECTOR_BATCH", 4)
+    monkeypatch.setattr("kgeval.ranking.kernels.vectors.QUERY_VECTOR_BATCH", 4)
     widths = cycle([8, 7])
     with pytest.raises(ScoreError, match="query vectors have 8 dimensions for some queries, 7 for others"):
         evaluate(Ones(query=lambda n, dim: (n, next(widths) if n <= 4 else dim)), DATA)

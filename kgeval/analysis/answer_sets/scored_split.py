@@ -15,7 +15,6 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
-from kgeval.ranking.predictions.sweep import AnswerSearch, LogSumSweep
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.aligned import Aligned
@@ -78,14 +77,17 @@ class ScoredSplit:
     @property
     def best_others(self) -> Float64Array:
         """The highest score among the others; float64[row], −∞ where there is none."""
-        search = AnswerSearch(self.engine, 1, drops_known=True)
-        return self._by_row(lambda side: search.search(self.scorer, side.task).scores[side.task.queries.owners, 0])
+
+        def best(side: SideTask) -> Float64Array:
+            found = self.engine.best(self.scorer, side.task, 1, drops_known=True)
+            return np.asarray(found.scores[side.task.queries.owners, 0])
+
+        return self._by_row(best)
 
     @property
     def log_sums_of_others(self) -> Float64Array:
         """The logarithm of the sum of the exponentials of the others' scores; float64[row]."""
-        sweep = LogSumSweep(self.engine)
-        return self._by_row(lambda side: sweep.log_sums(self.scorer, side.task)[side.task.queries.owners])
+        return self._by_row(lambda side: self.engine.log_sums(self.scorer, side.task)[side.task.queries.owners])
 
     def count_from(self, lowest: Float64Array) -> IntArray:
         """Count the candidates that score at least ``lowest`` (float64[row]); int64[row]."""
@@ -109,10 +111,9 @@ class ScoredSplit:
             for power in np.unique(powers[wanted > 0]).tolist():
                 alike = np.flatnonzero((powers == power) & (wanted > 0))
                 most = int(wanted[alike].max())
-                search = AnswerSearch(self.engine, most, drops_known=True)
                 for block in slices(len(alike), max(1, self.engine.memory // (most * BYTES_A_PLACE))):
                     part = side.where(np.isin(np.arange(len(wanted)), alike[block]))
-                    yield part, search.search(self.scorer, part.task)
+                    yield part, self.engine.best(self.scorer, part.task, most, drops_known=True)
 
     def _by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
         """Put what is computed of each side's answers into the order of the rows; float64[row]."""

@@ -7,7 +7,7 @@ import timeit
 from functools import cache
 from typing import Literal
 
-from kgeval.ranking.kernels.kernel import Kernel
+from kgeval.ranking.kernels.collectors import Kernel
 from kgeval.ranking.plan import BLOCK, Precision
 
 KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]

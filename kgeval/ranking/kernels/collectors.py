@@ -1,25 +1,104 @@
-"""Results in the making: the counts of each answer, and the best candidates of each query, so far."""
+"""Kernels and collectors: what computes scores, and what is kept of them: counts at each answer, or the best ones."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.kernels.sparse_counts import count_sparse
+from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.sparse_scorer import SparseScores
+
+
+class Kernel(Protocol):
+    """One way of computing canonical scores and counting them."""
+
+    name: str
+
+    def stats(self) -> dict[str, Any]:
+        """Say how the counts were made, for the manifest of a run."""
+        return {"kernel": self.name}
+
+    def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
+        """Score ``entities[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[entity]."""
+
+    def count_shared(
+        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
+    ) -> None:
+        """Count a chunk of shared candidates, the first of which has position ``first``, into the accumulator."""
+
+    def count_per_query(
+        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
+    ) -> None:
+        """Count each query's own candidates, a row of indices into ``entities``, into the accumulator."""
+
+    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
+        """Count finished scores into the accumulator; those of query ``q`` begin at ``starts[q]``."""
+
+    def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
+        """Merge a chunk of shared candidates, the first of which has position ``first``, into the best answers."""
+
+    def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
+        """Merge finished scores of all shared candidates, float64[query, candidate], into the best answers."""
+
+
+@runtime_checkable
+class TensorKernel(Kernel, Protocol):
+    """A kernel that counts and selects on a device of torch."""
+
+    device: Any
+    """the ``torch.device``"""
+
+    def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
+        """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
+
+    def select_tensor(self, scores: Any, best: BestAnswers) -> None:
+        """Merge finished scores, a tensor [query, candidate], into the best answers; few of them are copied."""
+
+
+class Collector(ABC):
+    """Keeps what is wanted of the candidates of some queries; their own lists and sparse scores are only counted."""
+
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+
+    @abstractmethod
+    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+        """Meet a chunk of shared candidates, the first of which has position ``first``."""
+
+    @abstractmethod
+    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+        """Meet all candidates by their finished scores, float64[query, candidate or more]."""
+
+    def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
+        """Meet all candidates by their finished scores, a tensor on the kernel's device, by default copied."""
+        self.meet_scores(kernel, np.ascontiguousarray(as_float64(scores, "the scorer")))
+
+    def meet_own(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, own: Rows) -> None:
+        """Meet each query's own candidates, a row of indices into ``entities``."""
+        raise NotImplementedError
+
+    def meet_sparse(self, sparse: SparseScores) -> None:
+        """Meet all candidates by the scores of the few that are listed."""
+        raise NotImplementedError
+
 
 RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
 """the columns of the counts"""
 
 
 @dataclass(frozen=True, eq=False)
-class CountAccumulator:
+class CountAccumulator(Collector):
     """What has been counted so far for the answers of a ranking task."""
 
     task: RankingTask
@@ -68,6 +147,21 @@ class CountAccumulator:
             found.rank_undefined_last(self.thresholds[each - 1 :: each])
         return found
 
+    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+        kernel.count_shared(queries, entities, first, self)
+
+    def meet_own(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, own: Rows) -> None:
+        kernel.count_per_query(queries, entities, own, self)
+
+    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+        kernel.count_scores(scores.ravel(), np.arange(len(scores)) * scores.shape[1], self)
+
+    def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
+        kernel.count_tensor(scores, self)
+
+    def meet_sparse(self, sparse: SparseScores) -> None:
+        self.counts[:] += count_sparse(sparse, self.task, self.thresholds)
+
     def rank_undefined_last(self, lowest: Float64Array) -> None:
         """Count NaN as the worst possible score, minus infinity.
 
@@ -100,7 +194,7 @@ ALL, KNOWN = range(2)
 
 
 @dataclass(frozen=True, eq=False)
-class BestAnswers:
+class BestAnswers(Collector):
     """The best so far: by score, descending, and where scores are equal by position, ascending.
 
     A score of minus infinity rules a candidate out: it is never among the best.
@@ -127,6 +221,15 @@ class BestAnswers:
         scores, positions = (np.full((len(known), places), fill) for fill in (-np.inf, -1))
         tied, undefined = np.zeros((len(known), 2), np.int64), np.zeros(len(known), np.bool_)
         return cls(scores, positions, tied, undefined, known, drops_known, nan_last)
+
+    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
+        kernel.select_shared(queries, entities, first, self)
+
+    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
+        kernel.select_scores(scores, self)
+
+    def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
+        kernel.select_tensor(scores, self)
 
     @property
     def spans_of_ties(self) -> tuple[IntArray, IntArray]:

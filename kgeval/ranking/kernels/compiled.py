@@ -15,8 +15,7 @@ from kgeval.compiling import njit
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, known_within, select_row, select_rows
 from kgeval.ranking.kernels.canonical import arrays_of, score
-from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
-from kgeval.ranking.kernels.kernel import Kernel
+from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 

@@ -15,6 +15,7 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.canonical import arrays_of, score
+from kgeval.ranking.kernels.collectors import Collector, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 
@@ -23,7 +24,7 @@ GROUP = 16
 
 
 @dataclass(frozen=True, eq=False)
-class LogSums:
+class LogSums(Collector):
     """log Σ exp(s) over the candidates that were met and are no known answers, with the largest score taken out."""
 
     largest: Float64Array
@@ -45,15 +46,13 @@ class LogSums:
         with np.errstate(divide="ignore"):
             return self.largest + np.log(self.sums)
 
-    def add_shared(self, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
-        """Add a chunk of shared candidates, the first of which has position ``first``."""
+    def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
         arrays, found = arrays_of(queries, entities), self._arrays
         parallel_for(lambda part: _score_and_add(part.start, part.stop, arrays, first, found), len(self.sums), GROUP)
 
-    def add_scores(self, finished: Float64Array) -> None:
-        """Add finished scores of all shared candidates; float64[query, candidate]."""
+    def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
         found = self._arrays
-        parallel_for(lambda part: _add_rows(part.start, part.stop, finished, found), len(self.sums), GROUP)
+        parallel_for(lambda part: _add_rows(part.start, part.stop, scores, found), len(self.sums), GROUP)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:

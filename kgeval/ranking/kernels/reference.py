@@ -15,8 +15,8 @@ from kgeval.ranking.kernels.collectors import (
     TIED,
     BestAnswers,
     CountAccumulator,
+    Kernel,
 )
-from kgeval.ranking.kernels.kernel import Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 

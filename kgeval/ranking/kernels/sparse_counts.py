@@ -8,22 +8,21 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.collectors import GREATER, RAW_GREATER, RAW_TIED, TIED, CountAccumulator
+from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.sparse_scorer import SparseScores
 
 
-def count_sparse(sparse: SparseScores, accumulator: CountAccumulator) -> None:
-    """Add each answer's four counts to the accumulator.
+def count_sparse(sparse: SparseScores, task: RankingTask, thresholds: Float64Array) -> IntArray:
+    """Count the candidates, which all queries share, at each threshold (float64[answer]).
 
-    All queries must share one candidate list without repetitions.
+    Returns int64[answer, 4]: raw greater, raw tied, filtered greater, filtered tied.
     """
-    task, thresholds = accumulator.task, accumulator.thresholds
     owners = task.queries.owners  # the query of each answer; int64[answer]
     shared = task.candidates.rows.ids  # the entities that compete; int64[candidate]
     listed = _SortedScores.of(*_restricted_to(sparse, shared))
     above, tied = listed.compared(sparse.of_query[owners], thresholds)
     unlisted = len(shared) - np.diff(listed.offsets)[sparse.of_query[owners]]
-    # A threshold may be the low end of the answer's tie interval (CountAccumulator.from_interval): the answer itself
+    # A threshold may be the low end of the answer's tie interval (CountAccumulator.at_ends): the answer itself
     # may then be above it. GREATER keeps the answer, TIED takes it off; their sum, which alone is used there, is right.
     above += unlisted * (sparse.others > thresholds)
     tied += unlisted * (sparse.others == thresholds) - (task.answers >= 0)
@@ -36,10 +35,7 @@ def count_sparse(sparse: SparseScores, accumulator: CountAccumulator) -> None:
     known_above -= is_known & (own > thresholds)
     known_tied -= is_known & (own == thresholds)
 
-    accumulator.counts[:, RAW_GREATER] += above
-    accumulator.counts[:, RAW_TIED] += tied
-    accumulator.counts[:, GREATER] += above - known_above
-    accumulator.counts[:, TIED] += tied - known_tied
+    return np.stack([above, tied, above - known_above, tied - known_tied], axis=1)
 
 
 def _restricted_to(sparse: SparseScores, entities: IntArray) -> tuple[Rows, Float64Array]:

@@ -1,4 +1,4 @@
-"""Vectors of queries and of entities as the kernels take them, with their norms and their roundings."""
+"""Vectors of queries and of entities as the kernels take them, with their norms and roundings; how they are fetched."""
 
 from __future__ import annotations
 
@@ -9,11 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
+from kgeval.errors import ScoreError
 from kgeval.ranking.plan import Precision
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.adapters.score_arrays import as_float64
+from kgeval.scorers.numerics.similarity import Similarity, unit
+from kgeval.scorers.scorer import VectorScorer, entity_arrays, query_arrays
+from kgeval.threads import slices
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before
     from kgeval.ranking.kernels.rounding import Rounded
+
+
+STORED = (np.float16, np.float32, np.float64)
+"""the precisions that entity vectors are ranked in; other numbers become float64"""
+
+QUERY_VECTOR_BATCH = 2048
+"""queries whose vectors a scorer computes at a time"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +87,39 @@ class EntityVectors:
         from kgeval.ranking.kernels.rounding import norms_of
 
         return norms_of(self.vectors, manhattan=False)
+
+
+def fetch_query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
+    """Compute the vectors of queries, in float64; unit vectors where they are compared by cosine."""
+    # The error bounds hold for float64 queries, whatever precision a scorer returns. A formula makes several arrays of
+    # the size of its result, so it computes a part at a time.
+    parts = [query_arrays(scorer, queries[part]) for part in slices(len(queries), QUERY_VECTOR_BATCH)]
+    for part, _ in parts[1:]:
+        if part.shape[1] != parts[0][0].shape[1]:
+            widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
+            raise ScoreError(f"the scorer's query vectors have {widths}: they must be equally wide.")
+    vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    if scorer.similarity == "cosine":
+        return QueryVectors("dot", unit(vectors), offsets)
+    return QueryVectors(scorer.similarity, vectors, offsets)
+
+
+def fetch_entity_vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> EntityVectors:
+    """Fetch the vectors of entities, in the precision they are stored in where the kernels have it."""
+    vectors, biases = entity_arrays(scorer, side, ids)
+    if vectors.dtype not in STORED:
+        vectors = as_float64(vectors, "the scorer's entity vectors")
+    if scorer.similarity == "cosine":
+        return EntityVectors(unit(vectors), biases)
+    # numba has no float16; float32 holds each of its values exactly.
+    return EntityVectors(vectors.astype(np.float32) if vectors.dtype == np.float16 else vectors, biases)
+
+
+def gather_unique_entities(scorer: VectorScorer, side: Side, ids: IntArray) -> tuple[EntityVectors, IntArray]:
+    """Fetch entities, each once where that is less; return them, and the row of each id."""
+    if len(ids) <= ids.max(initial=0):
+        return fetch_entity_vectors(scorer, side, ids), np.arange(len(ids))
+    present = np.zeros(ids.max() + 1, np.bool_)
+    present[ids] = True
+    unique = np.flatnonzero(present)
+    return fetch_entity_vectors(scorer, side, unique), (np.cumsum(present) - 1)[ids]

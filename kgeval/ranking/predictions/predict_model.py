@@ -22,14 +22,13 @@ from kgeval.data.triples import Side, triple_of
 from kgeval.data.type_constraints import observed_types
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, reporting
-from kgeval.ranking.engine import UndefinedScore
+from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA, PredictionTable
 from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
-from kgeval.ranking.predictions.sweep import AnswerSearch
 from kgeval.ranking.ranking_notes import notes_on_device, undefined_rank
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import with_times
@@ -213,10 +212,9 @@ def predict_model(
     with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
         engine = replace(engine_for(scorer, as_triples(parts), evaluation), progress=report)
         places = min(table.places, int((scorer.entity_rows >= 0).sum()))
-        search = AnswerSearch(engine, places, request.drops_known)
         with bound_threads(evaluation.threads):
             degenerate = notes_on_equal_rows(scorer.scorer, tuple(part.queries.side for part in parts))
-            sides = [_predict_side(search, scorer, dataset, part, table) for part in parts]
+            sides = [_predict_side(engine, scorer, dataset, part, table, places) for part in parts]
     data = pa.concat_tables(sides).unify_dictionaries().combine_chunks()
     data = data.sort_by([("query", "ascending"), ("place", "ascending")])
     work = engine.kernel.stats()
@@ -251,18 +249,18 @@ def _written(dataset: Dataset, queries: Queries, query: np.intp) -> str:
 
 
 def _predict_side(
-    search: AnswerSearch, scorer: Aligned, dataset: Dataset, part: NumberedQueries, table: PredictionTable
+    engine: Engine, scorer: Aligned, dataset: Dataset, part: NumberedQueries, table: PredictionTable, places: int
 ) -> pa.Table:
     times: KnownTimes = "all" if part.queries.contexts is None else "same"
     known = KnownAnswers.of(known_triples(dataset, table.filter, times), part.queries.side)
     blocks = []
     for alike, entities in scorer.groups(part.queries.side, part.queries.relations):
         group, candidates = part.where(alike), Candidates.shared(np.flatnonzero(entities))
-        for block in Plan(search.engine.memory).tasks(known.lengths(group.queries) + IDS_PER_PLACE * search.places):
+        for block in Plan(engine.memory).tasks(known.lengths(group.queries) + IDS_PER_PLACE * places):
             queries = group.queries[block]
             task = RankingTask.of(queries, candidates, known.rows(queries))
             try:
-                best = search.search(scorer, task)
+                best = engine.best(scorer, task, places, drops_known=table.drops_known)
             except UndefinedScore as error:
                 raise ScoreError(undefined_rank(error, dataset)) from error
             invented = partial(scorer.invented_above, queries)
