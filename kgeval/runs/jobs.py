@@ -38,6 +38,7 @@ from kgeval.runs.stored_model import load_model
 from kgeval.runs.stored_outcome import with_slices
 from kgeval.runs.training import train
 from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.tasks.classification import Classification
 
@@ -154,7 +155,7 @@ class Job:
         table, predictions = resolved.rank(model, dataset, title=title, progress=progress, **how), None
         if (keep := config.evaluation.keep) and keep.predictions is not None:
             request = PredictionRequest(keep.predictions)
-            predictions = predict_model(model, dataset, resolved.evaluation, request, title=table.model)
+            predictions = predict_model(align(model, dataset), dataset, resolved.evaluation, request, title=table.model)
         about |= {"groups_by": by, "grouped": with_slices(table, by, dataset), "predictions": predictions}
         return Outcome(self.name, table, policies=config.policies, **about)
 

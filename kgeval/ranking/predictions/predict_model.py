@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,6 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, KnownTimes, known_answers, known_triples
-from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side, triple_of
@@ -33,7 +31,6 @@ from kgeval.ranking.ranking_notes import notes_on_device, undefined_rank
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import with_times
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
 from kgeval.scorers.checks import notes_on_equal_rows
 from kgeval.threads import bound_threads
 
@@ -178,8 +175,8 @@ class PredictionRequest:
 
 
 def predict_model(
-    model: Any,
-    dataset: Dataset | str | Path,
+    scorer: Aligned,
+    dataset: Dataset,
     evaluation: Evaluation,
     request: PredictionRequest,
     *,
@@ -188,8 +185,6 @@ def predict_model(
 ) -> PredictionTable:
     """Find the best answers of queries among all entities that the model knows; the corruption is unused."""
     evaluation.require_entities("predictions")
-    dataset = as_dataset(dataset)
-    scorer = align(model, dataset)
     evaluation = evaluation.for_model(scorer)
     if request.rows is None:
         split, parts = evaluation.split, [*queries_of_split(dataset, evaluation.split, evaluation.sides)]
