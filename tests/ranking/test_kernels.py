@@ -108,11 +108,11 @@ def test_every_way_of_cutting_the_work_gives_the_same_table(similarity, corrupti
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("name", KERNELS)
-def test_chunks_of_candidates_add_up(name, similarity, monkeypatch):
+def test_chunks_of_candidates_add_up(name, similarity):
     dataset, scorer = random_dataset(7, entities=300, triples=900), Vectors(similarity, entities=300)
     whole = evaluate(scorer, dataset, kernel="reference").to_pandas()
-    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 70)
-    assert evaluate(scorer, dataset, kernel=name).to_pandas().equals(whole)
+    for limit in ("50kB", "500kB"):
+        assert evaluate(scorer, dataset, kernel=name, memory_limit=limit).to_pandas().equals(whole)
 
 
 def test_vector_and_finished_scores_rank_alike():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,10 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import evaluate
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.screening.counting import pairs_of, score_bounds
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedCounting, ScreenedKernel, screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.scorers.numerics.similarity import canonical
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import COMPILED, Vectors
@@ -65,14 +69,13 @@ def test_counts_are_the_references_on_drawn_vectors(similarity, screen, entities
 
 @pytest.mark.parametrize("bias", [5.0, -5.0, 1e20, -1e20, 1e300, -1e300, np.inf, -np.inf])
 @pytest.mark.parametrize("similarity", COMPILED)
-def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 64)
+def test_answers_may_owe_their_scores_to_a_bias_in_another_chunk(similarity, bias):
     rng = np.random.default_rng(4)
     scorer = Vectors(similarity, rng.normal(size=(120, 4)))
     scorer.bias = np.where(np.arange(120) < 64, 0.0, bias)
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     for precision in PRECISIONS:
-        assert evaluate(scorer, DATA, kernel=precision).to_pandas().equals(expected), precision
+        assert evaluate(scorer, DATA, kernel=precision, memory_limit="150kB").to_pandas().equals(expected), precision
 
 
 def pairs_of_all_sizes(similarity, dim, *, dtype=np.float64, biased=False):
@@ -151,12 +154,11 @@ def test_few_comparisons_stay_uncertain(screen):
 
 
 def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
-    module = "kgeval.ranking.kernels.screening.screened_kernel."
-    monkeypatch.setattr(module + "TRIAL_PAYS", 8)
     scorer = Vectors("dot", np.random.default_rng(5).normal(size=(120, 16)))
+    ranking = ranking_of(scorer, DATA, Evaluation())
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
     for quick in PRECISIONS:
-        made, seen = ScreenedKernel(*PRECISIONS, block=2), []
+        made, seen = ScreenedKernel(*PRECISIONS, block=1), []
 
         def timed(counting, part, block, *, quick=quick, seen=seen, count=ScreenedCounting.count):
             count(counting, part, block)
@@ -164,20 +166,17 @@ def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
             return float(not seen[-1].startswith(quick))
 
         monkeypatch.setattr(ScreenedCounting, "count", timed)
-        monkeypatch.setattr("kgeval.ranking.engine_choice.kernel", lambda *_, made=made, **__: made)
-        table = evaluate(scorer, DATA)
+        table = replace(ranking, engine=replace(ranking.engine, kernel=made)).rank()
         monkeypatch.undo()
-        monkeypatch.setattr(module + "TRIAL_PAYS", 8)
         assert table.to_pandas().equals(expected)
         assert table.work["kernel"] == quick
         assert len(set(seen)) == 2
         assert all(name.startswith(quick) for name in seen[2:])
 
 
-def test_where_screening_does_not_pay_a_better_arithmetic_takes_over(monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 8)
+def test_where_screening_does_not_pay_a_better_arithmetic_takes_over():
     scorer = Vectors("dot", np.ones((120, 8)))
-    table = evaluate(scorer, DATA, kernel="bfloat16", batch_size=20)
+    table = evaluate(scorer, DATA, kernel="bfloat16", batch_size=20, memory_limit="40kB")
     assert table.work["screened"] < 2 * len(DATA.test) * 120
     assert table.to_pandas().equals(evaluate(scorer, DATA, kernel="reference").to_pandas())
 

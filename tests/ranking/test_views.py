@@ -97,14 +97,13 @@ def test_counts_are_those_of_the_definition(name, options, data):
 
 @pytest.mark.parametrize("corruption", [AllEntities(), Uniform(count=20)], ids=str)
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(name, options, corruption, monkeypatch):
+def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(name, options, corruption):
     dataset, model = random_dataset(6, entities=110, triples=250), random_family(name, options, entities=110)
     whole = evaluate(finished(model, 110), dataset, corruption=corruption).to_pandas()
     assert (whole["raw_tied"] > 0).any()
     assert (whole["greater"] > 0).any()
-    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 50)
     for settings_ in (
-        *({"kernel": kernel} for kernel in ("reference", "compiled", "float32", "bfloat16")),
+        *({"kernel": kernel, "memory_limit": "150kB"} for kernel in ("reference", "compiled", "float32", "bfloat16")),
         {"batch_size": 1},
         {"threads": 2, "batch_size": 33},
         {"memory_limit": 4096},
