@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import CountAccumulator
 from kgeval.ranking.kernels.kernel import Kernel, TensorKernel
 from kgeval.ranking.kernels.sparse_counts import count_sparse
@@ -36,8 +37,6 @@ from kgeval.scorers.scorer import (
 )
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
-
-NaNPolicy = Literal["error", "worst"]
 
 STORED = (np.float16, np.float32, np.float64)
 """the precisions that entity vectors are ranked in; other numbers become float64"""
