@@ -21,10 +21,7 @@ NEGATIVES = ("task", "negatives")
 @click.command("classify")
 @model_and_dataset
 @setting_option(
-    "--valid-negatives",
-    place=(*NEGATIVES, "valid"),
-    metavar="FILE",
-    help="False triples for the validation split.",
+    "--valid-negatives", place=(*NEGATIVES, "valid"), metavar="FILE", help="False triples for the validation split."
 )
 @setting_option(
     "--test-negatives", place=(*NEGATIVES, "test"), metavar="FILE", help="False triples for the test split."
