@@ -39,15 +39,13 @@ SPELLINGS: dict[Place, tuple[str, ...]] = {
     ("metrics",): ("--metric", "-m"),
     ("intervals", "unit"): ("--intervals",),
     ("evaluation", "sides"): ("--sides", "--side"),
-    ("task", "negatives", "valid"): ("--valid-negatives",),
-    ("task", "negatives", "test"): ("--test-negatives",),
 }
 """options that are not called like their fields"""
 
 NONE_BY_DEFAULT = [("intervals", "unit"), ("task", "negatives", "corruption")]
 """settings of blocks that are not there without the option, so that the default of the field is not what holds"""
 
-METAVARS = {"metrics": "METRIC", "by": "COLUMN", "ties": "POLICY", "popularity": "E R", "valid": "FILE", "test": "FILE"}
+METAVARS = {"metrics": "METRIC", "by": "COLUMN", "ties": "POLICY", "popularity": "E R"}
 
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
@@ -58,6 +56,12 @@ class SettingOption(click.Option):
     def __init__(self, *args: Any, place: Place, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.place = place
+
+
+def setting_option(*flags: str, place: Place, **about: Any) -> Callable[..., Any]:
+    """Add an option for the setting at a place of the configuration."""
+    OPTIONS[place] = flags[0]
+    return click.option(*flags, place[-1], cls=SettingOption, place=place, **about)
 
 
 def setting_options(
@@ -75,11 +79,10 @@ def setting_options(
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             flags = SPELLINGS.get((*place, name), (f"--{name.replace('_', '-')}",))
-            OPTIONS[(*place, name)] = flags[0]
             shown = "" if (*place, name) in NONE_BY_DEFAULT else _default(settings, name, stored=stored)
             about = _option(settings.model_fields[name], name, words.get(name, ""), stored=stored)
             about["help"] += shown
-            command = click.option(*flags, name, cls=SettingOption, place=(*place, name), **about)(command)
+            command = setting_option(*flags, place=(*place, name), **about)(command)
         return command
 
     return add

@@ -1,17 +1,32 @@
 """Corruption generators: the rules that choose the candidates of a query."""
 
-from kgeval.corruption.generator import CorruptionGenerator
-from kgeval.corruption.listed import FileNegatives, OGBNegatives
-from kgeval.corruption.sampled import DegreeWeighted, PopularityWeighted, Uniform
-from kgeval.corruption.unsampled import AllEntities, TypeConstrained
+from __future__ import annotations
 
-__all__ = [
-    "AllEntities",
-    "CorruptionGenerator",
-    "DegreeWeighted",
-    "FileNegatives",
-    "OGBNegatives",
-    "PopularityWeighted",
-    "TypeConstrained",
-    "Uniform",
-]
+from typing import TYPE_CHECKING
+
+from kgeval.discovery import on_first_use
+
+if TYPE_CHECKING:
+    from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
+    from kgeval.corruption.listed import FileNegatives as FileNegatives
+    from kgeval.corruption.listed import OGBNegatives as OGBNegatives
+    from kgeval.corruption.sampled import DegreeWeighted as DegreeWeighted
+    from kgeval.corruption.sampled import PopularityWeighted as PopularityWeighted
+    from kgeval.corruption.sampled import Uniform as Uniform
+    from kgeval.corruption.unsampled import AllEntities as AllEntities
+    from kgeval.corruption.unsampled import TypeConstrained as TypeConstrained
+
+_HOMES = {
+    "AllEntities": "corruption.unsampled",
+    "CorruptionGenerator": "corruption.generator",
+    "DegreeWeighted": "corruption.sampled",
+    "FileNegatives": "corruption.listed",
+    "OGBNegatives": "corruption.listed",
+    "PopularityWeighted": "corruption.sampled",
+    "TypeConstrained": "corruption.unsampled",
+    "Uniform": "corruption.sampled",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin
 
 from pydantic import PrivateAttr
 from typing_extensions import Self
 
-from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import Candidates
-from kgeval.data.dataset import Dataset, Split
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
-from kgeval.data.triples import Side, Triples
 from kgeval.discovery import brought, by_name, subclasses
 from kgeval.errors import InputError
 from kgeval.settings.by_kind import ByKind, names_by
 from kgeval.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from kgeval.arrays import IntArray
+    from kgeval.corruption.candidates import Candidates
+    from kgeval.data.dataset import Dataset
+    from kgeval.data.queries import Queries
+    from kgeval.data.rows import Rows
+    from kgeval.data.splits_and_sides import Side, Split
+    from kgeval.data.triples import Triples
 
 
 class ReadOnce(Settings):
@@ -87,6 +90,8 @@ class CorruptionGenerator(ReadOnce):
 
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Collect the queries that get candidates: each distinct one, once for all of its answers."""
+        from kgeval.data.queries import Queries
+
         return Queries.of(triples, side)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
@@ -122,6 +127,8 @@ class CorruptionGenerator(ReadOnce):
         InputError
             if they are no ascending ids of entities, or relations, for each query
         """
+        from kgeval.corruption.candidates import Candidates
+
         candidates: Any = self.candidates(queries, known, dataset)
         where = f"the corruption {self.kind!r}"
         if not isinstance(candidates, Candidates):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from kgeval.arrays import IntArray
-from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator, size_range
-from kgeval.data.dataset import Dataset, Split
-from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
-from kgeval.data.triples import SIDES, Side
-from kgeval.data.type_constraints import observed_types, read_types
+from kgeval.data.splits_and_sides import SIDES, Side, Split
 from kgeval.settings.settings import listed
+
+if TYPE_CHECKING:
+    from kgeval.arrays import IntArray
+    from kgeval.corruption.candidates import Candidates
+    from kgeval.data.dataset import Dataset
+    from kgeval.data.queries import Queries
+    from kgeval.data.rows import Rows
 
 
 class AllEntities(CorruptionGenerator):
@@ -35,9 +35,15 @@ class AllEntities(CorruptionGenerator):
     answers_relations: ClassVar[bool] = True
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        import numpy as np
+
         return np.zeros(len(queries), np.int64)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        import numpy as np
+
+        from kgeval.corruption.candidates import Candidates
+
         return Candidates.shared(np.arange(len(dataset.answers_of(queries.side))))
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -81,6 +87,8 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> dict[Side, Rows]:
+        from kgeval.data.type_constraints import observed_types, read_types
+
         if self.path is not None:
             return read_types(Path(self.path), dataset)
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
@@ -91,6 +99,9 @@ class TypeConstrained(CorruptionGenerator):
         return types.lengths[queries.relations]
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        from kgeval.corruption.candidates import Candidates
+        from kgeval.data.rows import Rows
+
         types = self.content(dataset)[queries.side]
         return Candidates(Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids))
 

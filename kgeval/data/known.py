@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.rows import Rows
+from kgeval.data.splits_and_sides import KnownTimes
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError
-
-KnownTimes = Literal["same", "all"]
-"""the facts of a temporal graph that are known to a query: those of the same time, or those of all times"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,22 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.splits_and_sides import SIDES as SIDES
+from kgeval.data.splits_and_sides import TARGETS as TARGETS
+from kgeval.data.splits_and_sides import EntitySide as EntitySide
+from kgeval.data.splits_and_sides import Side as Side
 from kgeval.errors import DatasetError, reason
-
-EntitySide = Literal["head", "tail"]
-"""A side of a triple: where an entity stands."""
-
-Side = Literal["head", "tail", "relation"]
-"""What is predicted of a triple: the entity on one of its sides, or the relation between them."""
-
-SIDES: tuple[Side, ...] = get_args(EntitySide)
-TARGETS: tuple[Side, ...] = get_args(Side)
 
 BLOCK = 1 << 16
 """how many triples are turned into Python's numbers at a time"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from kgeval.data.rows import Rows
 from kgeval.errors import ScoreError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, CountAccumulator, Kernel, TensorKernel
 from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
 from kgeval.ranking.plan import MOST_SCORED, Plan
@@ -25,8 +26,6 @@ from kgeval.scorers.numerics.similarity import LANES
 from kgeval.scorers.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
-
-NaNPolicy = Literal["error", "worst"]
 
 
 class UndefinedScore(ScoreError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
@@ -9,15 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
-from kgeval.data.dataset import Split
-from kgeval.data.known import KnownTimes
-from kgeval.data.triples import EntitySide, Side
+from kgeval.data.splits_and_sides import EntitySide, KnownTimes, Side, Split
 from kgeval.errors import InputError
 from kgeval.metrics.estimates.estimate import Estimate
-from kgeval.ranking.engine import NaNPolicy
-from kgeval.ranking.kernels import KernelName
-from kgeval.ranking.kernels.device.devices import check_name
-from kgeval.scorers.scorer import sides_of
 from kgeval.settings.settings import Settings, listed
 
 MOST_MEMORY = 2**60
@@ -26,7 +21,12 @@ MOST_MEMORY = 2**60
 LEAST_MEMORY = 4096
 """bytes below which a limit is a mistake: even a block of one query takes more"""
 
+DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|torch:cpu")
+"""``torch:cpu`` takes the way of the GPU on torch's CPU device: slower than ``cpu``, for tests and for comparison"""
+
 UnseenPolicy = Literal["error", "drop", "worst"]
+NaNPolicy = Literal["error", "worst"]
+KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
 
 SomeSide = TypeVar("SomeSide", bound=Side)
 
@@ -54,7 +54,21 @@ Filter = Annotated[
 ]
 
 
-Device = Annotated[str, AfterValidator(check_name)]
+def check_device(name: str) -> str:
+    """Refuse what is no name of a device, without looking whether it is there.
+
+    >>> check_device("cuda:0")
+    'cuda:0'
+    >>> check_device("gpu")
+    Traceback (most recent call last):
+    ValueError: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1
+    """
+    if not DEVICE.fullmatch(name):
+        raise ValueError(f"{name!r} is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1")
+    return name
+
+
+Device = Annotated[str, AfterValidator(check_device)]
 
 
 def _enough_memory(limit: int) -> int:
@@ -182,4 +196,6 @@ class Evaluation(Settings):
 
     def for_model(self, model: Any) -> Evaluation:
         """Predict the sides that a model answers, unless the sides are said."""
+        from kgeval.scorers.scorer import sides_of
+
         return self if "sides" in self.model_fields_set else self.model_copy(update={"sides": sides_of(model)})

@@ -11,10 +11,11 @@ import pytest
 
 import kgeval
 from kgeval import evaluate, generate_negatives, load_dataset
-from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform, unsampled
+from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
 from kgeval.corruption import listed as of_files
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import generators
+from kgeval.data import type_constraints
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -197,7 +198,7 @@ def test_shared_candidates_are_candidates_of_each_query(nations):
 def reads(monkeypatch):
     """What the readers of files of candidates are called with."""
     called = []
-    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (unsampled, "read_types")):
+    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (type_constraints, "read_types")):
         reader = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda path, *rest, read=reader: called.append(Path(path)) or read(path, *rest)

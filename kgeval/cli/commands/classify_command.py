@@ -8,30 +8,37 @@ from typing import Any
 import click
 
 from kgeval.cli.configuration import configuration, run_and_show
-from kgeval.cli.setting_options import blocks, setting_options
+from kgeval.cli.setting_options import blocks, setting_option, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset
 from kgeval.errors import ConfigError
+from kgeval.metrics.kinds import LabelOptions
+from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.tasks.classification import Classification
-from kgeval.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles
+
+NEGATIVES = ("task", "negatives")
 
 
 @click.command("classify")
 @model_and_dataset
-@setting_options(
-    NegativesFromFiles,
-    *("valid", "test"),
-    place=("task", "negatives"),
-    valid="false triples for the validation split",
-    test="false triples for the test split",
+@setting_option(
+    "--valid-negatives", place=(*NEGATIVES, "valid"), metavar="FILE", help="False triples for the validation split."
+)
+@setting_option(
+    "--test-negatives", place=(*NEGATIVES, "test"), metavar="FILE", help="False triples for the test split."
 )
 @setting_options(
-    GeneratedNegatives,
+    Evaluation,
     "corruption",
-    place=("task", "negatives"),
+    place=NEGATIVES,
     corruption="without such files: the corruption that replaces each tail (by default uniform:count=1)",
 )
-@setting_options(Classification, "calibration", "unseen", place=("task",))
+@setting_options(LabelOptions, "calibration", place=("task",))
+@setting_options(
+    Evaluation,
+    "unseen",
+    place=("task",),
+    unseen="triples with an entity or relation that the model does not know: error, or drop (leave out)",
+)
 @setting_options(MetricRequest, "metrics", metrics="a metric, [relation.]name")
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")

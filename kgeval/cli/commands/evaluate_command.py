@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, run_and_show
-from kgeval.cli.setting_options import blocks, setting_options
+from kgeval.cli.setting_options import blocks, setting_option, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, thresholds
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
-from kgeval.runs.config.run_config import Evaluated
 
 if TYPE_CHECKING:
     from kgeval.runs.metric_bounds import Bounds
@@ -28,7 +27,11 @@ OF_EVALUATION = (
 @click.command("evaluate")
 @model_and_dataset
 @setting_options(Evaluation, *OF_EVALUATION, place=("evaluation",))
-@setting_options(Evaluated, "protocol")
+@setting_option(
+    "--protocol",
+    place=("protocol",),
+    help="The framework whose rules are followed; 'kgeval list protocols' shows all.  [default: standard]",
+)
 @setting_options(
     Estimate,
     "error",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options
 from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone
-from kgeval.data.triples import triple_of
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.rank_table import TIME
 from kgeval.table import Cell, Figure, Page, Table
 
 if TYPE_CHECKING:
@@ -209,7 +207,7 @@ def as_plain(table: PredictionTable) -> dict[str, Any]:
         number = row.pop("query")
         about = {name.removesuffix("_label"): row[name] for name in own}
         block = queries.setdefault(number, {"query": number, **about, "predictions": []})
-        score = row.pop("score") if np.isfinite(row["score"]) else str(row.pop("score"))
+        score = row.pop("score") if math.isfinite(row["score"]) else str(row.pop("score"))
         columns = (*own, "anchor", "relation", "entity", "entity_label", "place")
         further = {name: value for name, value in row.items() if name not in columns}
         ranks = {
@@ -223,6 +221,9 @@ def as_plain(table: PredictionTable) -> dict[str, Any]:
 
 
 def _query_text(row: dict[str, Any], dataset: Dataset) -> str:
+    from kgeval.data.triples import triple_of
+    from kgeval.ranking.rank_table import TIME
+
     text = dataset.triple(*triple_of(row["side"], row["anchor"], row["relation"], -1))
     return f"{text} at {row[TIME]}" if TIME in row else text
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, TypeAdapter, field_validator, model_validator
 
 from kgeval.errors import MetricError
-from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.ranks.classic import FunctionOfMeans
 from kgeval.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from kgeval.metrics.names import MetricName
 
 
 class Estimate(Settings):
@@ -36,6 +37,8 @@ class Estimate(Settings):
     @field_validator("metric")
     @classmethod
     def _has_estimator(cls, value: str) -> str:
+        from kgeval.metrics.names import parse
+
         try:
             name = parse(value)
         except MetricError as error:
@@ -55,6 +58,8 @@ class Estimate(Settings):
 
 def no_estimator(name: MetricName) -> str:
     """Say why a metric has no estimator from a sample of triples; empty where it has one."""
+    from kgeval.metrics.ranks.classic import FunctionOfMeans
+
     if name.metric.needs == "lists":
         return "is of all answers of a query, of which a sample of triples has only some"
     if name.average not in (None, "micro"):

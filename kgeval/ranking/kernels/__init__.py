@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 import timeit
 from functools import cache
-from typing import Literal
 
+from kgeval.ranking.evaluation import KernelName
 from kgeval.ranking.kernels.collectors import Kernel
 from kgeval.ranking.plan import BLOCK, Precision
-
-KernelName = Literal["auto", "bfloat16", "float32", "compiled", "reference"]
 
 
 def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:

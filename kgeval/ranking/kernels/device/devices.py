@@ -4,27 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 from typing import Any
 
 from kgeval.errors import InputError
-
-NAMES = re.compile(r"auto|cpu|cuda(:\d+)?|torch:cpu")
-"""``torch:cpu`` takes the way of the GPU on torch's CPU device: slower than ``cpu``, for tests and for comparison"""
-
-
-def check_name(name: str) -> str:
-    """Refuse what is no name of a device, without looking whether it is there.
-
-    >>> check_name("cuda:0")
-    'cuda:0'
-    >>> check_name("gpu")
-    Traceback (most recent call last):
-    ValueError: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1
-    """
-    if not NAMES.fullmatch(name):
-        raise ValueError(f"{name!r} is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1")
-    return name
 
 
 def find_device(name: str) -> Any:
