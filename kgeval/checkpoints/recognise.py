@@ -65,7 +65,7 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
         return fitting[0]
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
-        raise UsageError(f"{str(path)!r} could be {names}: name the format.")
+        raise UsageError(f"{str(path)!r} could be {names}: name the format (--format, format=).")
     if {"entity", "relation"} <= {*options} and any(map(is_pickled, files_of(path))):
         return formats()[NAMED_BY_USER]
     raise UsageError(describe_unknown(path, options))

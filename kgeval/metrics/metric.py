@@ -65,7 +65,7 @@ class Metric:
     >>> import kgeval
     >>> best = kgeval.Metric(
     ...     "best-rank", "best rank", "min r", "—", lowest=1, highest=math.inf, increasing=False,
-    ...     compute=lambda ranks, k: ranks.values.min(),
+    ...     compute=lambda ranks, k: ranks.values.min(), averaged=False,
     ... )
     >>> kgeval.summarize(kgeval.evaluate(lambda h, r, t: h + t, "nations"), [best])["best-rank"]
     1.0
@@ -81,12 +81,13 @@ class Metric:
     increasing: bool | None
     """whether larger is better; ``None`` where it is no measure of quality"""
     compute: Callable[[Any, int], float]
-    """(input, cut-off or 0) -> its value"""
+    """(input, cut-off or 0) -> its value; the input is :class:`kgeval.metrics.ranks.ranks.Ranks`, or what it needs"""
     needs: Needs = "ranks"
     cutoff: Cutoff = "none"
     """whether its name takes ``@k``"""
     averaged: bool = True
-    """whether it is a mean over answers, which macro, relation and popularity weights apply to"""
+    """whether it is a mean over answers, to which the weights of macro, relation and strat apply: ``ranks.mean``, which
+    knows them, then has to compute it"""
     synonyms: tuple[str, ...] = ()
     """other names, such as PyKEEN's; ``{k}`` is the cut-off"""
     undefined: str = "no ranks"

@@ -40,6 +40,7 @@ KBC = StateDictFormat(
         "CP": Model(CP, {"entity": halves("lhs.weight", "rhs.weight"), "relation": named("rel.weight")}, "lhs.weight"),
         "ComplEx": Model(ComplEx, TABLES),
     },
+    numbering="sorted",
     reciprocal=True,
     known_by=STATIC,
 ).reader()
@@ -54,6 +55,7 @@ TKBC = StateDictFormat(
         "TNTComplEx": Model(TNTComplEx, TABLES | {"time": named(TIME), "timeless": named(TIMELESS)}, TIMELESS),
         "TComplEx": Model(TComplEx, TABLES | {"time": named(TIME)}),
     },
+    numbering="sorted",
     reciprocal=True,
     known_by=(TEMPORAL,),
 ).reader()

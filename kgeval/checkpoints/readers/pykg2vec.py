@@ -35,6 +35,7 @@ FORMAT = StateDictFormat(
         "DistMult": Model(DistMult, TABLES),
         "ComplEx": Model(ComplEx, HALVES, REAL),
     },
+    numbering="sorted",
     known_by=(frozenset({*(f"{name}.weight" for name in NAMES.values()), CONFIG, LABELS}),),
 )
 

@@ -69,5 +69,6 @@ READER = StateDictFormat(
     },
     tables=TABLES,
     ignored=("projected_entities",),
+    numbering="sorted",
     known_by=(frozenset({"ent_emb.weight", "rel_emb.weight"}),),
 ).reader()

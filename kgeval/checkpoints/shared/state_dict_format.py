@@ -46,7 +46,7 @@ def unit_rows(take: Take) -> Take:
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
-    """Make a test whether a file has one of some endings, and all tensors of one of some groups."""
+    """Make a test of files of ``torch.save`` or ``pickle``: one of some endings, all tensors of one of some groups."""
 
     def fits(file: Path) -> bool:
         found = names_in(file) if file.suffix in suffixes else frozenset()
@@ -77,7 +77,7 @@ class Model:
     records: str = ""
     """a tensor of one number that is recorded as an option"""
     ignored: tuple[str, ...] = ()
-    """patterns of tensors that no score depends on"""
+    """patterns of tensors that scores of this model do not depend on"""
 
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
         """Make the formula, record where its options came from, and refuse tensors that it has no use for."""
@@ -123,13 +123,16 @@ class StateDictFormat:
     what: str
     """what a folder without such a file lacks"""
     files: tuple[Callable[[Path], bool], ...]
-    """tests of files; of a folder, the file that the first fits is read"""
+    """tests of files; of a folder, the file that the first fits is read. A test names the fewest tensors that tell the
+    format: of the others, the models say which is missing"""
     models: Mapping[str, Model]
     tables: Mapping[str, Take] = field(default_factory=dict)
     """what every model without a marker has"""
     ignored: tuple[str, ...] = ()
-    """patterns of tensors that no score depends on"""
-    numbering: Numbering = "sorted"
+    """patterns of tensors that no model's scores depend on, as ``loss.*``"""
+    numbering: Numbering = "unknown"
+    """what ids without labels are: those of the dataset (``"dataset"``), of its sorted labels (``"sorted"``), of the
+    framework's files (``"files"``), or ``"unknown"``: then a model without labels is refused"""
     layouts: tuple[str, ...] = ()
     reciprocal: bool = False
     tensors: Callable[[Path], Tensors] = Tensors.read

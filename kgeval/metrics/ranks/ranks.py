@@ -119,6 +119,7 @@ class Ranks:
         return np.asarray(weights / weights.sum(), np.float64)
 
     def mean(self, values: Float64Array) -> float:
+        """The mean of a value of each row (float64[row]), by the weights of the average that is computed."""
         self.normalized_weights  # noqa: B018 - raises where there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 
