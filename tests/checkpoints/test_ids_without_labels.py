@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 import torch
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset, save_checkpoint
-from kgeval.errors import CheckpointError
+from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.alignment import align
+from kgeval.scorers.families.bilinear import DistMult
 from tests.checkpoints.conftest import arrays_of, write_arrays
 from tests.checkpoints.layouts import (
     ENTITIES,
@@ -229,3 +232,14 @@ def test_a_numbering_that_is_none_is_refused(tmp_path):
     write_arrays(tmp_path / "m.safetensors", arrays_of("DistMult"), format="kgeval", model="DistMult", numbering="x")
     with pytest.raises(CheckpointError, match="the numbering 'x' is none of dataset, sorted, files, unknown"):
         load_checkpoint(tmp_path)
+
+
+def test_a_table_that_says_nothing_of_its_ids_is_refused_without_labels(tmp_path):
+    arrays = {"nodes": np.ones((14, 2)), "edges": np.ones((55, 2))}
+    (tmp_path / "m.pkl").write_bytes(pickle.dumps(arrays))
+    model = Model(DistMult, {"entity": named("nodes"), "relation": named("edges")})
+    tiny = StateDictFormat(
+        "tiny", "Tiny", "a model", "a model", (holds({".pkl"}, arrays),), {"DistMult": model}
+    ).reader()
+    with pytest.raises(InputError, match="no entity labels: no file tells what its ids are"):
+        evaluate(load_checkpoint(tmp_path / "m.pkl", format=tiny), "nations")
