@@ -127,14 +127,15 @@ class Engine:
         self, scorer: Scorer | VectorScorer, task: RankingTask, purpose: Purpose[C]
     ) -> Iterator[tuple[RankingTask, Float64Array, C]]:
         """Meet the candidates of queries block by block; yield each, the scores of its answers and its collector."""
-        for part, view in views_of(scorer, task.queries):
-            own = task[part]
+        for queries, view in views_of(scorer, task.queries):
+            own = task[queries]
             blocks, meet = self._plan(view, own, purpose)
             for block in blocks:
-                scores, collector = meet(own[block])
+                part = own[block]
+                scores, collector = meet(part)
                 if self.nan == "error":
-                    _refuse_nan(view, own[block], scores, collector.undefined)
-                yield own[block], scores, collector
+                    _refuse_nan(view, part, scores, collector.undefined)
+                yield part, scores, collector
 
     def _plan(
         self, scorer: Scorer | VectorScorer, task: RankingTask, purpose: Purpose[C]

@@ -25,17 +25,15 @@ class CommonTable:
     @staticmethod
     def is_in(folder: Path) -> bool:
         """Whether a folder is one of several models: the metrics of a single one stand beside a manifest."""
-        if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
-            return False
-        return isinstance(read_json(folder / METRICS).get("models"), dict)
+        return _content(folder) is not None
 
     @classmethod
     def read(cls, folder: Path) -> CommonTable:
         """Read the common table of a folder; an empty one where the folder has none."""
-        if not cls.is_in(folder):
+        if (content := _content(folder)) is None:
             return cls()
         damaged = f"{str(folder / METRICS)!r} is damaged"
-        empty, content = asdict(cls()), read_json(folder / METRICS)
+        empty = asdict(cls())
         blocks = {name: content.get(name, block) for name, block in empty.items()}
         known = all(isinstance(blocks[name], type(block)) for name, block in empty.items())
         if not known or not all(isinstance(metrics, dict) for metrics in blocks["models"].values()):
@@ -51,3 +49,10 @@ class CommonTable:
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": 1, **asdict(self)}
+
+
+def _content(folder: Path) -> dict[str, Any] | None:
+    if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
+        return None
+    content = read_json(folder / METRICS)
+    return content if isinstance(content.get("models"), dict) else None

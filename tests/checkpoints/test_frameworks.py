@@ -339,7 +339,7 @@ ORIGINS = {
     ("openke", "rotate"): {"norm": "the code of OpenKE", "rel_embedding_range": "rotate.ckpt"},
     ("openke", "transd"): {"norm": "p_norm (option)", "normalization": "the code of OpenKE"},
 }
-"""where some options came from, as each framework's code and files have it; tests/contracts has those of others"""
+"""for some frameworks: each option, and the file or code that gave its value; the frozen contracts hold the others"""
 
 
 @pytest.mark.parametrize(("framework", "variant"), ALL)
