@@ -16,7 +16,7 @@ from kgeval.errors import ScoreError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.kernels.collectors import BestAnswers, Collector, CountAccumulator, Kernel, TensorKernel
+from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel, TensorKernel
 from kgeval.ranking.kernels.vectors import fetch_entity_vectors, fetch_query_vectors, gather_unique_entities
 from kgeval.ranking.plan import MOST_SCORED, Plan
 from kgeval.ranking.ranking_task import RankingTask
@@ -103,9 +103,10 @@ class Engine:
 
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
         """Rank every answer of some queries."""
-        counting = Purpose(lambda part, scores: CountAccumulator.at_ends(part, scores, self.tie_rule), compares=True)
+        counting = Purpose(lambda part, scores: Counting.of(part, scores, self.tie_rule), compares=True)
         met, nan_last = self._sweep(scorer, task, counting), self.nan == "worst"
-        return _ranked(task, [ends.between_ends(part, scores, nan_last=nan_last) for part, scores, ends in met])
+        ranked = [Ranked(scores, *found.ranks(nan_last=nan_last)) for _, scores, found in met]
+        return concatenated([rank_last(task[:0]), *ranked])
 
     def best(self, scorer: Scorer | VectorScorer, task: RankingTask, places: int, *, drops_known: bool) -> BestAnswers:
         """Find the best candidates of queries that share them."""
@@ -163,7 +164,8 @@ class Engine:
         if purpose.compares:
             answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
             refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
-            scores = self._without_nan(self.kernel.pairs(query_vectors, answer_vectors, queries.offsets))
+            answers = Rows(queries.offsets, np.arange(queries.num_answers))
+            scores = self._without_nan(self.kernel.scores(query_vectors, answer_vectors, answers))
         collector = purpose.begin(task, scores)
         if (shared := candidates.shared_ids) is not None:
             total = purpose.size(queries)
@@ -261,10 +263,3 @@ def _cells(task: RankingTask) -> tuple[IntArray, tuple[IntArray, IntArray]]:
     ids[rows.owners, np.arange(len(rows.ids)) - rows.offsets[rows.owners]] = rows.ids
     ids[answers.owners, columns] = answers.ids
     return ids, (answers.owners, columns)
-
-
-def _ranked(task: RankingTask, accumulators: list[CountAccumulator]) -> Ranked:
-    counts = np.concatenate([np.empty((0, 4), np.int64), *(accumulator.counts for accumulator in accumulators)])
-    scores = np.concatenate([np.empty(0), *(accumulator.thresholds for accumulator in accumulators)])
-    whole = CountAccumulator(task, scores, counts, np.zeros(len(task.queries), np.bool_))
-    return Ranked(scores, whole.filtered, whole.raw)

@@ -65,14 +65,6 @@ class RankingTask:
         """
         return replace(self, thresholds=thresholds, answers=np.full(self.queries.num_answers, -1))
 
-    def with_answers_twice(self) -> RankingTask:
-        """List each answer of a task without thresholds of its own two times, one after the other."""
-        answers, triples, positions = (
-            np.repeat(each, 2) for each in (self.queries.answers, self.queries.triples, self.answers)
-        )
-        queries = replace(self.queries, offsets=2 * self.queries.offsets, answers=answers, triples=triples)
-        return replace(self, queries=queries, answers=positions)
-
     @property
     def num_candidates(self) -> IntArray:
         """The number of candidates of each query; int64[query]."""

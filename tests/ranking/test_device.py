@@ -58,7 +58,7 @@ def refuse_wrong_decisions(query_vectors, entity_vectors, scores, device=CPU):
     owners, candidates = torch.arange(len(scores), device=device), candidate_side(similarity, entities)
     for candidate in range(0, scores.shape[1], 3):
         thresholds = torch.from_numpy(scores[:, candidate].copy()).to(device)
-        sides = answer_side(similarity, queries, entities, thresholds, owners), candidates
+        sides = answer_side(similarity, queries, entities, (thresholds, thresholds), owners), candidates
         found = comparison_of(device)[0](similarity, queries.rounded[owners], entities.rounded, *sides)
         undecided = np.zeros(scores.shape, np.bool_)
         undecided[found.answers.cpu().numpy(), found.candidates.cpu().numpy()] = True
@@ -193,11 +193,12 @@ class Live:
 @pytest.mark.parametrize("settings", [{}, {"corruption": Uniform(count=40)}, {"protocol": "libkge"}], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_finished_scores_are_counted_where_they_are(dtype, settings, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_scores.SCORES", 2000)
     expected = evaluate(Live(dtype), DATA, kernel="reference", **settings).to_pandas()
     assert (expected["tied"] > 0).any()
     monkeypatch.setattr("kgeval.ranking.engine.Engine.finished_scores", None)
-    assert evaluate(Live(dtype), DATA, device="torch:cpu", **settings).to_pandas().equals(expected)
+    for limit in ("50kB", None):
+        found = evaluate(Live(dtype), DATA, device="torch:cpu", memory_limit=limit, **settings)
+        assert found.to_pandas().equals(expected)
 
 
 def test_nan_in_tensors():

@@ -164,14 +164,15 @@ def test_numbers_without_a_bound_are_left_to_the_processor():
 @pytest.mark.parametrize("known", ["keep", "drop"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 def test_finished_scores_are_selected_where_they_are(dtype, known, monkeypatch):
-    monkeypatch.setattr("kgeval.ranking.kernels.device.tensor_scores.SCORES", 2000)
     live = Live(dtype)
     live.table[:, :, 5], live.table[:, :, 9], live.table[:, ::2, 11] = -torch.inf, -0.0, torch.inf
     expected = {k: predict(live, DATA, k=k, known=known, kernel="reference").data for k in (1, 3, 119)}
     assert (expected[3]["tied"].to_numpy() > 0).any()
     monkeypatch.setattr("kgeval.ranking.engine.Engine.finished_scores", None)
     for k, data in expected.items():
-        assert predict(live, DATA, k=k, known=known, device="torch:cpu").data.equals(data)
+        for limit in ("100kB", None):
+            found = predict(live, DATA, k=k, known=known, device="torch:cpu", memory_limit=limit)
+            assert found.data.equals(data)
 
 
 def test_nan_in_tensors_is_refused_or_worst():

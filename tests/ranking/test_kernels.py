@@ -10,6 +10,7 @@ from kgeval.corruption import AllEntities, Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
 from kgeval.data.triples import Triples
 from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine
@@ -68,8 +69,9 @@ def test_the_compiled_scores_have_the_bits_of_the_reference(similarity):
         query_vectors = QueryVectors(similarity, rng.normal(size=(90, dim)) * scale, rng.normal(size=90))
         entity_vectors = EntityVectors((rng.normal(size=(300, dim)) * 3).astype(np.float32), rng.normal(size=300))
         offsets = np.sort(np.r_[0, rng.integers(0, 300, 89), 300])
-        ours = kernel("compiled").pairs(query_vectors, entity_vectors, offsets)
-        theirs = kernel("reference").pairs(query_vectors, entity_vectors, offsets)
+        own = Rows(offsets, rng.permutation(300))
+        ours = kernel("compiled").scores(query_vectors, entity_vectors, own)
+        theirs = kernel("reference").scores(query_vectors, entity_vectors, own)
         assert ours.tobytes() == theirs.tobytes()
 
 

@@ -7,12 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
 from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
+from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.kernels.collectors import CountAccumulator
-from kgeval.ranking.kernels.reference import ReferenceKernel
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.ranking.tie_rules import TieRule, clamp, tied_under
@@ -38,22 +36,23 @@ class TailsAsHeads(FrameworkQuirk):
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
         if task.queries.side == "head":
             return ranked
-        counts = [np.empty((0, 4), np.int64)]
+        lowest, highest = (end[:, None] for end in tie_rule(ranked.scores))
+        raw, filtered = (np.empty((2, len(lowest)), np.int64) for _ in range(2))
         for query in range(len(task.queries)):
-            answers = slice(*task.queries.offsets[query : query + 2])
-            part = task[query : query + 1]
-            counts.append(_count_as_heads(part, scorer, ranked.scores[answers], tie_rule))
-        total = CountAccumulator(task, ranked.scores, np.concatenate(counts), np.zeros(len(task.queries), np.bool_))
-        return Ranked(ranked.scores, total.filtered, total.raw)
-
-
-def _count_as_heads(part: RankingTask, scorer: Aligned, answers: Float64Array, tie_rule: TieRule) -> IntArray:
-    """Count one query by the reference kernel, which leaves out the answer by its position, not by its score."""
-    ids = part.candidates.ids_of(0)
-    scores = as_float64(scorer.scores(replace(part.queries, side="head"), ids), "the scorer")
-    ends = CountAccumulator.at_ends(part, answers, tie_rule)
-    ReferenceKernel().count_scores(scores.ravel(), np.zeros(1, np.int64), ends)
-    return ends.between_ends(part, answers).counts
+            part, own = task[query : query + 1], slice(*task.queries.offsets[query : query + 2])
+            queries, answers = replace(part.queries, side="head"), np.flatnonzero(part.answers >= 0)
+            scores = as_float64(scorer.scores(queries, part.candidates.ids_of(0)), "the scorer")
+            counted = np.stack([scores > highest[own], (scores >= lowest[own]) & (scores <= highest[own])])
+            # An answer is left out by its position, not by its score, which is another model's.
+            counted[:, answers, part.answers[answers]] = False
+            raw[:, own] = counted.sum(axis=2)
+            counted[:, :, part.known.ids] = False
+            filtered[:, own] = counted.sum(axis=2)
+        counts, raw_counts = (
+            RankCounts(above, level, candidates)
+            for (above, level), candidates in ((filtered, task.filtered_candidates), (raw, task.raw_candidates))
+        )
+        return Ranked(ranked.scores, counts, raw_counts)
 
 
 @dataclass(frozen=True)

@@ -92,3 +92,13 @@ def _moduli(query, entity, terms):  # type: ignore[no-untyped-def]
         real = query[k] - np.float64(entity[k])
         imaginary = query[half + k] - np.float64(entity[half + k])
         terms[k] = np.sqrt(real * real + imaginary * imaginary)
+
+
+@njit(cache=True)
+def compare(scores, lowest, highest):  # type: ignore[no-untyped-def]
+    """Count the scores above an interval, and those inside it."""
+    above, inside = 0, 0
+    for place in range(len(scores)):
+        above += scores[place] > highest
+        inside += (scores[place] >= lowest) & (scores[place] <= highest)
+    return above, inside

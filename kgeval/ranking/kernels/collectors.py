@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,8 +20,41 @@ from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.sparse_scorer import SparseScores
 
 
+class Intervals(NamedTuple):
+    """The tie interval of each answer of some queries, as plain arrays for the compiled loops."""
+
+    offsets: IntArray
+    """int64[query + 1], where each query's answers begin"""
+    lowest: Float64Array
+    """float64[answer], the lowest score that ties with the answer"""
+    highest: Float64Array
+    """float64[answer], the highest one"""
+
+    @property
+    def owners(self) -> IntArray:
+        """The query of each answer; int64[answer]."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+class Counted(NamedTuple):
+    """How candidates compare with the answers of some queries."""
+
+    counts: IntArray
+    """int64[answer, 2]: how many candidates are above the answer's interval, and how many inside it"""
+    undefined: BoolArray
+    """bool[query], whether a candidate's score was NaN"""
+
+    @classmethod
+    def zero(cls, intervals: Intervals) -> Counted:
+        return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.bool_))
+
+    def add(self, other: Counted) -> None:
+        self.counts[:] += other.counts
+        self.undefined[:] |= other.undefined
+
+
 class Kernel(Protocol):
-    """One way of computing canonical scores and counting them."""
+    """One way of computing canonical scores and comparing them."""
 
     name: str
 
@@ -29,21 +62,20 @@ class Kernel(Protocol):
         """Say how the counts were made, for the manifest of a run."""
         return {"kernel": self.name}
 
-    def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
-        """Score ``entities[offsets[q] : offsets[q + 1]]`` canonically against query ``q``; float64[entity]."""
+    def scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
+        """Score the entities in each query's row canonically, which are indices into ``entities``; float64[id]."""
 
-    def count_shared(
-        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
-    ) -> None:
-        """Count a chunk of shared candidates, the first of which has position ``first``, into the accumulator."""
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+        """Compare all entities with the answers of all queries."""
 
-    def count_per_query(
-        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
-    ) -> None:
-        """Count each query's own candidates, a row of indices into ``entities``, into the accumulator."""
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+        """Compare each query's own candidates, a row of indices into ``entities``."""
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        """Count finished scores into the accumulator; those of query ``q`` begin at ``starts[q]``."""
+    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
+        """Compare each query's known answers likewise; they are no part of the statistics."""
+
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
+        """Compare finished scores; those of query ``q`` are ``scores[starts[q] : starts[q] + lengths[q]]``."""
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         """Merge a chunk of shared candidates, the first of which has position ``first``, into the best answers."""
@@ -59,8 +91,11 @@ class TensorKernel(Kernel, Protocol):
     device: Any
     """the ``torch.device``"""
 
-    def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
-        """Count finished scores, a tensor [query, candidate or more], into the accumulator, where they are."""
+    def count_tensor(self, scores: Any, widths: IntArray, intervals: Intervals) -> Counted:
+        """Compare finished scores, the first int64[query] of each row of a tensor [query, column], where they are."""
+
+    def count_listed(self, scores: Any, listed: Rows, intervals: Intervals) -> Counted:
+        """Compare those of the columns that each query lists."""
 
     def select_tensor(self, scores: Any, best: BestAnswers) -> None:
         """Merge finished scores, a tensor [query, candidate], into the best answers; few of them are copied."""
@@ -93,93 +128,76 @@ class Collector(ABC):
         raise NotImplementedError
 
 
-RAW_GREATER, RAW_TIED, GREATER, TIED = range(4)
-"""the columns of the counts"""
-
-
 @dataclass(frozen=True, eq=False)
-class CountAccumulator(Collector):
-    """What has been counted so far for the answers of a ranking task."""
+class Counting(Collector):
+    """Counts candidates at the answers of a ranking task: all of them, and the known answers among them.
+
+    An answer lies in its own tie interval, so it is counted as tied where it is a candidate, and taken off at the end.
+    """
 
     task: RankingTask
-    thresholds: Float64Array
-    """float64[answer], the score of each answer"""
-    counts: IntArray
-    """int64[answer, 4]: raw greater, raw tied, filtered greater, filtered tied"""
-    undefined: BoolArray
-    """bool[query], whether a candidate's score was NaN"""
+    intervals: Intervals
+    met: Counted
+    """of all candidates, the answers themselves too"""
+    known: Counted
+    """of the known answers among them"""
 
     @classmethod
-    def zero(cls, task: RankingTask, thresholds: Float64Array) -> CountAccumulator:
-        counts = np.zeros((task.queries.num_answers, 4), np.int64)
-        return cls(task, thresholds, counts, np.zeros(len(task.queries), np.bool_))
+    def of(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> Counting:
+        """Begin to count at the answers' scores (float64[answer]), or at the thresholds that the task has."""
+        ends = tie_rule(answers) if task.thresholds is None else (task.thresholds, task.thresholds)
+        intervals = Intervals(task.queries.offsets, *ends)
+        return cls(task, intervals, Counted.zero(intervals), Counted.zero(intervals))
 
-    def __getitem__(self, part: slice) -> CountAccumulator:
-        """View some queries: what is counted in the view is counted here."""
-        start, stop, _ = part.indices(len(self.task.queries))
-        own = slice(*self.task.queries.offsets[[start, stop]])
-        return CountAccumulator(self.task[part], self.thresholds[own], self.counts[own], self.undefined[part])
-
-    @classmethod
-    def at_ends(cls, task: RankingTask, answers: Float64Array, tie_rule: TieRule) -> CountAccumulator:
-        """Begin to count at both ends of each answer's tie interval, as if each end were an answer.
-
-        Where all intervals are one score, and where a task has thresholds of its own, these are counted once.
-        """
-        if task.thresholds is not None:
-            return cls.zero(task, task.thresholds)
-        lowest, highest = tie_rule(answers)
-        if np.array_equal(lowest, highest, equal_nan=True):
-            return cls.zero(task, highest)
-        return cls.zero(task.with_answers_twice(), np.stack([highest, lowest], axis=1).ravel())
-
-    def between_ends(self, task: RankingTask, answers: Float64Array, *, nan_last: bool = False) -> CountAccumulator:
-        """Combine what was counted at both ends: what reaches the lowest and is not above the highest is tied.
-
-        An answer reaches the lowest end itself. A kernel that meets it as a candidate counts it there as above, and
-        takes it from those that tie with the end: of both together, it is in neither.
-        """
-        each = max(1, len(self.thresholds) // max(1, len(answers)))
-        above, lowest = self.counts[::each, ::2], self.counts[each - 1 :: each]
-        tied = lowest[:, ::2] + lowest[:, 1::2] - above
-        found = CountAccumulator(task, answers, np.stack([above, tied], axis=2).reshape(-1, 4), self.undefined)
-        if nan_last:
-            found.rank_undefined_last(self.thresholds[each - 1 :: each])
-        return found
+    @property
+    def undefined(self) -> BoolArray:  # type: ignore[override]
+        return self.met.undefined
 
     def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
-        kernel.count_shared(queries, entities, first, self)
+        known = within(self.task.known, first, len(entities.biases))
+        self.met.add(kernel.count(queries, entities, self.intervals))
+        self.known.add(kernel.count_known(queries, entities, known, self.intervals))
 
     def meet_own(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, own: Rows) -> None:
-        kernel.count_per_query(queries, entities, own, self)
+        known = self.task.known
+        of_known = Rows(known.offsets, own.ids[own.offsets[known.owners] + known.ids])
+        self.met.add(kernel.count_own(queries, entities, own, self.intervals))
+        self.known.add(kernel.count_known(queries, entities, of_known, self.intervals))
 
     def meet_scores(self, kernel: Kernel, scores: Float64Array) -> None:
-        kernel.count_scores(scores.ravel(), np.arange(len(scores)) * scores.shape[1], self)
+        known, starts = self.task.known, np.arange(len(scores)) * scores.shape[1]
+        of_known = scores[known.owners, known.ids]
+        self.met.add(kernel.count_scores(scores.ravel(), starts, self.task.num_candidates, self.intervals))
+        self.known.add(kernel.count_scores(of_known, known.offsets[:-1], known.lengths, self.intervals))
 
     def meet_tensor(self, kernel: TensorKernel, scores: Any) -> None:
-        kernel.count_tensor(scores, self)
+        self.met.add(kernel.count_tensor(scores, self.task.num_candidates, self.intervals))
+        self.known.add(kernel.count_listed(scores, self.task.known, self.intervals))
 
     def meet_sparse(self, sparse: SparseScores) -> None:
-        self.counts[:] += count_sparse(sparse, self.task, self.thresholds)
+        met, known = count_sparse(sparse, self.task, self.intervals.lowest, self.intervals.highest)
+        self.met.counts[:] += met
+        self.known.counts[:] += known
 
-    def rank_undefined_last(self, lowest: Float64Array) -> None:
-        """Count NaN as the worst possible score, minus infinity.
+    def ranks(self, *, nan_last: bool = False) -> tuple[RankCounts, RankCounts]:
+        """Take the answers themselves off: the counts without known answers, and the raw ones.
 
-        No kernel finds NaN above an answer, nor level with one. It ties with those whose tie interval begins at minus
-        infinity (``lowest``, float64[answer]): whatever is not above them ties.
+        With ``nan_last``, NaN is the worst possible score, minus infinity. No kernel finds it above an answer, nor
+        level with one. It ties with those whose tie interval begins at minus infinity: whatever is not above them ties.
         """
-        counts, others = self.counts, (self.filtered.candidates - 1, self.raw.candidates - 1)
-        for (above, tied), candidates in zip(((GREATER, TIED), (RAW_GREATER, RAW_TIED)), others, strict=True):
-            counts[:, tied] = np.where(lowest == -np.inf, candidates - counts[:, above], counts[:, tied])
-
-    @property
-    def filtered(self) -> RankCounts:
-        """The counts without other known answers."""
-        return RankCounts(self.counts[:, GREATER], self.counts[:, TIED], self.task.filtered_candidates)
-
-    @property
-    def raw(self) -> RankCounts:
-        return RankCounts(self.counts[:, RAW_GREATER], self.counts[:, RAW_TIED], self.task.raw_candidates)
+        task, itself = self.task, self.task.answers >= 0
+        is_known = task.known.positions(task.queries.owners, task.answers) >= 0
+        filtered = self.met.counts - self.known.counts
+        found = []
+        for (above, tied), others, own in (
+            (filtered.T, task.filtered_candidates, itself & ~is_known),
+            (self.met.counts.T, task.raw_candidates, itself),
+        ):
+            level = tied - own
+            if nan_last:
+                level = np.where(self.intervals.lowest == -np.inf, others - 1 - above, level)
+            found.append(RankCounts(above, level, others))
+        return found[0], found[1]
 
 
 def within(known: Rows, first: int, width: int) -> Rows:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.collectors import (
-    ALL,
-    GREATER,
-    KNOWN,
-    RAW_GREATER,
-    RAW_TIED,
-    TIED,
-    BestAnswers,
-    CountAccumulator,
-    Kernel,
-)
+from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import canonical
 
@@ -26,28 +18,22 @@ class ReferenceKernel(Kernel):
 
     name = "reference"
 
-    def pairs(self, queries: QueryVectors, entities: EntityVectors, offsets: IntArray) -> Float64Array:
-        owners = np.repeat(np.arange(len(queries.vectors)), np.diff(offsets))
-        vectors = np.asarray(entities.vectors, np.float64)
-        similarities = canonical(queries.similarity, queries.vectors[owners], vectors)
-        return similarities + entities.biases + queries.offsets[owners]
+    def scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
+        rows = (_row(queries, query, entities[own.row(query)]) for query in range(len(queries.vectors)))
+        return np.concatenate([np.empty(0), *rows])
 
-    def count_shared(
-        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
-    ) -> None:
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
         exact = EntityVectors(np.asarray(entities.vectors, np.float64), entities.biases)
-        for query in range(len(queries.vectors)):
-            _count_row(query, _row(queries, query, exact), first, accumulator)
+        return _count(intervals, lambda query: _row(queries, query, exact))
 
-    def count_per_query(
-        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
-    ) -> None:
-        for query in range(len(queries.vectors)):
-            _count_row(query, _row(queries, query, entities[own.row(query)]), 0, accumulator)
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+        return _count(intervals, lambda query: _row(queries, query, entities[own.row(query)]))
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
-        for query, width in enumerate(accumulator.task.num_candidates):
-            _count_row(query, scores[starts[query] : starts[query] + width], 0, accumulator)
+    def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
+        return self.count_own(queries, entities, known, intervals)
+
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
+        return _count(intervals, lambda query: scores[starts[query] : starts[query] + lengths[query]])
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         exact = EntityVectors(np.asarray(entities.vectors, np.float64), entities.biases)
@@ -86,16 +72,13 @@ def _select_row(query: int, row: Float64Array, first: int, best: BestAnswers) ->
     best.tied[query, KNOWN] += np.isin(tied, known).sum()
 
 
-def _count_row(query: int, row: Float64Array, first: int, accumulator: CountAccumulator) -> None:
-    known = accumulator.task.known.row(query) - first
-    known = known[(known >= 0) & (known < len(row))]
-    accumulator.undefined[query] |= np.isnan(row).any()
-    for answer in range(*accumulator.task.queries.offsets[query : query + 2]):
-        threshold, position = accumulator.thresholds[answer], accumulator.task.answers[answer] - first
-        competes = np.arange(len(row)) != position
-        unknown = competes.copy()
-        unknown[known] = False
-        accumulator.counts[answer, RAW_GREATER] += np.sum((row > threshold) & competes)
-        accumulator.counts[answer, RAW_TIED] += np.sum((row == threshold) & competes)
-        accumulator.counts[answer, GREATER] += np.sum((row > threshold) & unknown)
-        accumulator.counts[answer, TIED] += np.sum((row == threshold) & unknown)
+def _count(intervals: Intervals, row_of: Callable[[int], Float64Array]) -> Counted:
+    """Count each query's scores, float64[candidate], above and inside the intervals of its answers."""
+    counted = Counted.zero(intervals)
+    for query in range(len(counted.undefined)):
+        row = row_of(query)
+        counted.undefined[query] = np.isnan(row).any()
+        for answer in range(*intervals.offsets[query : query + 2]):
+            lowest, highest = intervals.lowest[answer], intervals.highest[answer]
+            counted.counts[answer] = (row > highest).sum(), ((row >= lowest) & (row <= highest)).sum()
+    return counted

@@ -12,30 +12,23 @@ from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.sparse_scorer import SparseScores
 
 
-def count_sparse(sparse: SparseScores, task: RankingTask, thresholds: Float64Array) -> IntArray:
-    """Count the candidates, which all queries share, at each threshold (float64[answer]).
+def count_sparse(
+    sparse: SparseScores, task: RankingTask, lowest: Float64Array, highest: Float64Array
+) -> tuple[IntArray, IntArray]:
+    """Count the candidates, which all queries share, above and inside each tie interval (float64[answer] each).
 
-    Returns int64[answer, 4]: raw greater, raw tied, filtered greater, filtered tied.
+    Returns int64[answer, 2] of all candidates, and of the known answers among them.
     """
     owners = task.queries.owners  # the query of each answer; int64[answer]
     shared = task.candidates.rows.ids  # the entities that compete; int64[candidate]
     listed = _SortedScores.of(*_restricted_to(sparse, shared))
-    above, tied = listed.compared(sparse.of_query[owners], thresholds)
+    above, tied = listed.compared(sparse.of_query[owners], lowest, highest)
     unlisted = len(shared) - np.diff(listed.offsets)[sparse.of_query[owners]]
-    # A threshold may be the low end of the answer's tie interval (CountAccumulator.at_ends): the answer itself
-    # may then be above it. GREATER keeps the answer, TIED takes it off; their sum, which alone is used there, is right.
-    above += unlisted * (sparse.others > thresholds)
-    tied += unlisted * (sparse.others == thresholds) - (task.answers >= 0)
-
-    # task.known.ids are positions in `shared`. An answer among them was taken off above: not twice.
+    above += unlisted * (sparse.others > highest)
+    tied += unlisted * ((sparse.others >= lowest) & (sparse.others <= highest))
+    # task.known.ids are positions in `shared`.
     known = _SortedScores.of(task.known, sparse.at(task.known.owners, shared[task.known.ids]))
-    known_above, known_tied = known.compared(owners, thresholds)
-    own = sparse.at(owners, task.queries.answers)
-    is_known = task.known.positions(owners, task.answers) >= 0
-    known_above -= is_known & (own > thresholds)
-    known_tied -= is_known & (own == thresholds)
-
-    return np.stack([above, tied, above - known_above, tied - known_tied], axis=1)
+    return np.stack([above, tied], axis=1), np.stack(known.compared(owners, lowest, highest), axis=1)
 
 
 def _restricted_to(sparse: SparseScores, entities: IntArray) -> tuple[Rows, Float64Array]:
@@ -62,10 +55,12 @@ class _SortedScores(NamedTuple):
         # One more than the values: in `compared`, a threshold above all of them has the index len(values).
         return cls(values, np.sort(rows.owners * (len(values) + 1) + indices), rows.offsets)
 
-    def compared(self, rows: IntArray, thresholds: Float64Array) -> tuple[IntArray, IntArray]:
-        above, reaching = (
-            self.offsets[rows + 1]
-            - np.searchsorted(self.keys, rows * (len(self.values) + 1) + np.searchsorted(self.values, thresholds, side))
-            for side in ("right", "left")
-        )
+    def compared(self, rows: IntArray, lowest: Float64Array, highest: Float64Array) -> tuple[IntArray, IntArray]:
+        """Count the scores of some rows above intervals, and those inside them; int64[row] each."""
+        above = self.offsets[rows + 1] - self._places(rows, np.searchsorted(self.values, highest, "right"))
+        reaching = self.offsets[rows + 1] - self._places(rows, np.searchsorted(self.values, lowest, "left"))
         return above, reaching - above
+
+    def _places(self, rows: IntArray, indices: IntArray) -> IntArray:
+        """Find where the scores begin that have no lower index; int64[row]."""
+        return np.searchsorted(self.keys, rows * (len(self.values) + 1) + indices)

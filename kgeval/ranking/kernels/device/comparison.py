@@ -21,7 +21,8 @@ plain float32 (Higham, 2002, chapter 3):
 |distance − p| ≤ ‖δq‖ + ‖δe‖ + R distance,  R = 2 (n + 16) 2⁻²⁴, since sums of numbers of one sign lose in proportion
 
 So the half width is  D + α ‖ê‖ + β ‖δe‖ + z: three numbers of the answer, three of the candidate. It includes the
-rounding of v and of the answer's number to float32, underflow, and the canonical score's own rounding in float64.
+rounding of v and of the answer's number to float32, underflow, and the canonical score's own rounding in float64. Where
+a whole interval ties with the answer, x is its middle, and D holds half its width.
 """
 
 from __future__ import annotations
@@ -82,16 +83,20 @@ def candidate_side(similarity: Similarity, entities: DeviceVectors) -> Candidate
 
 
 def answer_side(
-    similarity: Similarity, queries: DeviceVectors, entities: DeviceVectors, thresholds: Any, owners: Any
+    similarity: Similarity, queries: DeviceVectors, entities: DeviceVectors, intervals: tuple[Any, Any], owners: Any
 ) -> AnswerSide:
-    """Compute the numbers of answers: their scores are float64[answer], their queries int64[answer]."""
+    """Compute the numbers of answers.
+
+    The ends of their tie intervals, the lowest and the highest, are float64[answer], their queries int64[answer].
+    """
     offsets, norms, errors = queries.added[owners], queries.norms[owners], queries.errors[owners]
     dim = entities.rounded.shape[1]
-    scores, sizes = thresholds - offsets, thresholds.abs() + offsets.abs() + entities.added.abs().amax()
+    largest = torch.maximum(*(end.abs() for end in intervals))
+    ends, sizes = [end - offsets for end in intervals], largest + offsets.abs() + entities.added.abs().amax()
     farthest = (norms + entities.norms.amax()) ** 2
     own = canonical_growth(dim)
     if similarity in PRODUCTS:
-        middle, size = middle_of(similarity, scores, norms, sizes, farthest)
+        (low, size), (high, _) = (middle_of(similarity, end, norms, sizes, farthest) for end in ends)
         rounding = own * size
         if similarity != "dot":
             rounding = rounding + 2.0**-29 * norms * norms
@@ -99,9 +104,11 @@ def answer_side(
         per_norm, per_error = errors + growth * (norms + errors), norms
     else:
         growth = _distance_growth(entities)
-        middle, rounding = scores, (errors + own * sizes) * (1 + growth) + growth * scores.abs()
+        (low, high), farther = ends, torch.maximum(*(end.abs() for end in ends))
+        rounding = (errors + own * sizes) * (1 + growth) + growth * farther
         per_norm, per_error = torch.zeros_like(norms), torch.full_like(norms, 1 + growth)
-    constant = rounding + 8 * U32 * middle.abs() + 4 * SMALLEST * (dim + 4)
+    middle = (low + high) / 2
+    constant = rounding + (high - low) / 2 + 8 * U32 * middle.abs() + 4 * SMALLEST * (dim + 4)
     scale = unscaling(similarity, queries.scales[owners], entities)
     return AnswerSide(middle.float(), scale, *(_upward(part) for part in (constant, per_norm, per_error)))
 

@@ -1,8 +1,7 @@
 """Counting on a device: a block of queries against a chunk of entities, down to the pairs that only the host decides.
 
 The screen decides almost all pairs, float64 sums almost all others. Known answers, and candidates that are each query's
-own, are lists: their pairs go to the float64 sums at once. An answer never counts against itself, so its own pair is
-left out wherever pairs are listed.
+own, are lists: their pairs go to the float64 sums at once.
 """
 
 from __future__ import annotations
@@ -21,110 +20,78 @@ from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
 from kgeval.ranking.kernels.device.device_vectors import to_device
 from kgeval.threads import slices
 
-DeviceCounts = tuple[Any, Any]
-"""greater and tied of each answer, int64[answer], on the device"""
-
 
 class Answers(NamedTuple):
     """The answers of a block of queries, on the device."""
 
-    thresholds: Any
-    """float64[answer]"""
     owners: Any
     """int64[answer], the query of each, within the block"""
-    places: Any
-    """int64[answer], the place of each among the candidates of the chunk or of its query; negative where it has none"""
-
-
-class Lists(NamedTuple):
-    """A list of entities for each query of a block, on the device."""
-
-    offsets: Any
-    """int64[query + 1]"""
-    owners: Any
-    """int64[entry], the query of each"""
-    entities: Any
-    """int64[entry], a row of the chunk's entities"""
-    places: Any
-    """int64[entry], its place among the candidates"""
-
-    @classmethod
-    def of(cls, places: Rows, entities: IntArray, device: Any) -> Lists:
-        return cls(*(to_device(array, device) for array in (places.offsets, places.owners, entities, places.ids)))
+    lowest: Any
+    """float64[answer], where its tie interval begins"""
+    highest: Any
+    """float64[answer], where it ends"""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockCounting:
-    """Counts of one block of queries and one chunk of entities."""
+    """Counts one block of queries and one chunk of entities: int64[answer, 2] on the device, above and inside."""
 
     block: Block
     answers: Answers
 
-    def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> DeviceCounts:
+    def count_all(self, compare: Callable[..., ScreenResult], bytes_per_pair: float) -> Any:
         """Count all entities of the chunk, by the screen first."""
-        block, answers, similarity = self.block, self.answers, self.block.host[0].similarity
-        greater, tied = self._zeros()
+        block, counts, similarity = self.block, self._zeros(), self.block.host[0].similarity
         candidates = candidate_side(similarity, block.entities)
-        width = len(block.host[1].biases)
-        step = max(1, int(block.memory / (bytes_per_pair * max(width, 1))))
-        for part in slices(len(answers.owners), step):
-            owners, thresholds = answers.owners[part], answers.thresholds[part]
-            sides = (answer_side(similarity, block.queries, block.entities, thresholds, owners), candidates)
+        step = max(1, int(block.memory / (bytes_per_pair * max(len(block.host[1].biases), 1))))
+        for part in slices(len(counts), step):
+            owners, *ends = (each[part] for each in self.answers)
+            sides = answer_side(similarity, block.queries, block.entities, tuple(ends), owners), candidates
             found = compare(similarity, block.queries.rounded[owners], block.entities.rounded, *sides)
-            greater[part] += found.above
-            places = answers.places[part]
-            others = found.candidates != places[found.answers]
-            # An answer that the screen decides is above the end of a tie interval, or below: as in the other kernels,
-            # it is taken from those that tie with the end, so that above and tied together are without it.
-            decided = (places >= 0) & (places < width)
-            decided[found.answers[~others]] = False
-            tied[part] -= decided.long()
-            pairs = found.answers[others] + part.start, found.candidates[others]
-            self._decide(*pairs, block.bounds(answers.owners[pairs[0]], pairs[1]), (greater, tied))
-        return greater, tied
-
-    def count_listed(self, lists: Lists) -> DeviceCounts:
-        answers, counts = self.answers, self._zeros()
-        bounds = self.block.bounds(lists.owners, lists.entities)
-        pairs_until = (lists.offsets[answers.owners + 1] - lists.offsets[answers.owners]).cumsum(0).cpu().numpy()
-        for part in cut_at(pairs_until, max(1, self.block.memory // BYTES_PER_PAIR)):
-            rows, entries = expand(answers.owners[part], lists.offsets)
-            rows += part.start
-            others = lists.places[entries] != answers.places[rows]
-            rows, entries = rows[others], entries[others]
-            of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
-            self._decide(rows, lists.entities[entries], of_entries, counts)
+            counts[part, 0] += found.above
+            rows, entities = found.answers + part.start, found.candidates
+            self._decide(rows, entities, block.bounds(self.answers.owners[rows], entities), counts)
         return counts
 
-    def _zeros(self) -> DeviceCounts:
-        zeros = torch.zeros(len(self.answers.owners), dtype=torch.int64, device=self.answers.owners.device)
-        return zeros, zeros.clone()
+    def count_listed(self, lists: Rows) -> Any:
+        """Count the entities in each query's row."""
+        owners, counts = self.answers.owners, self._zeros()
+        offsets, of_query, entities = (
+            to_device(array, owners.device) for array in (lists.offsets, lists.owners, lists.ids)
+        )
+        bounds = self.block.bounds(of_query, entities)
+        pairs_until = (offsets[owners + 1] - offsets[owners]).cumsum(0).cpu().numpy()
+        for part in cut_at(pairs_until, max(1, self.block.memory // BYTES_PER_PAIR)):
+            rows, entries = expand(owners[part], offsets)
+            of_entries = Bounds(bounds.lows[entries], bounds.highs[entries])
+            self._decide(rows + part.start, entities[entries], of_entries, counts)
+        return counts
 
-    def _decide(self, rows: Any, entities: Any, bounds: Bounds, counts: DeviceCounts) -> None:
-        """Count pairs of answers and entities; where bounds hold the answer's score, the canonical score decides."""
-        thresholds, number = self.answers.thresholds[rows], len(self.answers.owners)
-        above = bounds.lows > thresholds
+    def _zeros(self) -> Any:
+        return torch.zeros((len(self.answers.owners), 2), dtype=torch.int64, device=self.answers.owners.device)
+
+    def _decide(self, rows: Any, entities: Any, bounds: Bounds, counts: Any) -> None:
+        """Count pairs of answers and entities; where bounds hold an end of an interval, the canonical score decides."""
+        lowest, highest = self.answers.lowest[rows], self.answers.highest[rows]
+        above, inside = bounds.lows > highest, (bounds.lows >= lowest) & (bounds.highs <= highest)
         # NaN is undecided.
-        undecided = ~above & ~(bounds.highs < thresholds)
-        counts[0].add_(torch.bincount(rows[above], minlength=number))
-        rows, entities = rows[undecided], entities[undecided]
-        for part in self.block.parts(len(rows)):
-            greater, tied = self._compare_canonically(rows[part].cpu().numpy(), entities[part].cpu().numpy())
-            for total, found in zip(counts, (greater, tied), strict=True):
-                total.add_(torch.from_numpy(found).to(total.device))
+        undecided = ~(above | inside | (bounds.highs < lowest))
+        for column, where in enumerate((above, inside)):
+            counts[:, column] += torch.bincount(rows[where], minlength=len(counts))
+        further = self._count_canonically(rows[undecided].cpu().numpy(), entities[undecided].cpu().numpy())
+        counts += torch.from_numpy(further).to(counts.device)
 
-    def _compare_canonically(self, rows: IntArray, entities: IntArray) -> tuple[IntArray, IntArray]:
-        """Compare canonical scores; greater and tied, int64[answer]."""
+    def _count_canonically(self, rows: IntArray, entities: IntArray) -> IntArray:
+        """Compare canonical scores on the host; int64[answer, 2]."""
         queries, chunk = self.block.host
         self.block.effort[1] += len(rows)
-        owners = self.answers.owners[torch.from_numpy(rows).to(self.answers.owners.device)].cpu().numpy()
-        order = np.argsort(owners, kind="stable")
-        rows, entities, number = rows[order], entities[order], len(self.answers.owners)
-        offsets = np.searchsorted(owners[order], np.arange(len(queries.vectors) + 1))
-        scores = self.block.canonical(queries, chunk[entities], offsets)
-        thresholds = self.answers.thresholds.cpu().numpy()[rows]
-        above, ties = rows[scores > thresholds], rows[scores == thresholds]
-        return np.bincount(above, minlength=number), np.bincount(ties, minlength=number)
+        owners, lowest, highest = (each.cpu().numpy() for each in self.answers)
+        order = np.argsort(owners[rows], kind="stable")
+        rows, own = rows[order], np.bincount(owners[rows], minlength=len(queries.vectors))
+        scores = self.block.canonical(queries, chunk, Rows.sized(own, entities[order]))
+        above = scores > highest[rows]
+        inside = (scores >= lowest[rows]) & ~above
+        return np.stack([np.bincount(rows[where], minlength=len(owners)) for where in (above, inside)], axis=1)
 
 
 def cut_at(until: IntArray, most: int) -> list[slice]:

@@ -18,14 +18,14 @@ import torch
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.errors import RunError
-from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator, within
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
-from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting, DeviceCounts, Lists
+from kgeval.ranking.kernels.device.device_counting import Answers, BlockCounting
 from kgeval.ranking.kernels.device.device_pairs import Block
 from kgeval.ranking.kernels.device.device_selection import BlockSelection
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
 from kgeval.ranking.kernels.device.devices import describe, triton_runs
-from kgeval.ranking.kernels.device.tensor_scores import count_tensor, select_tensor
+from kgeval.ranking.kernels.device.tensor_scores import count_listed, count_tensor, select_tensor
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -42,8 +42,8 @@ MOST_CANDIDATES = 2**30
 LEAST_MEMORY = 2**20
 """bytes that blocks take at least, however often the device ran out of memory"""
 
-Count = Callable[[BlockCounting, slice], tuple[DeviceCounts, DeviceCounts]]
-"""(counting, the slice of its queries) -> counts of the candidates, and of the known answers among them"""
+Count = Callable[[BlockCounting, slice], Any]
+"""(counting, the slice of its queries) -> its counts"""
 
 
 class Unbounded(Exception):
@@ -67,55 +67,51 @@ class DeviceKernel(ScreenedKernel):
         where = {"device": describe(self.device), "screen": screen, "on_host": list(self.on_host)}
         return {**super().stats(), **where}
 
-    def count_shared(
-        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
-    ) -> None:
-        width, places = len(entities.biases), accumulator.task.answers - first
-        known = within(accumulator.task.known, first, width)
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+        found = Counted.zero(intervals)
 
-        def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
-            rows = known[block]
-            return counting.count_all(*self._comparison), counting.count_listed(Lists.of(rows, rows.ids, self.device))
+        def on_device(part: slice) -> None:
+            compared = len(intervals.lowest) * (part.stop - part.start)
+            found.add(self._count_blocks(queries, entities[part], intervals, self._count_all, compared))
 
-        def again(part: slice) -> None:
-            self.count_shared(queries, entities[part], first + part.start, accumulator)
+        def on_host(part: slice) -> None:
+            found.add(super(DeviceKernel, self).count(queries, entities[part], intervals))
 
-        compared = np.full(len(places), width)
-        work = partial(self._count_blocks, queries, entities, places, compared, accumulator, count)
-        if not self._attempt(queries, entities, work, again):
-            super().count_shared(queries, entities, first, accumulator)
+        self._attempt(queries, entities, on_device, on_host, shared=True)
+        return found
 
-    def count_per_query(
-        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
-    ) -> None:
-        task = accumulator.task
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+        found, compared = Counted.zero(intervals), int(own.lengths[intervals.owners].sum())
 
-        def count(counting: BlockCounting, block: slice) -> tuple[DeviceCounts, DeviceCounts]:
-            candidates, places = own[block], task.known[block]
-            numbered = Rows(candidates.offsets, np.arange(len(candidates.ids)) - candidates.offsets[candidates.owners])
-            of_known = candidates.ids[candidates.offsets[places.owners] + places.ids]
-            listed = Lists.of(numbered, candidates.ids, self.device), Lists.of(places, of_known, self.device)
-            return counting.count_listed(listed[0]), counting.count_listed(listed[1])
+        def on_device(_: slice) -> None:
+            found.add(self._count_blocks(queries, entities, intervals, partial(_count_listed, own), compared))
 
-        compared = own.lengths[task.queries.owners]
-        work = partial(self._count_blocks, queries, entities, task.answers, compared, accumulator, count)
-        if not self._attempt(queries, entities, work):
-            super().count_per_query(queries, entities, own, accumulator)
+        def on_host(_: slice) -> None:
+            found.add(super(DeviceKernel, self).count_own(queries, entities, own, intervals))
 
-    def count_scores(self, scores: Float64Array, starts: IntArray, accumulator: CountAccumulator) -> None:
+        self._attempt(queries, entities, on_device, on_host, shared=False)
+        return found
+
+    def count_scores(self, scores: Float64Array, starts: IntArray, lengths: IntArray, intervals: Intervals) -> Counted:
         self._note("finished scores, which were given or copied to the host")
-        super().count_scores(scores, starts, accumulator)
+        return super().count_scores(scores, starts, lengths, intervals)
 
-    def count_tensor(self, scores: Any, accumulator: CountAccumulator) -> None:
+    def count_tensor(self, scores: Any, widths: IntArray, intervals: Intervals) -> Counted:
         with torch.inference_mode(), _current(self.device):
-            count_tensor(scores, accumulator)
+            return count_tensor(scores, widths, intervals, memory=self.memory)
+
+    def count_listed(self, scores: Any, listed: Rows, intervals: Intervals) -> Counted:
+        with torch.inference_mode(), _current(self.device):
+            return count_listed(scores, listed, intervals, memory=self.memory)
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
-        def again(part: slice) -> None:
-            self.select_shared(queries, entities[part], first + part.start, best)
+        def on_device(part: slice) -> None:
+            self._select_blocks(queries, entities[part], first + part.start, best)
 
-        if not self._attempt(queries, entities, partial(self._select_blocks, queries, entities, first, best), again):
-            super().select_shared(queries, entities, first, best)
+        def on_host(part: slice) -> None:
+            super(DeviceKernel, self).select_shared(queries, entities[part], first + part.start, best)
+
+        self._attempt(queries, entities, on_device, on_host, shared=True)
 
     def select_scores(self, scores: Float64Array, best: BestAnswers) -> None:
         self._note("finished scores, which were given or copied to the host")
@@ -123,7 +119,7 @@ class DeviceKernel(ScreenedKernel):
 
     def select_tensor(self, scores: Any, best: BestAnswers) -> None:
         with torch.inference_mode(), _current(self.device):
-            select_tensor(scores, best)
+            select_tensor(scores, best, memory=self.memory)
 
     def _note(self, what: str) -> None:
         self.on_host[what] = None
@@ -132,36 +128,40 @@ class DeviceKernel(ScreenedKernel):
         self,
         queries: QueryVectors,
         entities: EntityVectors,
-        work: Callable[[], None],
-        again: Callable[[slice], None] | None = None,
-    ) -> bool:
-        """Do work with a chunk of shared candidates, ``again`` for each half of it where memory is lacking.
+        on_device: Callable[[slice], None],
+        on_host: Callable[[slice], None],
+        *,
+        shared: bool,
+    ) -> None:
+        """Work on the device with all shared candidates, or with halves of them where its memory is too small for more.
 
-        Other candidates cannot be halved. Returns whether the device could do it. The work changes no result before
-        all of it is done.
+        What it cannot do is done on the host; each query's own candidates cannot be halved. The work on the device
+        changes no result before all of it is done.
         """
-        width = len(entities.biases)
-        if (why := self._obstacle(queries, biased=again is not None and bool(entities.biases.any()))) is not None:
-            self._note(why)
-            return False
-        full = width > self._most
-        try:
-            if not full:
-                with torch.inference_mode(), _current(self.device):
-                    work()
-        except Unbounded:
-            self._note("vectors, biases or scores that are huge, infinite or undefined: no bound holds")
-            return False
-        except torch.cuda.OutOfMemoryError as error:
-            full = True
-            self._halve_blocks(width, error)
-        if full and again is None:
-            self._note("candidates that are each query's own: the device has too little memory for their vectors")
-            return False
-        if full and again is not None:  # outside the handler, which keeps the tensors of the failure
-            again(slice(0, width // 2))
-            again(slice(width // 2, width))
-        return True
+        parts = [slice(0, len(entities.biases))]
+        while parts:
+            part = parts.pop(0)
+            width = part.stop - part.start
+            why = self._obstacle(queries, biased=shared and bool(entities.biases[part].any()))
+            full = width > self._most
+            try:
+                if why is None and not full:
+                    with torch.inference_mode(), _current(self.device):
+                        on_device(part)
+                    continue
+            except Unbounded:
+                why = "vectors, biases or scores that are huge, infinite or undefined: no bound holds"
+            except torch.cuda.OutOfMemoryError as error:
+                full = True
+                self._halve_blocks(width, error)
+            if why is None and shared:
+                middle = part.start + width // 2
+                parts[:0] = [slice(part.start, middle), slice(middle, part.stop)]
+            else:
+                self._note(
+                    why or "candidates that are each query's own: the device has too little memory for their vectors"
+                )
+                on_host(part)
 
     def _halve_blocks(self, width: int, error: Exception) -> None:
         """Halve the blocks and the chunks after a chunk for which the device had too little memory."""
@@ -180,52 +180,51 @@ class DeviceKernel(ScreenedKernel):
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
         return None if self._precisions else "scores of which most are nearly equal, or wanted: no screen pays"
 
+    def _count_all(self, counting: BlockCounting, _: slice) -> Any:
+        return counting.count_all(*self._comparison)
+
     def _count_blocks(
-        self,
-        queries: QueryVectors,
-        entities: EntityVectors,
-        places: IntArray,
-        compared: IntArray,
-        accumulator: CountAccumulator,
-        count: Count,
-    ) -> None:
-        """Count all blocks of queries; int64[answer] places, and numbers of candidates to compare with."""
-        answers, thresholds = accumulator.task.queries, accumulator.thresholds
-        parts, effort = [np.empty((0, 4), np.int64)], np.zeros(2, np.int64)
-        for part, block in self._bounded_blocks(queries, entities, thresholds, effort):
-            own = slice(*answers.offsets[[part.start, part.stop]])
-            arrays = (thresholds[own], answers.owners[own] - part.start, places[own])
+        self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals, count: Count, compared: int
+    ) -> Counted:
+        """Count all blocks of queries, in which so many pairs are compared."""
+        counts, effort, owners = [np.empty((0, 2), np.int64)], np.zeros(2, np.int64), intervals.owners
+        for part, block in self._bounded_blocks(queries, entities, effort, *intervals[1:]):
+            own = slice(*intervals.offsets[[part.start, part.stop]])
+            arrays = (owners[own] - part.start, intervals.lowest[own], intervals.highest[own])
             counting = BlockCounting(block, Answers(*(to_device(array, self.device) for array in arrays)))
-            (greater, tied), (known_greater, known_tied) = count(counting, part)
-            columns = torch.stack([greater, tied, greater - known_greater, tied - known_tied], dim=1)
-            parts.append(columns.cpu().numpy())
-        accumulator.counts[:] += np.concatenate(parts)
-        self._adapt_precision(int(compared.sum()), effort[None])
+            counts.append(count(counting, part).cpu().numpy())
+        self._adapt_precision(compared, effort[None])
+        return Counted(np.concatenate(counts), np.zeros(len(queries.vectors), np.bool_))
 
     def _select_blocks(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         last = best.scores[:, -1]
         trial, effort = best.copied(), np.zeros(2, np.int64)
-        for part, block in self._bounded_blocks(queries, entities, last[last > -np.inf], effort):
+        for part, block in self._bounded_blocks(queries, entities, effort, last[last > -np.inf]):
             BlockSelection(block, first, trial[part]).select()
         best.take_over(trial)
         self._adapt_precision(len(queries.vectors) * len(entities.biases), effort[None])
 
     def _bounded_blocks(
-        self, queries: QueryVectors, entities: EntityVectors, scores: Float64Array, effort: IntArray
+        self, queries: QueryVectors, entities: EntityVectors, effort: IntArray, *scores: Float64Array
     ) -> Iterator[tuple[slice, Block]]:
         """Copy a chunk and each block of queries to the device; all that ``scores`` are compared with has a bound."""
         chunk = DeviceVectors.of_entities(entities, self.device, products=queries.similarity in PRODUCTS)
         limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-        if not (chunk.largest() < LARGEST and np.abs(scores).max(initial=0.0) < limit):
+        bounded = all(np.abs(each).max(initial=0.0) < limit for each in scores)
+        if not (bounded and chunk.largest() < LARGEST):
             raise Unbounded
         for part in self._blocks(queries):
             on_device = DeviceVectors.of_queries(queries, part, self.device)
             if not on_device.largest() < LARGEST:
                 raise Unbounded
-            yield part, Block((queries[part], entities), on_device, chunk, self.pairs, self.memory // 4, effort)
+            yield part, Block((queries[part], entities), on_device, chunk, self.scores, self.memory // 4, effort)
 
     def _blocks(self, queries: QueryVectors) -> Iterator[slice]:
         return slices(len(queries.vectors), max(1, self.memory // (128 * (1 + queries.vectors.shape[1]))))
+
+
+def _count_listed(lists: Rows, counting: BlockCounting, part: slice) -> Any:
+    return counting.count_listed(lists[part])
 
 
 def _current(device: Any) -> AbstractContextManager[Any]:

@@ -6,29 +6,25 @@ one, so they are within twice that of each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import triton_runs
 from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import Similarity
-from kgeval.threads import slices
 
 FLOOR = 2.0**-500
 """what underflow may take from a score, per dimension, in float64: a lost square is below 2⁻¹⁰²²"""
 
 ARRAYS = 6
 """arrays of pair × dimension in float64 that are held at a time, and of pairs where sums are fused"""
-
-
-CANONICAL_NUMBERS = 2**24
-"""numbers of entity vectors that are laid out at a time for canonical scores"""
 
 
 class Bounds(NamedTuple):
@@ -45,8 +41,8 @@ class Block:
     host: tuple[QueryVectors, EntityVectors]
     queries: DeviceVectors
     entities: DeviceVectors
-    canonical: Callable[[QueryVectors, EntityVectors, IntArray], Float64Array]
-    """canonical scores of entities that are laid out query by query; int64[query + 1] are the offsets"""
+    canonical: Callable[[QueryVectors, EntityVectors, Rows], Float64Array]
+    """canonical scores of the entities in each query's row"""
     memory: int
     """bytes that arrays of pairs may take"""
     effort: IntArray
@@ -57,10 +53,6 @@ class Block:
         self.effort[0] += len(owners)
         similarity = self.host[0].similarity
         return score_pairs(similarity, self.queries, self.entities, owners, candidates, memory=self.memory)
-
-    def parts(self, pairs: int) -> Iterator[slice]:
-        """Cut pairs into those whose vectors are laid out at a time for canonical scores."""
-        return slices(pairs, max(1, CANONICAL_NUMBERS // max(self.queries.exact.shape[1], 1)))
 
 
 def score_pairs(

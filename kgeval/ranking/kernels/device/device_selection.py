@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from kgeval.arrays import IntArray
+from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, within
 from kgeval.ranking.kernels.device.comparison import (
@@ -61,7 +62,7 @@ class BlockSelection:
         if self.best.drops_known:
             scores[left_out] = -torch.inf
         thresholds = self._thresholds(owners, scores, to_device(self.best.scores[part], device))
-        side = answer_side(similarity, queries, entities, thresholds, owners)
+        side = answer_side(similarity, queries, entities, (thresholds, thresholds), owners)
         # NaN may reach it: so is what stands against a threshold of minus infinity.
         reaching = ~(scores.sub_(side.middle[:, None]) < half_widths(side, candidates).neg_())
         if self.best.drops_known:
@@ -87,14 +88,10 @@ class BlockSelection:
         """Score candidates canonically, and merge them; int64[pair] each, by query and place."""
         queries, chunk = self.block.host
         self.block.effort[1] += len(owners)
-        arrays, everyone = best_arrays(self.best), np.arange(len(queries.vectors) + 1)
-        for part in self.block.parts(len(owners)):
-            mine = places[part]
-            offsets = np.searchsorted(owners[part], everyone)
-            scores = self.block.canonical(queries, chunk[mine], offsets)
-            positions = mine + self.first
-            parallel_for(
-                lambda some: merge_rows(some.start, some.stop, offsets, scores, positions, arrays),  # noqa: B023
-                len(queries.vectors),
-                MERGED,
-            )
+        own = Rows.sized(np.bincount(owners, minlength=len(queries.vectors)), places)
+        scores, arrays = self.block.canonical(queries, chunk, own), best_arrays(self.best)
+        parallel_for(
+            lambda part: merge_rows(part.start, part.stop, own.offsets, scores, own.ids + self.first, arrays),
+            len(queries.vectors),
+            MERGED,
+        )

@@ -10,58 +10,57 @@ from typing import Any
 import numpy as np
 import torch
 
+from kgeval.arrays import IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
-from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.device_counting import cut_at
 from kgeval.ranking.kernels.device.device_pairs import expand
 from kgeval.ranking.kernels.device.device_vectors import to_device
 from kgeval.threads import slices
 
-SCORES = 2**24
-"""scores that are widened at a time"""
+BYTES_PER_SCORE = 32
+"""of a score while it is compared: in float64, and what is found of it"""
 
 
-def count_tensor(scores: Any, accumulator: CountAccumulator) -> None:
-    """Count finished scores, float[query, candidate], into the accumulator; a row may have more columns than count."""
-    task, device = accumulator.task, scores.device
-    owners, thresholds, places, widths = (
-        to_device(array, device)
-        for array in (task.queries.owners, accumulator.thresholds, task.answers, task.num_candidates)
-    )
-    columns, undefined = torch.arange(scores.shape[1], device=device), to_device(accumulator.undefined, device)
-    above, ties = (torch.zeros(len(owners), dtype=torch.int64, device=device) for _ in range(2))
-    for part in slices(len(owners), max(1, SCORES // max(1, len(columns)))):
-        own, limit = owners[part], thresholds[part, None]
-        row, competes = scores[own].double(), columns < widths[own, None]
-        above[part], ties[part] = ((row > limit) & competes).sum(dim=1), ((row == limit) & competes).sum(dim=1)
+def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
+    owners, lowest, highest, ends = _on_device(scores, intervals, widths)
+    counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
+    undefined = torch.zeros(len(scores), dtype=torch.bool, device=scores.device)
+    for part in slices(len(owners), max(1, memory // (BYTES_PER_SCORE * max(1, len(columns))))):
+        own, low, high = owners[part], lowest[part, None], highest[part, None]
+        row, competes = scores[own].double(), columns < ends[own, None]
+        above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
+        counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
         undefined[own] |= (row.isnan() & competes).any(dim=1)
-    ties -= (places >= 0).long()
-    known = _known(scores, task.known, (owners, thresholds, places))
-    counts = torch.stack([above, ties, above - known[0], ties - known[1]], dim=1)
-    accumulator.counts[:] += counts.cpu().numpy()
-    accumulator.undefined[:] = undefined.cpu().numpy()
+    return Counted(np.concatenate(counted), undefined.cpu().numpy())
 
 
-def _known(scores: Any, known: Rows, answers: tuple[Any, Any, Any]) -> tuple[Any, Any]:
-    """Count the other known answers that are above each answer, and those that tie; int64[answer] each."""
-    owners, thresholds, places = answers
-    offsets, ids = (to_device(array, scores.device) for array in (known.offsets, known.ids))
-    above, ties = (torch.zeros(len(owners), dtype=torch.int64, device=scores.device) for _ in range(2))
-    for part in cut_at(np.cumsum(known.lengths[owners.cpu().numpy()]), SCORES):
+def count_listed(scores: Any, listed: Rows, intervals: Intervals, *, memory: int) -> Counted:
+    """Compare the scores in the columns that each query lists."""
+    owners, lowest, highest, offsets, ids = _on_device(scores, intervals, listed.offsets, listed.ids)
+    counts = torch.zeros((len(owners), 2), dtype=torch.int64, device=scores.device)
+    for part in cut_at(np.cumsum(listed.lengths[intervals.owners]), max(1, memory // BYTES_PER_SCORE)):
         rows, entries = expand(owners[part], offsets)
         rows += part.start
         found = scores[owners[rows], ids[entries]].double()
-        others = ids[entries] != places[rows]
-        above += torch.bincount(rows[(found > thresholds[rows]) & others], minlength=len(owners))
-        ties += torch.bincount(rows[(found == thresholds[rows]) & others], minlength=len(owners))
-    return above, ties
+        above = found > highest[rows]
+        for column, where in enumerate((above, (found >= lowest[rows]) & ~above)):
+            counts[:, column] += torch.bincount(rows[where], minlength=len(owners))
+    return Counted(counts.cpu().numpy(), np.zeros(len(scores), np.bool_))
 
 
-def select_tensor(scores: Any, best: BestAnswers) -> None:
+def _on_device(scores: Any, intervals: Intervals, *arrays: IntArray) -> tuple[Any, ...]:
+    """Copy the owners and ends of intervals, and further arrays, to where the scores are."""
+    all_arrays = (intervals.owners, intervals.lowest, intervals.highest, *arrays)
+    return tuple(to_device(array, scores.device) for array in all_arrays)
+
+
+def select_tensor(scores: Any, best: BestAnswers, *, memory: int) -> None:
     """Merge finished scores of all shared candidates, float[query, candidate], into the best answers."""
     number, width = scores.shape
-    for part in slices(number, max(1, SCORES // max(1, width))):
+    for part in slices(number, max(1, memory // (BYTES_PER_SCORE * max(1, width)))):
         _select_rows(scores[part].double(), best[part])
 
 

@@ -24,8 +24,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.best_selection import known_within
-from kgeval.ranking.kernels.canonical import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, score
+from kgeval.ranking.kernels.canonical import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, compare, score
 from kgeval.ranking.kernels.rounding import U32, U64, growth
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
@@ -142,93 +141,87 @@ REFINED, CANONICAL = range(2)
 """the columns of the effort: comparisons by a refined score, and by a canonical one"""
 
 
-class Chunk(NamedTuple):
-    """Candidates first, first + 1, … in the order of their columns, and the limits of each answer and group of them."""
+class Columns(NamedTuple):
+    """The candidates in the order of their columns, and the limits of each answer and group of them."""
 
-    first: int
     order: IntArray
     upper: np.ndarray[Any, Any]
     lower: np.ndarray[Any, Any]
 
 
 @njit(cache=True, nogil=True)
-def count_screened(start, statistics, chunk, pairs, answers, counts, effort):  # type: ignore[no-untyped-def]
-    """Count the candidates of a chunk, whose statistics are those of the queries from ``start`` on."""
-    first, width = chunk.first, len(chunk.order)
+def count_screened(start, statistics, columns, pairs, intervals, counts, effort):  # type: ignore[no-untyped-def]
+    """Count candidates whose statistics are those of the queries from ``start`` on."""
+    width = len(columns.order)
     uncertain, flags = np.empty(width + 1, np.int64), np.empty(BOUND_GROUP, np.uint8)
     lows, highs = np.empty(width), np.empty(width)
     for row in range(len(statistics)):
         query = start + row
-        known = known_within(query, first, first + width, answers)
-        known_scores = exact(pairs, query, known - first)
-        for answer in range(answers.offsets[query], answers.offsets[query + 1]):
-            threshold = answers.thresholds[answer]
-            above, found = split(statistics[row], chunk.upper[answer], chunk.lower[answer], flags, uncertain)
-            candidates = chunk.order[uncertain[:found]]
+        for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
+            above, found = split(statistics[row], columns.upper[answer], columns.lower[answer], flags, uncertain)
+            candidates = columns.order[uncertain[:found]]
             score_bounds(pairs, query, candidates, lows, highs)
-            greater, tied, rescored = _count_within_bounds(pairs, query, threshold, candidates, lows, highs)
-            tied -= first <= answers.positions[answer] < first + width
-            _add_counts(answer, above + greater, tied, known, known_scores, answers, counts[answer])
             effort[query, REFINED] += found
-            effort[query, CANONICAL] += rescored
+            effort[query, CANONICAL] += _count_bounded(
+                pairs,
+                query,
+                intervals.lowest[answer],
+                intervals.highest[answer],
+                candidates,
+                lows,
+                highs,
+                counts[answer],
+            )
+            counts[answer, 0] += above
 
 
 @njit(cache=True, nogil=True)
-def count_rows(start, stop, own, pairs, answers, counts, effort):  # type: ignore[no-untyped-def]
+def count_rows(start, stop, own, pairs, intervals, counts, effort):  # type: ignore[no-untyped-def]
     """Count the candidates of the queries from ``start`` to before ``stop``, each its own row of entities."""
     offsets, entities = own
     for query in range(start, stop):
         candidates = entities[offsets[query] : offsets[query + 1]]
-        known = known_within(query, 0, len(candidates), answers)
-        known_scores = exact(pairs, query, candidates[known])
         lows, highs = np.empty(len(candidates)), np.empty(len(candidates))
         score_bounds(pairs, query, candidates, lows, highs)
-        for answer in range(answers.offsets[query], answers.offsets[query + 1]):
-            threshold = answers.thresholds[answer]
-            greater, tied, rescored = _count_within_bounds(pairs, query, threshold, candidates, lows, highs)
-            tied -= answers.positions[answer] >= 0
-            _add_counts(answer, greater, tied, known, known_scores, answers, counts[answer])
+        for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
             effort[query, REFINED] += len(candidates)
-            effort[query, CANONICAL] += rescored
+            effort[query, CANONICAL] += _count_bounded(
+                pairs,
+                query,
+                intervals.lowest[answer],
+                intervals.highest[answer],
+                candidates,
+                lows,
+                highs,
+                counts[answer],
+            )
 
 
 @njit(cache=True)
-def _count_within_bounds(pairs, query, threshold, candidates, lows, highs):  # type: ignore[no-untyped-def]
-    """Count candidates above an answer, and ties; those whose bounds enclose the answer are scored canonically."""
-    greater, num_undecided = 0, 0
+def _count_bounded(pairs, query, lowest, highest, candidates, lows, highs, counts):  # type: ignore[no-untyped-def]
+    """Count candidates above an interval, and inside it; return how many bounds decided neither: a score does."""
+    above, inside, num_undecided = 0, 0, 0
     for place in range(len(candidates)):
-        greater += lows[place] > threshold
-        num_undecided += (lows[place] <= threshold) & (highs[place] >= threshold)
-    if num_undecided == 0:
-        return greater, 0, 0
-    undecided = np.empty(num_undecided + 1, np.int64)
-    found = 0
-    for place in range(len(candidates)):
-        undecided[found] = candidates[place]
-        found += (lows[place] <= threshold) & (highs[place] >= threshold)
-    above, tied = _compare_exactly(exact(pairs, query, undecided[:num_undecided]), threshold)
-    return greater + above, tied, num_undecided
+        low, high = lows[place], highs[place]
+        above += low > highest
+        inside += (low >= lowest) & (high <= highest)
+        num_undecided += _is_undecided(low, high, lowest, highest)
+    if num_undecided > 0:
+        undecided = np.empty(num_undecided + 1, np.int64)
+        found = 0
+        for place in range(len(candidates)):
+            undecided[found] = candidates[place]
+            found += _is_undecided(lows[place], highs[place], lowest, highest)
+        further = compare(exact(pairs, query, undecided[:num_undecided]), lowest, highest)
+        above, inside = above + further[0], inside + further[1]
+    counts[0] += above
+    counts[1] += inside
+    return num_undecided
 
 
 @njit(cache=True)
-def _add_counts(answer, greater, tied, known, known_scores, answers, counts):  # type: ignore[no-untyped-def]
-    """Add to the raw counts, and to those without the known answers; the answer itself is in neither."""
-    counts[0] += greater
-    counts[1] += tied
-    place = np.searchsorted(known, answers.positions[answer])
-    itself = place < len(known) and known[place] == answers.positions[answer]
-    known_greater, known_tied = _compare_exactly(known_scores, answers.thresholds[answer])
-    counts[2] += greater - known_greater
-    counts[3] += tied - known_tied + itself
-
-
-@njit(cache=True)
-def _compare_exactly(scores, threshold):  # type: ignore[no-untyped-def]
-    greater, tied = 0, 0
-    for place in range(len(scores)):
-        greater += scores[place] > threshold
-        tied += scores[place] == threshold
-    return greater, tied
+def _is_undecided(low, high, lowest, highest):  # type: ignore[no-untyped-def]
+    return (low <= highest) & (high >= lowest) & ((low < lowest) | (high > highest))
 
 
 @njit(cache=True)

@@ -60,20 +60,20 @@ class Float32Products(Screen):
         queries, entities = self._queries.vectors[block, : self._width], self._entities.vectors[:, : self._width]
         return np.matmul(queries, entities.T, out=buffer[: len(queries)])
 
-    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        middle, slack = self._middle(answers, owners)
-        bound = self._error(owners) + slack[:, None]
-        return round_outward(middle[:, None] + bound, middle[:, None] - bound)
+    def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
+        error, (low, below) = self._error(owners), self._statistics_of(lowest, owners)
+        high, above = self._statistics_of(highest, owners)
+        return round_outward((high + above)[:, None] + error, (low - below)[:, None] - error)
 
-    def _middle(self, answers: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
-        """The statistic of each answer, and how far rounding may have moved it and canonical scores."""
+    def _statistics_of(self, scores: Float64Array, owners: IntArray) -> tuple[Float64Array, Float64Array]:
+        """Compute the statistics of scores, and how far rounding may have moved them and canonical scores."""
         offsets, similarity = self._query_vectors.offsets[owners], self._query_vectors.similarity
         norms, largest = self._query_vectors.norms[owners], self._norms[-1]
         farthest = norms * largest if similarity == "dot" else (norms + largest) ** 2
         if similarity != "l2":
             farthest = farthest + np.abs(self._added).max()
-        sizes = np.abs(answers) + np.abs(offsets)
-        middle, size = middle_of(similarity, answers - offsets, norms, sizes, farthest)
+        sizes = np.abs(scores) + np.abs(offsets)
+        middle, size = middle_of(similarity, scores - offsets, norms, sizes, farthest)
         return middle, canonical_growth(self._query_vectors.vectors.shape[1]) * size
 
     def _error(self, owners: IntArray) -> Float64Array:
@@ -122,8 +122,8 @@ class Bfloat16Products(Float32Products):
         _to_keys(keys)
         return keys
 
-    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        upper, lower = super().limits(answers, owners)
+    def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
+        upper, lower = super().limits(lowest, highest, owners)
         return Limits(_key(upper, up=True), _key(lower, up=False))
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.collectors import BestAnswers, CountAccumulator
-from kgeval.ranking.kernels.compiled import CompiledKernel, answer_arrays
+from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
+from kgeval.ranking.kernels.compiled import CompiledKernel
 from kgeval.ranking.kernels.screening.counting import (
     CANONICAL,
     REFINED,
-    Chunk,
+    Columns,
     Pairs,
     count_rows,
     count_screened,
@@ -36,16 +36,14 @@ from kgeval.threads import parallel_for
 
 
 class ScreenedCounting:
-    """Counts a chunk into an accumulator."""
+    """Counts a chunk of candidates."""
 
     def __init__(
-        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
+        self, screen: Screen, queries: QueryVectors, entities: EntityVectors, intervals: Intervals, counted: Counted
     ) -> None:
-        self._screen, self._counts = screen, accumulator.counts
-        limits = screen.limits(accumulator.thresholds, accumulator.task.queries.owners)
-        self._chunk = Chunk(first, screen.order, *limits)
+        self._screen, self._intervals, self._counts = screen, intervals, counted.counts
+        self._columns = Columns(screen.order, *screen.limits(intervals.lowest, intervals.highest, intervals.owners))
         self._pairs: Pairs = pairs_of(queries, entities, in_float64=screen.refined_in_float64)
-        self._answers: Any = answer_arrays(accumulator)
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
         """int64[query, 2], how many comparisons took a score in the precision of the entities, and a canonical one"""
 
@@ -56,7 +54,7 @@ class ScreenedCounting:
         for first in range(part.start, part.stop, block):
             start = time.perf_counter()
             statistics = self._screen.statistics(slice(first, min(first + block, part.stop)), buffer)
-            count_screened(first, statistics, self._chunk, self._pairs, self._answers, self._counts, self.effort)
+            count_screened(first, statistics, self._columns, self._pairs, self._intervals, self._counts, self.effort)
             quickest = min(quickest, time.perf_counter() - start)
         return quickest
 
@@ -89,16 +87,13 @@ class ScreenedKernel(CompiledKernel):
         work = {"screened": self._compared, "refined": refined, "rescored": canonical, "rescored_share": share}
         return {"kernel": self.name, **work}
 
-    def count_shared(
-        self, queries: QueryVectors, entities: EntityVectors, first: int, accumulator: CountAccumulator
-    ) -> None:
-        total = len(queries.vectors)
+    def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
+        total, counted = len(queries.vectors), Counted.zero(intervals)
         precisions = self._precisions if total >= TRIAL_PAYS * self._block else self._precisions[:1]
-        screens = screens_for(precisions, queries, entities, accumulator.thresholds)
+        screens = screens_for(precisions, queries, entities, *intervals[1:])
         if not screens:
-            super().count_shared(queries, entities, first, accumulator)
-            return
-        countings = [ScreenedCounting(screen, queries, entities, first, accumulator) for screen in screens]
+            return super().count(queries, entities, intervals)
+        countings = [ScreenedCounting(screen, queries, entities, intervals, counted) for screen in screens]
         quickest, done = self._choose_precision(countings) if len(countings) > 1 else (0, 0)
 
         def count(part: slice) -> None:
@@ -106,7 +101,8 @@ class ScreenedKernel(CompiledKernel):
 
         parallel_for(count, total - done, BLOCKS * self._block)
         effort = np.sum([counting.effort for counting in countings], axis=0)
-        self._adapt_precision(accumulator.task.queries.num_answers * len(entities.biases), effort)
+        self._adapt_precision(len(intervals.lowest) * len(entities.biases), effort)
+        return counted
 
     def _choose_precision(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
         """Count a few queries by each precision, and keep the quickest; return its place, and how many are counted."""
@@ -117,21 +113,14 @@ class ScreenedKernel(CompiledKernel):
         self.name = self._precisions[0]
         return quickest, step * len(countings)
 
-    def count_per_query(
-        self, queries: QueryVectors, entities: EntityVectors, own: Rows, accumulator: CountAccumulator
-    ) -> None:
-        if not (self._precisions and _bounded(queries, entities, accumulator.thresholds)):
-            super().count_per_query(queries, entities, own, accumulator)
-            return
-        task = accumulator.task
-        effort = np.zeros((len(task.queries), 2), np.int64)
-        pairs, answers = pairs_of(queries, entities), answer_arrays(accumulator)
-
-        def count(part: slice) -> None:
-            count_rows(part.start, part.stop, (own.offsets, own.ids), pairs, answers, accumulator.counts, effort)
-
-        parallel_for(count, len(task.queries), self._block)
-        self._adapt_precision(int(task.num_candidates[task.queries.owners].sum()), effort)
+    def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
+        if not (self._precisions and _bounded(queries, entities, *intervals[1:])):
+            return super().count_own(queries, entities, own, intervals)
+        counted, effort = Counted.zero(intervals), np.zeros((len(own), 2), np.int64)
+        arguments = (own.offsets, own.ids), pairs_of(queries, entities), intervals, counted.counts, effort
+        parallel_for(lambda part: count_rows(part.start, part.stop, *arguments), len(own), self._block)
+        self._adapt_precision(int(own.lengths[intervals.owners].sum()), effort)
+        return counted
 
     def select_shared(self, queries: QueryVectors, entities: EntityVectors, first: int, best: BestAnswers) -> None:
         last = best.scores[:, -1]
@@ -154,24 +143,27 @@ class ScreenedKernel(CompiledKernel):
 
 
 def screens_for(
-    precisions: Sequence[Precision], queries: QueryVectors, entities: EntityVectors, answers: Float64Array
+    precisions: Sequence[Precision], queries: QueryVectors, entities: EntityVectors, *scores: Float64Array
 ) -> list[Screen]:
-    """Make a screen of each precision for a chunk; none where no bound holds. Only products have several."""
-    if not (precisions and _bounded(queries, entities, answers)):
+    """Make a screen of each precision for a chunk; none where no bound holds. Only products have several.
+
+    What candidates are compared with is given as arrays of scores.
+    """
+    if not (precisions and _bounded(queries, entities, *scores)):
         return []
     if queries.similarity in {"dot", "squared_l2"} or (queries.similarity == "l2" and not entities.biases.any()):
         return [SCREENS[precision](queries, entities) for precision in precisions]
     return [] if entities.biases.any() else [Float32Distances(queries, entities)]
 
 
-def _bounded(queries: QueryVectors, entities: EntityVectors, answers: Float64Array) -> bool:
+def _bounded(queries: QueryVectors, entities: EntityVectors, *scores: Float64Array) -> bool:
     """Whether the error bounds hold: not where numbers are huge, infinite or undefined, or dimensions too many."""
     if queries.vectors.shape[1] > MOST_DIMENSIONS:
         return False
     # NaN stays NaN through these maxima, and is not below anything.
     sizes = (queries.norms, queries.offsets, entities.norms, entities.biases)
     # An answer may owe its score to a bias in another chunk, so its size is taken by itself.
-    scores = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
-    return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and bool(
-        np.abs(answers).max(initial=0.0) < scores
+    limit = LARGEST**2 if queries.similarity in {"dot", "squared_l2"} else LARGEST
+    return bool(np.max([np.abs(size).max(initial=0.0) for size in sizes]) < LARGEST) and all(
+        np.abs(each).max(initial=0.0) < limit for each in scores
     )

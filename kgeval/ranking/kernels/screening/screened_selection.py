@@ -64,7 +64,8 @@ class ScreenedSelection:
         thresholds = np.empty(len(statistics))
         _find_thresholds(block.start, statistics, columns, self._pairs, self._best, thresholds)
         enough = thresholds > -np.inf
-        lower = self._screen.limits(np.where(enough, thresholds, 0.0), np.arange(block.start, block.stop)).lower
+        least = np.where(enough, thresholds, 0.0)
+        lower = self._screen.limits(least, least, np.arange(block.start, block.stop)).lower
         lower[~enough] = columns.least
         _select(block.start, statistics, columns, lower, self._pairs, thresholds, self._best, self.effort)
 

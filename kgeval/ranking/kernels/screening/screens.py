@@ -38,7 +38,7 @@ SMALLEST = 2.0**-60
 
 
 class Limits(NamedTuple):
-    """Statistics above ``upper`` are certainly above the answer, those below ``lower`` are not, nor tied."""
+    """Statistics above ``upper`` are certainly above an interval, those below ``lower`` certainly below it."""
 
     upper: np.ndarray[Any, Any]
     """[answer, group], in the precision of the statistics"""
@@ -62,8 +62,8 @@ class Screen(ABC):
         """Approximate the statistics of a block of queries; [query, column], in the buffer."""
 
     @abstractmethod
-    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
-        """Enclose the answers' scores (float64[answer]), whose queries are ``owners``."""
+    def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
+        """Enclose intervals of scores (float64[answer] each), whose queries are ``owners``."""
 
 
 def round_outward(upper: Float64Array, lower: Float64Array) -> Limits:
@@ -113,13 +113,12 @@ class Float32Distances(Screen):
         _sum_distances(SIMILARITIES.index(self._query_vectors.similarity), queries, self._tiles, out)
         return out[:, : len(self.order)]
 
-    def limits(self, answers: Float64Array, owners: IntArray) -> Limits:
+    def limits(self, lowest: Float64Array, highest: Float64Array, owners: IntArray) -> Limits:
         dim, offsets = self._query_vectors.vectors.shape[1], self._query_vectors.offsets[owners]
-        distance = offsets - answers
         relative = 2 * (dim + 16) * U32
         error = self._query_vectors.float32.rounding_errors[owners] + self._entity_loss + SMALLEST * dim
-        error = error + canonical_growth(dim) * (np.abs(answers) + np.abs(offsets))
-        near, far = (distance - error) / (1 + relative), (distance + error) / (1 - relative)
+        error = error + canonical_growth(dim) * (np.maximum(np.abs(lowest), np.abs(highest)) + np.abs(offsets))
+        near, far = (offsets - highest - error) / (1 + relative), (offsets - lowest + error) / (1 - relative)
         groups = -(-len(self.order) // BOUND_GROUP)
         return round_outward(np.repeat(-near[:, None], groups, axis=1), np.repeat(-far[:, None], groups, axis=1))
 
