@@ -14,8 +14,8 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
-from kgeval.ranking.kernels.canonical import arrays_of, score
 from kgeval.ranking.kernels.collectors import Collector, Kernel
+from kgeval.ranking.kernels.compiled import arrays_of, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.threads import parallel_for
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.compiling import njit
-from kgeval.ranking.kernels.canonical import L1, SIMILARITIES
+from kgeval.ranking.kernels.compiled import L1, SIMILARITIES
 from kgeval.ranking.kernels.rounding import U32, canonical_growth, round_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.numerics.similarity import Similarity
