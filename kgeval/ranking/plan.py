@@ -15,10 +15,10 @@ from kgeval.threads import threads
 MEMORY_DIVISOR = 4
 """an evaluation takes one part in so many of the free memory, where no limit is set"""
 
-CHUNK = 8192
+CHUNK = 16384
 """candidates held at a time: more of them would not stay in a processor's cache"""
 
-BLOCK = 128
+BLOCK = 256
 """queries whose scores are held at a time, for the same reason"""
 
 BYTES_PER_ID = 96

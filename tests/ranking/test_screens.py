@@ -14,7 +14,7 @@ from kgeval import evaluate
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.screening.counting import pairs_of, score_bounds
-from kgeval.ranking.kernels.screening.screened_kernel import ScreenedCounting, ScreenedKernel, screens_for
+from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel, screens_for
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.scorers.numerics.similarity import canonical
@@ -154,25 +154,18 @@ def test_few_comparisons_stay_uncertain(screen):
     assert work["rescored_share"] < {"bfloat16": 0.03}.get(work["kernel"], 0.009)
 
 
-def test_the_quickest_precision_is_kept_and_changes_no_count(monkeypatch):
+@pytest.mark.parametrize("quick", PRECISIONS)
+def test_the_quickest_precision_is_kept_and_changes_no_count(quick):
     scorer = Vectors("dot", np.random.default_rng(5).normal(size=(120, 16)))
     ranking = ranking_of(scorer, DATA, Evaluation())
     expected = evaluate(scorer, DATA, kernel="reference").to_pandas()
-    for quick in PRECISIONS:
-        made, seen = ScreenedKernel(*PRECISIONS, block=1), []
-
-        def timed(counting, part, block, *, quick=quick, seen=seen, count=ScreenedCounting.count):
-            count(counting, part, block)
-            seen.append(type(counting._screen).__name__.lower())
-            return float(not seen[-1].startswith(quick))
-
-        monkeypatch.setattr(ScreenedCounting, "count", timed)
-        table = replace(ranking, engine=replace(ranking.engine, kernel=made)).rank()
-        monkeypatch.undo()
-        assert table.to_pandas().equals(expected)
-        assert table.work["kernel"] == quick
-        assert len(set(seen)) == 2
-        assert all(name.startswith(quick) for name in seen[2:])
+    # Two blocks are timed by each precision: before and after each, the clock is looked at.
+    seconds = np.repeat([precision != quick for precision in PRECISIONS], 2)
+    ticks = np.cumsum([tick for taken in seconds for tick in (0.0, taken)])
+    kernel = ScreenedKernel(*PRECISIONS, block=1, clock=iter(ticks).__next__)
+    table = replace(ranking, engine=replace(ranking.engine, kernel=kernel)).rank()
+    assert table.to_pandas().equals(expected)
+    assert table.work["kernel"] == quick
 
 
 def test_where_screening_does_not_pay_a_better_arithmetic_takes_over():

@@ -9,7 +9,7 @@ kernel, bit for bit, at the speed of a matrix product in low precision.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
 from kgeval.threads import parallel_for
 
+Clock = Callable[[], float]
+"""() -> seconds"""
+
 
 class ScreenedCounting:
     """Counts a chunk of candidates."""
@@ -47,19 +50,19 @@ class ScreenedCounting:
         self.effort = np.zeros((len(queries.vectors), 2), np.int64)
         """int64[query, 2], how many comparisons took a score in the precision of the entities, and a canonical one"""
 
-    def count(self, part: slice, block: int) -> float:
+    def count(self, part: slice, block: int, clock: Clock = time.perf_counter) -> float:
         """Count for some queries, a block at a time; return the seconds of the quickest block."""
         buffer = self._screen.buffer(min(block, part.stop - part.start))
         quickest = np.inf
         for first in range(part.start, part.stop, block):
-            start = time.perf_counter()
+            start = clock()
             statistics = self._screen.statistics(slice(first, min(first + block, part.stop)), buffer)
             count_screened(first, statistics, self._columns, self._pairs, self._intervals, self._counts, self.effort)
-            quickest = min(quickest, time.perf_counter() - start)
+            quickest = min(quickest, clock() - start)
         return quickest
 
 
-BLOCKS = 4
+BLOCKS = 2
 """blocks that a thread takes at a time, with one buffer"""
 
 TRIAL = 2
@@ -74,11 +77,11 @@ SCREENS = {"bfloat16": Bfloat16Products, "float32": Float32Products}
 class ScreenedKernel(CompiledKernel):
     """Screens rankings of vectors; finished scores are counted as the compiled kernel does."""
 
-    def __init__(self, *precisions: Precision, block: int = BLOCK) -> None:
+    def __init__(self, *precisions: Precision, block: int = BLOCK, clock: Clock = time.perf_counter) -> None:
         self._precisions = precisions
         """those in question, of which the first is used; none where screening does not pay"""
         self.name: str = precisions[0]
-        self._block = block
+        self._block, self._clock = block, clock
         self._compared, self._effort = 0, np.zeros(2, np.int64)
 
     def stats(self) -> dict[str, Any]:
@@ -107,7 +110,10 @@ class ScreenedKernel(CompiledKernel):
     def _choose_precision(self, countings: list[ScreenedCounting]) -> tuple[int, int]:
         """Count a few queries by each precision, and keep the quickest; return its place, and how many are counted."""
         step = TRIAL * self._block
-        seconds = [counting.count(slice(n * step, (n + 1) * step), self._block) for n, counting in enumerate(countings)]
+        seconds = [
+            counting.count(slice(place * step, (place + 1) * step), self._block, self._clock)
+            for place, counting in enumerate(countings)
+        ]
         quickest = int(np.argmin(seconds))
         self._precisions = self._precisions[quickest : quickest + 1]
         self.name = self._precisions[0]
