@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
     from kgeval.reports.plots import plot_relations as plot_relations
     from kgeval.reports.plots import plot_slices as plot_slices
-    from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
+    from kgeval.scorers.adapters.array_scorers import DualEncoder as DualEncoder
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
-    from kgeval.scorers.adapters.dual_encoder import DualEncoder as DualEncoder
+    from kgeval.scorers.adapters.functions import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.query_scorer import QueryScorer as QueryScorer
     from kgeval.scorers.family import Family as Family
     from kgeval.scorers.scorer import Scorer as Scorer
@@ -63,10 +63,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Baseline": "baselines.baseline",
-    "CallableScorer": "scorers.adapters.array_scorers",
+    "CallableScorer": "scorers.adapters.functions",
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",
-    "DualEncoder": "scorers.adapters.dual_encoder",
+    "DualEncoder": "scorers.adapters.array_scorers",
     "Estimate": "metrics.estimates.estimate",
     "Family": "scorers.family",
     "KgevalError": "errors",

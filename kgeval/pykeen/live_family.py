@@ -14,9 +14,9 @@ from kgeval.data.queries import Queries
 from kgeval.scorers.families.bilinear import ClampedDistMult
 from kgeval.scorers.families.networks import NTN
 from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
-from kgeval.scorers.numerics.similarity import Similarity
-from kgeval.scorers.reciprocal import MappedScorer, Reciprocal, RemappedVectors
+from kgeval.scorers.mapped import MappedScorer, Reciprocal, RemappedVectors
 from kgeval.scorers.scorer import QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from kgeval.protocols.framework_metric import hits, named
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.rules import FrameworkQuirk
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 
 
 @dataclass(frozen=True)

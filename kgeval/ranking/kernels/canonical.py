@@ -1,6 +1,6 @@
 """The canonical score of one pair, compiled.
 
-The operations and their order are those of ``kgeval.scorers.numerics.similarity``. The terms are written down first,
+The operations and their order are those of ``kgeval.scorers.similarity``. The terms are written down first,
 many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders additions nor fuses
 them with multiplications, so the bits are the reference's.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from kgeval.arrays import Float64Array
 from kgeval.compiling import njit
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.numerics.kernels import sum_in_lanes
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.kernels import sum_in_lanes
+from kgeval.scorers.similarity import Similarity
 
 SIMILARITIES: tuple[Similarity, ...] = ("dot", "l1", "l2", "modulus", "squared_l2")
 """in the order of the codes that the compiled loops use; a cosine reaches them as the dot product of unit vectors"""

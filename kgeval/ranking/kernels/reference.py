@@ -18,7 +18,7 @@ from kgeval.ranking.kernels.collectors import (
     Kernel,
 )
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.numerics.similarity import canonical
+from kgeval.scorers.similarity import canonical
 
 
 class ReferenceKernel(Kernel):

@@ -1,4 +1,4 @@
-"""Call a scoring function of the user's: of numpy arrays or PyTorch tensors, a plain function or a module."""
+"""Score triples by a function of the user's: of numpy arrays or PyTorch tensors, a plain function or a module."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray, detached
+from kgeval.arrays import Float64Array, FloatArray, IntArray, detached
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError, reason
-from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, is_out_of_memory
+from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_float64, is_out_of_memory
+from kgeval.scorers.scorer import refuse_other_queries
 
 ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
@@ -37,6 +38,10 @@ TIMES = "times"
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
 """the names by which a further parameter is known to be the time"""
+
+
+BATCH_TRIPLES = 2**17
+"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
 
 
 class FunctionCaller:
@@ -126,6 +131,90 @@ class FunctionScorer:
     def _times_of(self, queries: Queries) -> tuple[IntArray, ...]:
         """The times of the queries, if the function gets any."""
         return (queries.times,) if self.takes_times and (self._needs_times or queries.contexts is not None) else ()
+
+
+class CallableScorer(FunctionScorer):
+    """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
+
+    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; where
+    the fourth has a default, facts without a time are scored by three. A PyTorch module is such a function too;
+    :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        how many ids it knows; labels tell that too
+    entities, relations
+        the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
+        or a dictionary of the id of each label
+    times
+        likewise, of the ids of times
+
+    Raises
+    ------
+    InputError
+        if it takes other arguments, or if neither a number nor labels are given
+
+    Examples
+    --------
+    >>> from kgeval.data.triples import Triples
+    >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
+    >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
+    array([[-2., -1.,  0., -1., -2.]])
+    >>> CallableScorer(lambda h, r, t: h - t, entities=["Italy", "Rome"], relations=["capital"]).num_entities
+    2
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        times: Labels | None = None,
+    ) -> None:
+        super().__init__(function, OF_TRIPLES, BATCH_TRIPLES, entities, relations, times)
+        self.num_entities = _size(num_entities, self.entities, "entities")
+        self.num_relations = _size(num_relations, self.relations, "relations")
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Call the function with one row per query and candidate.
+
+        Raises
+        ------
+        ScoreError
+            if it returns another number of scores, or what is no number
+        """
+        refuse_other_queries(queries, candidates)
+        shape = (len(queries), candidates.shape[-1])
+        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
+        anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
+        relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
+        others = np.broadcast_to(candidates, shape).flatten()
+        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
+        columns = [heads, relations, tails]
+        columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
+
+        def score(part: slice) -> Float64Array:
+            values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
+            if values.size != len(others[part]):
+                raise ScoreError(
+                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
+                    f"{values.shape}); expected one for each."
+                )
+            return values.ravel()
+
+        return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
+
+
+def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
+    if size is None and labels is None:
+        raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
+    return int(size) if size is not None else len(labels or ())
 
 
 def _signature(function: ScoreFunction) -> inspect.Signature | None:

@@ -17,7 +17,7 @@ from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.device.devices import triton_runs
 from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.similarity import Similarity
 from kgeval.threads import slices
 
 FLOOR = 2.0**-500
