@@ -6,17 +6,17 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
-from kgeval.scorers.family import Family, rows64
-from kgeval.scorers.ordered import matmul_ordered
+from kgeval.scorers.family import Family, by_relation, rows64
+from kgeval.scorers.ordered import limit_norm, matmul_ordered, unit
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
-from kgeval.scorers.similarity import Similarity
+from kgeval.scorers.similarity import NormDistance, Similarity
 from kgeval.threads import parallel_for, slices
 
 BATCH_ENTITIES = 512
@@ -185,3 +185,30 @@ class TailNetwork(RelationalFamily):
 
     def candidate_biases(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
         return self.tail_biases(ids) if side == "tail" else np.zeros(len(ids))
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedTranslation(NormDistance, RelationalFamily):
+    """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, with the projection P_r that a family defines."""
+
+    normalization: Literal["none", "unit", "max_norm"]
+    """what projected entities pass: nothing, a scaling to length 1, or one to norm 1 (of that p) if theirs is more"""
+
+    @abstractmethod
+    def project(self, ids: IntArray, relation: int) -> Float64Array:
+        """Project entities as one relation does; float64[id, relation width]."""
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        anchors = by_relation(
+            queries.relations,
+            self.relation.shape[1],
+            lambda relation, part: self.candidate_vectors(queries.side, relation, queries.anchors[part]),
+        )
+        relations = rows64(self.relation, queries.relations)
+        return anchors + relations if queries.side == "tail" else anchors - relations
+
+    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
+        projected = self.project(ids, relation)
+        if self.normalization == "none":
+            return projected
+        return unit(projected) if self.normalization == "unit" else limit_norm(projected, self.norm)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -12,36 +11,9 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import by_relation, rows64
-from kgeval.scorers.family_bases import RelationalFamily
-from kgeval.scorers.ordered import limit_norm, matmul_ordered, multiply, unit
-from kgeval.scorers.similarity import NormDistance, Similarity, dot_rows
-
-
-@dataclass(frozen=True, eq=False)
-class ProjectedTranslation(NormDistance, RelationalFamily):
-    """score(h, r, t) = −‖P_r(h) + r − P_r(t)‖_p, with the projection P_r that a family defines."""
-
-    normalization: Literal["none", "unit", "max_norm"]
-    """what projected entities pass: nothing, a scaling to length 1, or one to norm 1 (of that p) if theirs is more"""
-
-    @abstractmethod
-    def project(self, ids: IntArray, relation: int) -> Float64Array:
-        """Project entities as one relation does; float64[id, relation width]."""
-
-    def query_vectors(self, queries: Queries) -> Float64Array:
-        anchors = by_relation(
-            queries.relations,
-            self.relation.shape[1],
-            lambda relation, part: self.candidate_vectors(queries.side, relation, queries.anchors[part]),
-        )
-        relations = rows64(self.relation, queries.relations)
-        return anchors + relations if queries.side == "tail" else anchors - relations
-
-    def candidate_vectors(self, side: Side, relation: int, ids: IntArray) -> Float64Array:
-        projected = self.project(ids, relation)
-        if self.normalization == "none":
-            return projected
-        return unit(projected) if self.normalization == "unit" else limit_norm(projected, self.norm)
+from kgeval.scorers.family_bases import ProjectedTranslation, RelationalFamily
+from kgeval.scorers.ordered import matmul_ordered, multiply, unit
+from kgeval.scorers.similarity import Similarity, dot_rows
 
 
 @dataclass(frozen=True, eq=False)
