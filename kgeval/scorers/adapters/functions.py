@@ -6,9 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from itertools import chain
-from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -47,28 +45,25 @@ BATCH_TRIPLES = 2**17
 class FunctionCaller:
     """Calls a scoring function with arrays or tensors, whichever it takes.
 
-    A ``torch.nn.Module`` and its methods get LongTensors on the module's device; any other function gets int64 arrays,
-    and tensors once it has failed on arrays. What it took the first time, it gets from then on. The modules that it
-    is, or that it reaches as a method or through its closure, are in evaluation mode while it scores, and back in
-    their own mode afterwards; no gradient is kept. Torch is not imported here.
+    A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
+    while it scores. Any other function gets int64 arrays, and tensors on the processor once it has failed on arrays;
+    modules that it calls stay as they are. What it took the first time, it gets from then on; no gradient is kept.
+    Torch is not imported here.
     """
 
     def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:
         _refuse_other_parameters(function, parameters)
         self._function, self._signature = function, f"f({', '.join(parameters)})"
-        reachable, torch = list(_reachable_objects(function)), sys.modules.get("torch")
-        self._modules = [value for value in reachable if torch and isinstance(value, torch.nn.Module)]
+        torch, owner = sys.modules.get("torch"), getattr(function, "__self__", function)
+        self._modules = [owner] if torch is not None and isinstance(owner, torch.nn.Module) else []
+        tensors = (tensor for module in self._modules for tensor in chain(module.parameters(), module.buffers()))
+        device = next((tensor.device for tensor in tensors), "cpu")
         self._converters: list[Callable[[Any], Any]] = [lambda ids: ids]
         if torch is not None:
-            tensors = [value for value in reachable if isinstance(value, torch.Tensor)]
-            held = (chain(module.parameters(), module.buffers()) for module in self._modules)
-            tensors = [*chain.from_iterable(held), *tensors]
-            device = tensors[0].device if tensors else "cpu"
-            self._converters.append(
-                lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
+            place = 0 if self._modules else 1
+            self._converters.insert(
+                place, lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
             )
-            if isinstance(getattr(function, "__self__", function), torch.nn.Module):
-                self._converters.reverse()
 
     def __call__(self, *arguments: Any) -> Any:
         """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
@@ -253,34 +248,3 @@ def evaluating(*modules: Any) -> Iterator[None]:
     finally:
         for part, training in modes.items():
             part.training = training
-
-
-def _reachable_objects(function: Any) -> Iterator[Any]:
-    """Walk what a function works with: itself, its object, what was bound to it, its closure and its globals."""
-    seen: set[int] = set()
-    pending = [function]
-    while pending:
-        value = pending.pop(0)
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        yield value
-        if isinstance(value, MethodType):
-            pending += [value.__self__, value.__func__]
-        elif isinstance(value, partial):
-            pending += [value.func, *value.args, *value.keywords.values()]
-        elif isinstance(value, FunctionType):
-            pending += _named_objects(value)
-        elif value is function or value is getattr(function, "__self__", None):
-            pending += list(getattr(value, "__dict__", {}).values())
-
-
-def _named_objects(function: FunctionType) -> list[Any]:
-    """List what the names in a function stand for, without the functions of other modules."""
-    try:
-        found = inspect.getclosurevars(function)
-    except ValueError:  # a name that stands for nothing yet
-        return []
-    others = (value for value in found.globals.values() if getattr(value, "__module__", None) != function.__module__)
-    foreign = {id(value) for value in others if isinstance(value, FunctionType)}
-    return [*found.nonlocals.values(), *(value for value in found.globals.values() if id(value) not in foreign)]

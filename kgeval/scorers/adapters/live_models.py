@@ -186,5 +186,11 @@ def vectors_of_pyg(model: Any) -> Family | None:
         for parts in TABLES[name]
     )
     family = FORMULAS[name](entity, relation, norm and int(norm))
-    live = CallableScorer(lambda h, r, t: model(h, r, t) - margin, model.num_nodes, model.num_relations)
+
+    def score(*columns: IntArray) -> Any:
+        import torch
+
+        return model(*(torch.tensor(ids, device=model.node_emb.weight.device) for ids in columns)) - margin
+
+    live = CallableScorer(score, model.num_nodes, model.num_relations)
     return family if all(reproduces_scores(family, live, side, model) for side in SIDES) else None
