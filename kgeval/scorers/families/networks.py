@@ -216,10 +216,6 @@ class CrossE(TailNetwork):
         return ACTIVATIONS[self.activation](moved)
 
 
-EPSILON = 1e-5
-"""what is added to a variance"""
-
-
 @dataclass(frozen=True, eq=False)
 class Transformer(TailNetwork):
     """score(h, r, t) = ((x_h + x_r) F + f) · t, x = [h + p, r + p'] after the layers of an encoder.
@@ -301,4 +297,5 @@ class Transformer(TailNetwork):
         centred = sequence - dot_rows(sequence, np.ones(width))[..., None] / width
         variance = dot_rows(centred, centred)[..., None] / width
         scale, shift = (np.asarray(array[layer, which], np.float64) for array in (self.norm_scale, self.norm_shift))
-        return np.asarray(centred / np.sqrt(variance + EPSILON) * scale + shift)
+        # PyTorch adds 1e-5 to a variance.
+        return np.asarray(centred / np.sqrt(variance + 1e-5) * scale + shift)
