@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
     from kgeval.ranking.predictions.prediction_table import PredictionTable as PredictionTable
     from kgeval.ranking.rank_table import RankTable as RankTable
+    from kgeval.reports.page import plot_distribution as plot_distribution
+    from kgeval.reports.page import plot_leaderboard as plot_leaderboard
+    from kgeval.reports.page import plot_relations as plot_relations
+    from kgeval.reports.page import plot_slices as plot_slices
     from kgeval.reports.page import report as report
-    from kgeval.reports.plots import plot_distribution as plot_distribution
-    from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
-    from kgeval.reports.plots import plot_relations as plot_relations
-    from kgeval.reports.plots import plot_slices as plot_slices
-    from kgeval.scorers.adapters.array_scorers import CallableScorer as CallableScorer
+    from kgeval.scorers.adapters.array_scorers import DualEncoder as DualEncoder
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
-    from kgeval.scorers.adapters.dual_encoder import DualEncoder as DualEncoder
+    from kgeval.scorers.adapters.functions import CallableScorer as CallableScorer
     from kgeval.scorers.adapters.query_scorer import QueryScorer as QueryScorer
     from kgeval.scorers.family import Family as Family
     from kgeval.scorers.scorer import Scorer as Scorer
@@ -63,10 +63,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Baseline": "baselines.baseline",
-    "CallableScorer": "scorers.adapters.array_scorers",
+    "CallableScorer": "scorers.adapters.functions",
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",
-    "DualEncoder": "scorers.adapters.dual_encoder",
+    "DualEncoder": "scorers.adapters.array_scorers",
     "Estimate": "metrics.estimates.estimate",
     "Family": "scorers.family",
     "KgevalError": "errors",
@@ -96,10 +96,10 @@ _HOMES = {
     "load_checkpoint": "checkpoints",
     "load_dataset": "data.loading",
     "load_ranks": "ranking.import_ranks",
-    "plot_distribution": "reports.plots",
-    "plot_leaderboard": "reports.plots",
-    "plot_relations": "reports.plots",
-    "plot_slices": "reports.plots",
+    "plot_distribution": "reports.page",
+    "plot_leaderboard": "reports.page",
+    "plot_relations": "reports.page",
+    "plot_slices": "reports.page",
     "predict": "doors.predict",
     "report": "reports.page",
     "save_checkpoint": "checkpoints.native",

@@ -14,11 +14,9 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, UsageError
-from kgeval.scorers.alignment import sorted_labels
-from kgeval.scorers.entity_types import Typed
+from kgeval.scorers.alignment import hint_on_inverses, sorted_labels
 from kgeval.scorers.family import Family, release
-from kgeval.scorers.matched_ids import hint_on_inverses
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.scorers.scorer import Numbering, refuse_other_queries
 
 BATCH_ROWS = 2**16

@@ -28,9 +28,8 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, RunError
-from kgeval.scorers.entity_types import Typed
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.storage.atomic import replacing
 
 FORMAT, VERSION = "kgeval", "1"

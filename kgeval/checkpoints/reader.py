@@ -24,7 +24,7 @@ class Reader:
 
     ``read`` takes a file or folder and the :class:`~kgeval.checkpoints.options.Options` of the user. It returns a
     :class:`~kgeval.checkpoints.checkpoint.Checkpoint`: a :class:`kgeval.Family` (in a
-    :class:`~kgeval.scorers.reciprocal.Reciprocal` where heads are predicted with inverse relations), the
+    :class:`~kgeval.scorers.mapped.Reciprocal` where heads are predicted with inverse relations), the
     files that it has read, the labels of the ids where it finds any, and ``options.origins``. What the files do not say
     it takes with ``options.resolve`` or ``options.require``, so that what the user says for nothing is refused. It
     executes nothing that it reads, and refuses damaged files with a ``CheckpointError``.

@@ -31,10 +31,10 @@ from kgeval.protocols.framework_metric import (
     MeanFunction,
     Setting,
     SplitFilter,
+    all_entities,
     float64,
     histogram32,
 )
-from kgeval.protocols.protocol_candidates import all_entities
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation

@@ -8,7 +8,32 @@ Without this import PyKEEN refuses the name with a KeyError of its own: it looks
 
 from __future__ import annotations
 
-from kgeval.pykeen.versions import warn_of_untested
+import importlib.metadata
+import re
+import warnings
+
+TESTED = ((1, 11, 1), (1, 12))
+"""the first version, and the first one that is not tested"""
+
+
+def warn_of_untested(version: str | None = None) -> None:
+    """Warn of a PyKEEN that the plug-in was not tested with; by default of the installed one.
+
+    >>> warn_of_untested("1.11.1")
+    """
+    try:
+        found = version or importlib.metadata.version("pykeen")
+    except importlib.metadata.PackageNotFoundError:  # a source folder on the path
+        found = "unknown"
+    numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:3])
+    if not TESTED[0] <= numbers < TESTED[1]:
+        first, last = (".".join(map(str, bound)) for bound in TESTED)
+        warnings.warn(
+            f"kgeval.pykeen was tested with PyKEEN {first} up to {last}, and this is {found}. "
+            "Check one evaluation against evaluator='rankbased'.",
+            stacklevel=3,
+        )
+
 
 warn_of_untested()  # before anything is taken from a PyKEEN that may not have it
 
@@ -16,7 +41,7 @@ from pykeen.evaluation import evaluator_resolver  # noqa: E402
 
 from kgeval.pykeen.evaluate_model import evaluate  # noqa: E402
 from kgeval.pykeen.evaluator import KGEvalEvaluator  # noqa: E402
-from kgeval.pykeen.metric_results import KGEvalMetricResults  # noqa: E402
+from kgeval.pykeen.results import KGEvalMetricResults  # noqa: E402
 from kgeval.pykeen.scoring import scorer_of  # noqa: E402
 
 __all__ = ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"]

@@ -20,9 +20,8 @@ from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.names import parse
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
-from kgeval.pykeen.metric_results import KGEvalMetricResults, is_pykeen_metric, packs
-from kgeval.pykeen.record import record
 from kgeval.pykeen.request import EVALUATED, KnownGraph, Request
+from kgeval.pykeen.results import KGEvalMetricResults, is_pykeen_metric, packs, record
 from kgeval.pykeen.scoring import PerSideScorer, device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pykeen.constants import PYKEEN_DATASETS
+from pykeen import constants
 from pykeen.datasets import dataset_resolver
 from pykeen.datasets.base import PathDataset
 
@@ -182,7 +182,7 @@ def _candidates(sizes: tuple[int, int], first: int, splits: Collection[str]) -> 
 def _is_here(kind: Any) -> bool:
     """Whether the files of a dataset come with PyKEEN, or were all downloaded before: an archive or one a split."""
     bundled = Path(str(sys.modules[kind.__module__].__file__)).with_name("train.txt").is_file()
-    downloaded = sum(path.is_file() for path in (PYKEEN_DATASETS / kind.__name__.lower()).rglob("*"))
+    downloaded = sum(path.is_file() for path in (constants.PYKEEN_DATASETS / kind.__name__.lower()).rglob("*"))
     return bundled or downloaded >= (len(SPLITS) if issubclass(kind, PathDataset) else 1)
 
 

@@ -22,8 +22,8 @@ from kgeval.ranking.plan import MOST_SCORED, Plan
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import TieRule, exact
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.numerics.similarity import LANES
 from kgeval.scorers.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
+from kgeval.scorers.similarity import LANES
 from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
 

@@ -19,8 +19,8 @@ from kgeval.ranking.kernels import fast_bfloat16, kernel
 from kgeval.ranking.kernels.device.devices import find_device, free_bytes
 from kgeval.ranking.plan import BLOCK, MEMORY_DIVISOR, Precision
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.numerics.similarity import PRODUCTS
 from kgeval.scorers.scorer import VectorScorer, views_of
+from kgeval.scorers.similarity import PRODUCTS
 
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""

@@ -16,8 +16,7 @@ from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.entity_types import EntityTypes, Typed
-from kgeval.scorers.reciprocal import MappedScorer
+from kgeval.scorers.mapped import EntityTypes, MappedScorer, Typed
 from kgeval.scorers.scorer import (
     QueryPartition,
     Scorer,
@@ -37,7 +36,7 @@ BATCH_TRIPLES = 2048
 class RelationAnswers:
     """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
 
-    >>> from kgeval.scorers.adapters.array_scorers import CallableScorer
+    >>> from kgeval.scorers.adapters.functions import CallableScorer
     >>> near = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=9, num_relations=4)
     >>> queries = Queries.of(Triples.of([(1, 0, 3), (2, 1, 8)]), "relation")
     >>> RelationAnswers(near, near).scores(queries, np.arange(4))

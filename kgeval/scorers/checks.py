@@ -14,9 +14,8 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import ScoreError
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.entity_types import Typed
 from kgeval.scorers.family import Family, rows
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays
 from kgeval.threads import slices
 

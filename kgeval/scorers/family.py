@@ -18,8 +18,8 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.discovery import brought, by_name, subclasses
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
-from kgeval.scorers.numerics.similarity import Similarity
 from kgeval.scorers.scorer import VectorScorer
+from kgeval.scorers.similarity import Similarity
 
 Self = TypeVar("Self", bound="Family")
 

@@ -14,9 +14,9 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
 from kgeval.scorers.family import Family, by_relation, rows64
-from kgeval.scorers.numerics.ordered import limit_norm, matmul_ordered, unit
-from kgeval.scorers.numerics.similarity import NormDistance, Similarity
+from kgeval.scorers.ordered import limit_norm, matmul_ordered, unit
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
+from kgeval.scorers.similarity import NormDistance, Similarity
 from kgeval.threads import parallel_for, slices
 
 BATCH_ENTITIES = 512

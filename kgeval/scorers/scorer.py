@@ -14,7 +14,7 @@ from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
-from kgeval.scorers.numerics.similarity import Similarity, canonical
+from kgeval.scorers.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files", "unknown"]
 """the meaning of ids without labels: the dataset's, the positions of its sorted labels, those of framework files, or

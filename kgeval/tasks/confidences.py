@@ -34,7 +34,7 @@ from kgeval.provenance import LabelProvenance
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.scorers.adapters.array_scorers import CallableScorer
+from kgeval.scorers.adapters.functions import CallableScorer
 from kgeval.scorers.aligned import Aligned
 from kgeval.tasks.classification import SPLITS, Unseen, score_labelled
 from kgeval.tasks.label_table import LabelTable

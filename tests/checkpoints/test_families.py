@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.scorers.family import families, family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 from tests.checkpoints.conftest import ENTITIES, OPTIONS, arrays_of
 
 EVERYONE = np.arange(len(ENTITIES))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kgeval.pykeen.versions import warn_of_untested
+from kgeval.pykeen import warn_of_untested
 
 
 def test_pykeens_command_line_has_the_evaluator_and_trains_with_it(tmp_path):

@@ -15,7 +15,7 @@ from kgeval.data.triples import Triples
 from kgeval.pykeen import scorer_of
 from kgeval.scorers.adapters.live_models import PyKEENScorer
 from kgeval.scorers.family_bases import ScoredFamily
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.scorer import VectorScorer, views_of
 from tests.plugin.conftest import assert_same_as_pykeen, trained
 

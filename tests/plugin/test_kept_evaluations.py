@@ -124,7 +124,7 @@ def test_a_dataset_of_which_a_part_was_downloaded_is_not_downloaded_further(tmp_
     Part.__docdata__ = {"statistics": {"entities": 14, "relations": 55, "training": 1592}}  # as Nations
     (tmp_path / "part").mkdir()
     (tmp_path / "part/train.txt").touch()
-    monkeypatch.setattr("kgeval.pykeen.request.PYKEEN_DATASETS", tmp_path)
+    monkeypatch.setattr("pykeen.constants.PYKEEN_DATASETS", tmp_path)
     monkeypatch.setitem(dataset_resolver.lookup_dict, "part", Part)
     _, table = run(model, test, additional_filter_triples=known)
     assert (table.dataset, Part.made) == ("nations", False)

@@ -17,8 +17,7 @@ from kgeval import ScoreTable
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
 from kgeval.pykeen import KGEvalEvaluator, scorer_of
-from kgeval.pykeen.live_family import Squared
-from kgeval.pykeen.scoring import PerSideScorer
+from kgeval.pykeen.scoring import PerSideScorer, Squared
 from kgeval.scorers.adapters.live_models import PyKEENScorer
 from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.scorer import PartitionedScorer, VectorScorer

@@ -13,11 +13,9 @@ from hypothesis.extra.numpy import arrays
 from kgeval import CallableScorer, Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate
 from kgeval.data.triples import TARGETS
 from kgeval.ranking.counts import RankCounts
-from kgeval.scorers.families.bilinear import DistMult
-from kgeval.scorers.families.complex import ComplEx
-from kgeval.scorers.families.rotations import RotatE
+from kgeval.scorers.families.bilinear import DistMult, TuckER
+from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.translations import TransE
-from kgeval.scorers.families.tucker import TuckER
 from tests.brute_force import COUNTS, as_counts, brute_force
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow|invalid value")

@@ -14,9 +14,16 @@ import torch
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
 from kgeval.checkpoints import Checkpoint
 from kgeval.errors import InputError, MetricError, TableError
-from kgeval.protocols.framework_metric import float32, float64, histogram32, running32, sum32
+from kgeval.protocols.framework_metric import (
+    float32,
+    float64,
+    histogram32,
+    in_train,
+    running32,
+    sum32,
+    up_to_the_last_of_train,
+)
 from kgeval.protocols.protocol import find_protocol, protocols
-from kgeval.protocols.protocol_candidates import in_train, up_to_the_last_of_train
 from kgeval.scorers.families.bilinear import RESCAL, DistMult, SimplE
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

@@ -17,7 +17,7 @@ from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.scorers.numerics.similarity import canonical
+from kgeval.scorers.similarity import canonical
 from tests.conftest import random_dataset
 
 COMPILED = ["dot", "l1", "l2", "modulus", "squared_l2"]

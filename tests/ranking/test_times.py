@@ -11,7 +11,7 @@ from kgeval import Dataset, RankTable, Triples, Vocabulary, compare, evaluate, l
 from kgeval.errors import InputError, TableError
 from kgeval.scorers.adapters.array_scorers import ScoreTable
 from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 from tests.brute_force import COUNTS
 
 FILTERS = {

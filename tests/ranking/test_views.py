@@ -15,11 +15,10 @@ from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import ScoreError
-from kgeval.pykeen.live_family import Squared
-from kgeval.pykeen.scoring import PerSideScorer
+from kgeval.pykeen.scoring import PerSideScorer, Squared
 from kgeval.scorers.family import family
-from kgeval.scorers.numerics.ordered import matmul_ordered, weighted_sum
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
+from kgeval.scorers.ordered import matmul_ordered, weighted_sum
 from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, views_of
 from tests.brute_force import as_counts, brute_force
 from tests.checkpoints.test_families import by_definition

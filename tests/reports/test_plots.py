@@ -11,9 +11,9 @@ import pytest
 
 import kgeval
 from kgeval.errors import InputError, RunError
-from kgeval.reports.charts.theme import DASHES, LIGHT, SHAPES
-from kgeval.reports.plots import PLOTS, save_picture
+from kgeval.reports.page import PLOTS, save_picture
 from kgeval.reports.reading import EvaluatedModel
+from kgeval.reports.theme import DASHES, LIGHT, SHAPES
 from tests.reports.conftest import family, ranks_of
 
 pytest.importorskip("altair")

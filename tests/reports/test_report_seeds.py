@@ -14,11 +14,11 @@ from kgeval import Estimate
 from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.estimates.estimate import Sampling
+from kgeval.reports.origins import slice_scores
 from kgeval.reports.reading import EvaluatedModel, read_models
-from kgeval.reports.sections.origins import slice_scores
-from kgeval.reports.sections.standings import p_value, standings, verdicts
-from kgeval.reports.sections.trust import exactness, making
+from kgeval.reports.standings import p_value, standings, verdicts
 from kgeval.reports.study import HEADLINES, study_of
+from kgeval.reports.trust import exactness, making
 from tests.reports.conftest import family, ranks_of, seeded
 
 pytest.importorskip("altair")

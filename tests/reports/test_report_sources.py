@@ -19,11 +19,11 @@ import pytest
 import kgeval
 from kgeval.analysis.audits.audit import audit
 from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.reports.origins import cumulative_points, cutoffs, origins
 from kgeval.reports.reading import read_dataset, read_models
-from kgeval.reports.sections.origins import cumulative_points, cutoffs, origins
-from kgeval.reports.sections.triple_table import EXTREME, MOST, extreme_rows, triple_table
-from kgeval.reports.sections.trust import WAYS, leaks
 from kgeval.reports.study import study_of
+from kgeval.reports.triple_table import EXTREME, MOST, extreme_rows, triple_table
+from kgeval.reports.trust import WAYS, leaks
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run

@@ -10,7 +10,7 @@ from kgeval.doors.answers import answers_of_ranks
 from kgeval.errors import InputError
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.sections.triple_table import triple_table
+from kgeval.reports.triple_table import triple_table
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard

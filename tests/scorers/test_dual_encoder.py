@@ -9,7 +9,7 @@ from kgeval import DualEncoder, ScoreTable, answers, evaluate, explain, predict,
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Triples
 from kgeval.errors import InputError
-from kgeval.scorers.numerics.similarity import canonical
+from kgeval.scorers.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

@@ -13,10 +13,9 @@ from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.scorers.entity_types import EntityTypes, Typed
-from kgeval.scorers.families.biggraph import BigGraph
 from kgeval.scorers.families.bilinear import DistMult
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.families.projections import BigGraph
+from kgeval.scorers.mapped import EntityTypes, Reciprocal, Typed
 
 ROWS = np.array(
     [[0, 1, 2, 3, 4, -1, -1, -1, -1], [-1, -1, -1, 5, 6, 7, 8, 9, -1], [-1, 10, -1, -1, -1, -1, -1, 11, 12]]

@@ -43,33 +43,6 @@ class KGEModel(nn.Module):
         return scale * self(h, r, t)
 
 
-class Holder:
-    """A model inside a plain object."""
-
-    def __init__(self, model):
-        self.model = model
-
-    def method(self, h, r, t):
-        return self.model(h, r, t)
-
-    __call__ = method
-
-
-MODEL = KGEModel()
-
-
-def by_name(h, r, t):
-    return MODEL(h, r, t)
-
-
-def indirectly(h, r, t):
-    return by_name(h, r, t)
-
-
-def on_arrays(h, r, t):
-    return MODEL(*map(torch.from_numpy, (h, r, t)))
-
-
 EXPECTED = evaluate(
     lambda h, r, t: (ENTITY.numpy()[h] * RELATION.numpy()[r] * ENTITY.numpy()[t]).sum(1), DATA
 ).to_pandas()[["greater", "tied", "candidates"]]
@@ -78,27 +51,33 @@ WAYS = {
     "module": lambda model: model,
     "bound method": lambda model: model.score,
     "forward": lambda model: model.forward,
-    "partial": lambda model: partial(model.score, scale=2.0),
-    "closure": lambda model: lambda h, r, t: 2 * model(h, r, t),
-    "closure on arrays": lambda model: lambda h, r, t: model(*map(torch.from_numpy, (h, r, t))),
-    "object": Holder,
-    "method of an object": lambda model: Holder(model).method,
-    "global": lambda _: by_name,
-    "global function": lambda _: indirectly,
-    "global on arrays": lambda _: on_arrays,
 }
-"""of scoring with a model; the last ones with the global one"""
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_module_is_ranked_as_it_is_and_left_as_it_was(way):
-    model = MODEL if way.startswith("global") else KGEModel()
+    model = KGEModel()
     table = evaluate(WAYS[way](model), DATA)
     assert table.to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
     modes = {name: part.training for name, part in model.named_modules()}
     assert modes == {"": True, "node_emb": True, "rel_emb": True, "dropout": True, "frozen": False}
     assert all(parameter.requires_grad and parameter.grad is None for parameter in model.parameters())
     assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda model: lambda h, r, t: 2 * model(h, r, t),
+        lambda model: lambda h, r, t: model(*map(torch.from_numpy, (h, r, t))),
+        lambda model: partial(model.score, scale=2.0),
+    ],
+    ids=["closure", "closure on arrays", "partial"],
+)
+def test_a_module_that_a_function_calls_stays_in_its_mode(around):
+    with pytest.raises(ScoreError, match=r"Switch off what is random in it: dropout \(model\.eval\(\)"):
+        evaluate(around(KGEModel()), DATA)
+    assert evaluate(around(KGEModel().eval()), DATA).to_pandas()[["greater", "tied", "candidates"]].equals(EXPECTED)
 
 
 def test_the_mode_is_restored_after_a_failure():

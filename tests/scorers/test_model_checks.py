@@ -218,9 +218,15 @@ def test_shapes_that_fit_are_ranked():
     assert evaluate(Ones(), DATA).column("tied").max() > 0
 
 
-def test_query_vectors_of_several_widths_are_refused(monkeypatch):
-    """They are computed in batches, which are concatenated."""
-    monkeypatch.setattr("kgeval.ranking.kernels.vectors.QUERY_VECTOR_BATCH", 4)
+def test_query_vectors_of_several_widths_are_refused():
+    """Those of thousands of queries are computed in batches, which are concatenated."""
+
+    class Many(Ones):
+        num_entities, num_relations = 60, 60
+
     widths = cycle([8, 7])
     with pytest.raises(ScoreError, match="query vectors have 8 dimensions for some queries, 7 for others"):
-        evaluate(Ones(query=lambda n, dim: (n, next(widths) if n <= 4 else dim)), DATA)
+        evaluate(
+            Many(query=lambda n, dim: (n, next(widths) if n > 8 else dim)),
+            random_dataset(entities=60, relations=60, triples=40_000),
+        )

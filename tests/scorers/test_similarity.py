@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as arrays
 from kgeval import evaluate
 from kgeval.data.queries import Queries
 from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.numerics.kernels import distances_from_box
-from kgeval.scorers.numerics.similarity import canonical, dot_rows, unit
+from kgeval.scorers.kernels import distances_from_box
+from kgeval.scorers.similarity import canonical, dot_rows, unit
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import KERNELS
 from tests.scorers.conftest import ByVectors

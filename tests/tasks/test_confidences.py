@@ -20,7 +20,7 @@ from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies
-from kgeval.scorers.adapters.array_scorers import CallableScorer
+from kgeval.scorers.adapters.functions import CallableScorer
 from kgeval.tasks.confidences import Confidences
 from kgeval.tasks.labelled_split import NegativesFromFiles
 from tests.conftest import random_dataset

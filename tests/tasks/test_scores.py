@@ -13,7 +13,7 @@ from kgeval.doors.classify import classify
 from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 from kgeval.tasks.classification import score_triples
 from tests.conftest import random_dataset
 

@@ -33,8 +33,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult
-from kgeval.scorers.families.complex import ComplEx
-from kgeval.scorers.families.rotations import RotatE
+from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
 

@@ -24,9 +24,8 @@ from kgeval.data.io.triple_files import read_triples
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError
-from kgeval.scorers.adapters.array_scorers import ScoreTable, TripleArrays
-from kgeval.scorers.adapters.dual_encoder import DualEncoder
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
+from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False, repr=False)

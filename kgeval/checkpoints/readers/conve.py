@@ -23,7 +23,7 @@ from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.convolutions import ConvE
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 
 REVERSE = "_reverse"
 KINDS = ("e", "rel")

@@ -22,9 +22,8 @@ from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.errors import CheckpointError, FileError
 from kgeval.files.opening import read_json
 from kgeval.scorers.families.bilinear import RESCAL, DistMult, SimplE
-from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.projections import TransR
-from kgeval.scorers.families.rotations import RotatE
 from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
 

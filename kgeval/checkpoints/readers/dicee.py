@@ -35,7 +35,7 @@ from kgeval.scorers.families.convolutions import AConEx, ConEx
 from kgeval.scorers.families.hypercomplex import Keci, LFMult, QuatE
 from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 
 MODEL, AVERAGED, CONFIG = "model.pt", "aswa.pt", "configuration.json"
 """the last is written too where weights are averaged over epochs, and may be there alone"""

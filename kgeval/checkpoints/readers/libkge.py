@@ -28,15 +28,13 @@ from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, normalize_rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import pickle_strings, read_torch
-from kgeval.scorers.families.bilinear import CP, RESCAL, DistMult, SimplE
-from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
+from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.convolutions import ConvE
 from kgeval.scorers.families.projections import TransH
-from kgeval.scorers.families.rotations import RotatE
 from kgeval.scorers.families.translations import TransE
-from kgeval.scorers.families.tucker import TuckER
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 
 RECIPROCAL = "reciprocal_relations_model"
 

@@ -27,7 +27,7 @@ from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.translations import MariusTransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 
 CONFIG, NODES, MODEL = "full_config.yaml", "embeddings.bin", "model.pt"
 

@@ -20,9 +20,8 @@ from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
 from kgeval.scorers.families.bilinear import RESCAL, DistMult
-from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.projections import TransD, TransH, TransR
-from kgeval.scorers.families.rotations import RotatE
 from kgeval.scorers.families.translations import TransE
 
 ENTITY, RELATION = "ent_embeddings.weight", "rel_embeddings.weight"

@@ -37,13 +37,12 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.files.containers import Arrays, open_hdf5
 from kgeval.paths import exists_safely
-from kgeval.scorers.entity_types import EntityTypes, Typed
-from kgeval.scorers.families.biggraph import BigGraph
 from kgeval.scorers.families.bilinear import RESCAL, DistMult
 from kgeval.scorers.families.complex import ComplEx
+from kgeval.scorers.families.projections import BigGraph
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import norms_column
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import EntityTypes, Reciprocal, Typed
+from kgeval.scorers.ordered import norms_column
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.bilinear import DistMult
-from kgeval.scorers.families.complex import ComplEx
-from kgeval.scorers.families.rotations import PRotatE, RotatE
+from kgeval.scorers.families.complex import ComplEx, PRotatE, RotatE
 from kgeval.scorers.families.translations import TransE
 
 FILE = "checkpoint"

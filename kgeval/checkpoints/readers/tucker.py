@@ -20,8 +20,8 @@ from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
-from kgeval.scorers.families.tucker import TuckER
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.families.bilinear import TuckER
+from kgeval.scorers.mapped import Reciprocal
 
 REVERSE = "_reverse"
 """what the code adds to the name of a relation for that of its inverse"""

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.errors import CheckpointError
-from kgeval.scorers.numerics.ordered import weighted_sum
+from kgeval.scorers.ordered import weighted_sum
 
 
 class Layer(Protocol):

@@ -14,7 +14,7 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows, side_by_side
 from kgeval.scorers.family import Family
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.scorer import Numbering
 
 

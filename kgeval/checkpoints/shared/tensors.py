@@ -16,8 +16,8 @@ from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.pickles.pickled import pickle_strings, read_any
 from kgeval.scorers.family import Family, families, family
-from kgeval.scorers.numerics.ordered import unit
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
+from kgeval.scorers.ordered import unit
 
 COUNTERS = "*.num_batches_tracked"
 """what batch normalisations count, and no score depends on"""

@@ -39,7 +39,7 @@ def command(
     """Draw the leaderboard, slices, relations or the distribution of the ranks of runs, each PATH or NAME=PATH."""
     from kgeval.cli.display import watching
     from kgeval.cli.named_runs import named_runs, refuse_file, show_file
-    from kgeval.reports.plots import PLOTS, check_picture, save_picture
+    from kgeval.reports.page import PLOTS, check_picture, save_picture
 
     check_picture(out)
     refuse_file(out, force=force)

@@ -1,10 +1,46 @@
-"""Protocols of publications: Bordes et al. (2013), KB2E, the Open Graph Benchmark, Sun et al. (2020)."""
+"""kgeval's own protocol, PyKEEN's, and those of publications and benchmarks."""
 
 from __future__ import annotations
 
-from kgeval.protocols.framework_metric import NOTHING, float32, hits, named
+from kgeval.metrics.names import PARTS
+from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, fixed_negatives, float32, hits, named
 from kgeval.protocols.protocol import Protocol
-from kgeval.protocols.protocol_candidates import fixed_negatives
+
+_METRICS = (
+    *("inverse_harmonic_mean_rank", "hits_at_1", "hits_at_3", "hits_at_5", "hits_at_10", "arithmetic_mean_rank"),
+    *("adjusted_arithmetic_mean_rank", "adjusted_arithmetic_mean_rank_index", "adjusted_geometric_mean_rank_index"),
+    *("adjusted_hits_at_k", "adjusted_inverse_harmonic_mean_rank", "count", "geometric_mean_rank"),
+    *("harmonic_mean_rank", "inverse_arithmetic_mean_rank", "inverse_geometric_mean_rank", "inverse_median_rank"),
+    *("median_absolute_deviation", "median_rank", "standard_deviation", "variance", "z_arithmetic_mean_rank"),
+    *("z_geometric_mean_rank", "z_hits_at_k", "z_inverse_harmonic_mean_rank"),
+)
+
+_HEADLINE = (*_METRICS[:8], "count")
+_TIES = ("optimistic", "realistic", "pessimistic")
+
+# PyKEEN keeps each triple once. Train is known wherever it evaluates; valid only where it is evaluated itself, or test
+# is (``filter_validation_when_testing`` in its api.py); test only where test is.
+PYKEEN = Protocol(
+    name="pykeen",
+    summary="filtered by train and, on test, valid, and by what is evaluated; realistic ranks, both others beside them",
+    filter={"train": ("train",), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
+    metrics=_HEADLINE,
+    framework_metrics=tuple(
+        FrameworkMetric(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)
+        for side in PARTS
+        for ties in _TIES
+        for name in _METRICS
+    ),
+    headline=tuple(f"both.realistic.{name}" for name in _HEADLINE),
+)
+
+
+STANDARD = Protocol(
+    name="standard",
+    summary="filtered by train, valid and test; realistic ranks; exact ties",
+    predicts_relations=True,
+)
+
 
 RAW = Protocol(
     name="bordes-raw",

@@ -1,6 +1,6 @@
 """The compiled kernel: numba loops that score canonically and count while the scores are in cache.
 
-The operations of a canonical score and their order are those of ``kgeval.scorers.numerics.similarity``. The terms are
+The operations of a canonical score and their order are those of ``kgeval.scorers.similarity``. The terms are
 written down first, many at a time; then eight scalars, the eight lanes, take them up in order. numba neither reorders
 additions nor fuses them with multiplications, so the bits are the reference's.
 
@@ -20,8 +20,8 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.numerics.kernels import sum_in_lanes
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.kernels import sum_in_lanes
+from kgeval.scorers.similarity import Similarity
 from kgeval.threads import parallel_for
 
 TILE = 64

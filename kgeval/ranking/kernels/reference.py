@@ -10,7 +10,7 @@ from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.numerics.similarity import canonical
+from kgeval.scorers.similarity import canonical
 
 
 class ReferenceKernel(Kernel):

@@ -14,8 +14,8 @@ from kgeval.data.triples import Side
 from kgeval.errors import ScoreError
 from kgeval.ranking.plan import Precision
 from kgeval.scorers.adapters.score_arrays import as_float64
-from kgeval.scorers.numerics.similarity import Similarity, unit
 from kgeval.scorers.scorer import VectorScorer, entity_arrays, query_arrays
+from kgeval.scorers.similarity import Similarity, unit
 from kgeval.threads import slices
 
 if TYPE_CHECKING:  # numba is loaded when something is ranked, not before

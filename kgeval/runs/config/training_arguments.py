@@ -73,7 +73,7 @@ def _problem(block: str, name: Any, value: Any, types: dict[str, Any] | None) ->
 
 def _wrong_metric(name: str) -> Problem | None:
     """Refuse a metric of a stopper before the training, which may end before the stopper asks for it."""
-    from kgeval.pykeen.metric_results import KGEvalMetricResults
+    from kgeval.pykeen.results import KGEvalMetricResults
 
     try:
         KGEvalMetricResults.key_from_string(name)

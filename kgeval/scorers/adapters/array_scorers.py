@@ -1,4 +1,4 @@
-"""Scorers of finished scores: any Python callable, and tables of scores that were computed elsewhere."""
+"""Scorers of finished arrays: tables of scores, and vectors of entities and queries, that were made elsewhere."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from kgeval.data.known import KnownAnswers
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import InputError, ScoreError
-from kgeval.scorers.adapters.functions import OF_TRIPLES, FunctionScorer, ScoreFunction
+from kgeval.errors import InputError
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
-from kgeval.scorers.scorer import refuse_other_queries
-
-BATCH_TRIPLES = 2**17
-"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
+from kgeval.scorers.scorer import VectorScorer, refuse_other_queries
+from kgeval.scorers.similarity import Similarity, refuse_other_similarities
+from kgeval.threads import slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,84 +98,6 @@ def _label(labels: Labels | None, kind: str, index: int) -> str:
     return str(index) if labels is None else repr(Vocabulary.of(labels, kind)[int(index)])
 
 
-class CallableScorer(FunctionScorer):
-    """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
-
-    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; where
-    the fourth has a default, facts without a time are scored by three. A PyTorch module is such a function too;
-    :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
-
-    Parameters
-    ----------
-    function
-        the function
-    num_entities, num_relations
-        how many ids it knows; labels tell that too
-    entities, relations
-        the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
-        or a dictionary of the id of each label
-    times
-        likewise, of the ids of times
-
-    Raises
-    ------
-    InputError
-        if it takes other arguments, or if neither a number nor labels are given
-
-    Examples
-    --------
-    >>> from kgeval.data.triples import Triples
-    >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
-    >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
-    array([[-2., -1.,  0., -1., -2.]])
-    >>> CallableScorer(lambda h, r, t: h - t, entities=["Italy", "Rome"], relations=["capital"]).num_entities
-    2
-    """
-
-    def __init__(
-        self,
-        function: ScoreFunction,
-        num_entities: int | None = None,
-        num_relations: int | None = None,
-        *,
-        entities: Labels | None = None,
-        relations: Labels | None = None,
-        times: Labels | None = None,
-    ) -> None:
-        super().__init__(function, OF_TRIPLES, BATCH_TRIPLES, entities, relations, times)
-        self.num_entities = _size(num_entities, self.entities, "entities")
-        self.num_relations = _size(num_relations, self.relations, "relations")
-
-    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Call the function with one row per query and candidate.
-
-        Raises
-        ------
-        ScoreError
-            if it returns another number of scores, or what is no number
-        """
-        refuse_other_queries(queries, candidates)
-        shape = (len(queries), candidates.shape[-1])
-        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
-        anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
-        relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
-        others = np.broadcast_to(candidates, shape).flatten()
-        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
-        columns = [heads, relations, tails]
-        columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
-
-        def score(part: slice) -> Float64Array:
-            values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
-            if values.size != len(others[part]):
-                raise ScoreError(
-                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
-                    f"{values.shape}); expected one for each."
-                )
-            return values.ravel()
-
-        return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
-
-
 class ScoreTable(TripleArrays):
     """Scores of all entities in the place of one side of some triples, computed elsewhere.
 
@@ -221,7 +141,112 @@ class ScoreTable(TripleArrays):
         return as_float64(table[self.rows_of(queries)[:, None], candidates], "the score table")
 
 
-def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
-    if size is None and labels is None:
-        raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
-    return int(size) if size is not None else len(labels or ())
+NOISE = 2.0**-6
+"""how far apart two vectors of one query may be, in parts of their length: a text is encoded anew in each batch, in
+half precision"""
+
+BATCH_ROWS = 2**12
+"""rows that are compared at a time"""
+
+
+class DualEncoder(TripleArrays, VectorScorer):
+    """A text encoder's vectors, ranked by the exact kernels: score(q, e) = similarity(query vector, entity vector).
+
+    Only the queries of the triples can be answered. A model of tails alone is evaluated on tails alone.
+
+    Parameters
+    ----------
+    triples
+        the triples whose queries were encoded, such as ``data.test``
+    vectors
+        float[entity, dim], the vector of each entity
+    similarity
+        ``"cosine"``, ``"dot"``, ``"l1"``, ``"l2"``, ``"squared_l2"`` or ``"modulus"``: no array tells it
+    tail, head
+        float[triple, dim]; row ``i`` is the vector of the query for triple ``i``'s tail or head. Triples of one query
+        have one vector, but for the noise of batches: the first counts
+    entities, relations
+        the label of each row of ``vectors``, and of each relation id, where those are not the ids of the dataset. The
+        triples are then in these ids too
+
+    Raises
+    ------
+    InputError
+        if an array has another shape; if rows of one query differ, as they do when the triples are in another order
+
+    Examples
+    --------
+    The two triples ask for the same tail, and the second one's answer is nearer to the query.
+
+    >>> triples = Triples.of([(0, 0, 1), (0, 0, 2)])
+    >>> encoder = DualEncoder(triples, np.eye(3), similarity="cosine", tail=np.array([[0, 1, 2.0], [0, 1, 2.0]]))
+    >>> encoder.scores(Queries.of(triples, "tail"), np.arange(3)).round(2)
+    array([[0.  , 0.45, 0.89]])
+    """
+
+    what, content = "dual encoder", "query vectors"
+
+    def __init__(
+        self,
+        triples: Triples,
+        vectors: Any,
+        *,
+        similarity: Similarity,
+        tail: Any = None,
+        head: Any = None,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+    ) -> None:
+        super().__init__(triples, head, tail, entities, relations)
+        refuse_other_similarities(similarity)
+        self._similarity: Similarity
+        self.vectors: FloatArray
+        object.__setattr__(self, "_similarity", similarity)
+        object.__setattr__(self, "vectors", as_array(vectors, "the dual encoder's entities"))
+        for side in self.sides:
+            width = self.array_of(side).shape[1]
+            if self.vectors.ndim != 2 or self.vectors.shape[1] != width:
+                raise InputError(
+                    f"dual encoder: the entities' vectors have shape {self.vectors.shape}, those of queries {width} "
+                    "dimensions: they must be equally wide."
+                )
+            self._refuse_other_order(side)
+
+    @property
+    def similarity(self) -> Similarity:
+        return self._similarity
+
+    @property
+    def num_entities(self) -> int:
+        return len(self.vectors)
+
+    def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
+        """Return the vectors of entities, the same on both sides; float[id, dim]."""
+        return self.vectors[ids]
+
+    def query_vectors(self, queries: Queries) -> Float64Array:
+        """Return the vectors of queries; float64[query, dim].
+
+        Raises
+        ------
+        InputError
+            if a query was not encoded, with the query
+        """
+        return as_float64(self.array_of(queries.side)[self.rows_of(queries)], "the dual encoder's queries")
+
+    def _refuse_other_order(self, side: Side) -> None:
+        """Refuse rows of one query that differ by more than noise."""
+        array, queries = self.array_of(side), Queries.of(self.triples, side)
+        firsts = np.empty(len(array), np.int64)
+        firsts[queries.triples] = self.rows_of(queries)[queries.owners]
+        repeated = np.flatnonzero(firsts != np.arange(len(array)))
+        for part in slices(len(repeated), BATCH_ROWS):
+            rows = repeated[part]
+            again, first = (array[which].astype(np.float64) for which in (rows, firsts[rows]))
+            apart = np.linalg.norm(again - first, axis=1) > NOISE * np.linalg.norm(first, axis=1)
+            if apart.any():
+                row = int(rows[np.argmax(apart)])
+                raise InputError(
+                    f"dual encoder: rows {firsts[row]} and {row} of {side} are of the same query, and differ. Are the "
+                    "rows in the order of the triples?"
+                )

@@ -1,4 +1,4 @@
-"""Call a scoring function of the user's: of numpy arrays or PyTorch tensors, a plain function or a module."""
+"""Score triples by a function of the user's: of numpy arrays or PyTorch tensors, a plain function or a module."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from itertools import chain
-from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray, detached
+from kgeval.arrays import Float64Array, FloatArray, IntArray, detached
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError, ScoreError, reason
-from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, is_out_of_memory
+from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_float64, is_out_of_memory
+from kgeval.scorers.scorer import refuse_other_queries
 
 ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
@@ -39,31 +38,32 @@ TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts",
 """the names by which a further parameter is known to be the time"""
 
 
+BATCH_TRIPLES = 2**17
+"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
+
+
 class FunctionCaller:
     """Calls a scoring function with arrays or tensors, whichever it takes.
 
-    A ``torch.nn.Module`` and its methods get LongTensors on the module's device; any other function gets int64 arrays,
-    and tensors once it has failed on arrays. What it took the first time, it gets from then on. The modules that it
-    is, or that it reaches as a method or through its closure, are in evaluation mode while it scores, and back in
-    their own mode afterwards; no gradient is kept. Torch is not imported here.
+    A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
+    while it scores. Any other function gets int64 arrays, and tensors on the processor once it has failed on arrays;
+    modules that it calls stay as they are. What it took the first time, it gets from then on; no gradient is kept.
+    Torch is not imported here.
     """
 
     def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:
         _refuse_other_parameters(function, parameters)
         self._function, self._signature = function, f"f({', '.join(parameters)})"
-        reachable, torch = list(_reachable_objects(function)), sys.modules.get("torch")
-        self._modules = [value for value in reachable if torch and isinstance(value, torch.nn.Module)]
+        torch, owner = sys.modules.get("torch"), getattr(function, "__self__", function)
+        self._modules = [owner] if torch is not None and isinstance(owner, torch.nn.Module) else []
+        tensors = (tensor for module in self._modules for tensor in chain(module.parameters(), module.buffers()))
+        device = next((tensor.device for tensor in tensors), "cpu")
         self._converters: list[Callable[[Any], Any]] = [lambda ids: ids]
         if torch is not None:
-            tensors = [value for value in reachable if isinstance(value, torch.Tensor)]
-            held = (chain(module.parameters(), module.buffers()) for module in self._modules)
-            tensors = [*chain.from_iterable(held), *tensors]
-            device = tensors[0].device if tensors else "cpu"
-            self._converters.append(
-                lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
+            place = 0 if self._modules else 1
+            self._converters.insert(
+                place, lambda ids: torch.tensor(ids, device=device) if isinstance(ids, np.ndarray) else ids
             )
-            if isinstance(getattr(function, "__self__", function), torch.nn.Module):
-                self._converters.reverse()
 
     def __call__(self, *arguments: Any) -> Any:
         """Score arrays of ids (and words, which stay as they are); whatever the function returned, off its device."""
@@ -128,6 +128,90 @@ class FunctionScorer:
         return (queries.times,) if self.takes_times and (self._needs_times or queries.contexts is not None) else ()
 
 
+class CallableScorer(FunctionScorer):
+    """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
+
+    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; where
+    the fourth has a default, facts without a time are scored by three. A PyTorch module is such a function too;
+    :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
+
+    Parameters
+    ----------
+    function
+        the function
+    num_entities, num_relations
+        how many ids it knows; labels tell that too
+    entities, relations
+        the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
+        or a dictionary of the id of each label
+    times
+        likewise, of the ids of times
+
+    Raises
+    ------
+    InputError
+        if it takes other arguments, or if neither a number nor labels are given
+
+    Examples
+    --------
+    >>> from kgeval.data.triples import Triples
+    >>> scorer = CallableScorer(lambda h, r, t: -abs(h + r - t), num_entities=5, num_relations=2)
+    >>> scorer.scores(Queries.of(Triples.of([(1, 1, 2)]), "tail"), np.arange(5))
+    array([[-2., -1.,  0., -1., -2.]])
+    >>> CallableScorer(lambda h, r, t: h - t, entities=["Italy", "Rome"], relations=["capital"]).num_entities
+    2
+    """
+
+    def __init__(
+        self,
+        function: ScoreFunction,
+        num_entities: int | None = None,
+        num_relations: int | None = None,
+        *,
+        entities: Labels | None = None,
+        relations: Labels | None = None,
+        times: Labels | None = None,
+    ) -> None:
+        super().__init__(function, OF_TRIPLES, BATCH_TRIPLES, entities, relations, times)
+        self.num_entities = _size(num_entities, self.entities, "entities")
+        self.num_relations = _size(num_relations, self.relations, "relations")
+
+    def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
+        """Call the function with one row per query and candidate.
+
+        Raises
+        ------
+        ScoreError
+            if it returns another number of scores, or what is no number
+        """
+        refuse_other_queries(queries, candidates)
+        shape = (len(queries), candidates.shape[-1])
+        # Copies: a function may write into what it is given, and torch warns of arrays that it may not write into.
+        anchors = np.broadcast_to(queries.anchors[:, None], shape).flatten()
+        relations = np.broadcast_to(queries.relations[:, None], shape).flatten()
+        others = np.broadcast_to(candidates, shape).flatten()
+        heads, tails = (others, anchors) if queries.side == "head" else (anchors, others)
+        columns = [heads, relations, tails]
+        columns += [np.broadcast_to(times[:, None], shape).flatten() for times in self._times_of(queries)]
+
+        def score(part: slice) -> Float64Array:
+            values = as_float64(self._called(*(column[part] for column in columns)), "the scoring function")
+            if values.size != len(others[part]):
+                raise ScoreError(
+                    f"the scoring function returned {values.size} scores for {len(others[part])} triples (shape "
+                    f"{values.shape}); expected one for each."
+                )
+            return values.ravel()
+
+        return np.concatenate([np.empty(0), *self._batches.compute(score, len(others))]).reshape(shape)
+
+
+def _size(size: int | None, labels: Vocabulary | None, what: str) -> int:
+    if size is None and labels is None:
+        raise InputError(f"a callable needs num_{what}, or the labels of its ids as {what}=[…].")
+    return int(size) if size is not None else len(labels or ())
+
+
 def _signature(function: ScoreFunction) -> inspect.Signature | None:
     try:
         return inspect.signature(getattr(function, "forward", function))  # a module's own call takes anything
@@ -164,34 +248,3 @@ def evaluating(*modules: Any) -> Iterator[None]:
     finally:
         for part, training in modes.items():
             part.training = training
-
-
-def _reachable_objects(function: Any) -> Iterator[Any]:
-    """Walk what a function works with: itself, its object, what was bound to it, its closure and its globals."""
-    seen: set[int] = set()
-    pending = [function]
-    while pending:
-        value = pending.pop(0)
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        yield value
-        if isinstance(value, MethodType):
-            pending += [value.__self__, value.__func__]
-        elif isinstance(value, partial):
-            pending += [value.func, *value.args, *value.keywords.values()]
-        elif isinstance(value, FunctionType):
-            pending += _named_objects(value)
-        elif value is function or value is getattr(function, "__self__", None):
-            pending += list(getattr(value, "__dict__", {}).values())
-
-
-def _named_objects(function: FunctionType) -> list[Any]:
-    """List what the names in a function stand for, without the functions of other modules."""
-    try:
-        found = inspect.getclosurevars(function)
-    except ValueError:  # a name that stands for nothing yet
-        return []
-    others = (value for value in found.globals.values() if getattr(value, "__module__", None) != function.__module__)
-    foreign = {id(value) for value in others if isinstance(value, FunctionType)}
-    return [*found.nonlocals.values(), *(value for value in found.globals.values() if id(value) not in foreign)]

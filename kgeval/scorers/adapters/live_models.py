@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray, detached
+from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import InputError
-from kgeval.scorers.adapters.array_scorers import CallableScorer
-from kgeval.scorers.adapters.functions import evaluating
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import InputError, UsageError
+from kgeval.scorers.adapters.functions import CallableScorer, evaluating
 from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_float64
 from kgeval.scorers.checks import reproduces_scores
 from kgeval.scorers.families.bilinear import DistMult
-from kgeval.scorers.families.complex import ComplEx
-from kgeval.scorers.families.rotations import RotatE
+from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import unit
+from kgeval.scorers.ordered import unit
+from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.threads import slices
 
 BATCH_SCORES = 2**12
@@ -126,6 +127,26 @@ def is_pykeen_model(candidate: object) -> bool:
     return any(f"{base.__module__}.{base.__name__}" == "pykeen.models.base.Model" for base in type(candidate).__mro__)
 
 
+def labels_of_pykeen(dataset: Dataset, model: Scorer | VectorScorer) -> dict[str, Vocabulary]:
+    """Take a dataset's labels for those of a live PyKEEN model, where PyKEEN gave the dataset's ids too."""
+    fit = (model.num_entities, model.num_relations) == (len(dataset.entities), len(dataset.relations))
+    labels = {"entities": dataset.entities, "relations": dataset.relations}
+    return labels if fit and dataset.id_source == "PyKEEN" else {}
+
+
+def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | None:
+    """Choose the mode in which an inductive PyKEEN model scores the entities of inference; None for other models."""
+    if hasattr(model, "_mode_to_representations"):
+        return "validation" if split == "valid" else "testing"
+    if dataset.training_graph is not None:
+        raise UsageError(
+            f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: ranked "
+            f"are the {len(dataset.entities):,} entities of its inference graph. Give a model that scores new "
+            "entities, such as PyKEEN's InductiveNodePiece."
+        )
+    return None
+
+
 TABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "TransE": (("node_emb",), ("rel_emb",)),
     "DistMult": (("node_emb",), ("rel_emb",)),
@@ -165,5 +186,11 @@ def vectors_of_pyg(model: Any) -> Family | None:
         for parts in TABLES[name]
     )
     family = FORMULAS[name](entity, relation, norm and int(norm))
-    live = CallableScorer(lambda h, r, t: model(h, r, t) - margin, model.num_nodes, model.num_relations)
+
+    def score(*columns: IntArray) -> Any:
+        import torch
+
+        return model(*(torch.tensor(ids, device=model.node_emb.weight.device) for ids in columns)) - margin
+
+    live = CallableScorer(score, model.num_nodes, model.num_relations)
     return family if all(reproduces_scores(family, live, side, model) for side in SIDES) else None

@@ -12,8 +12,8 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ScoredFamily, TailNetwork, rectified
-from kgeval.scorers.numerics.ordered import weighted_sum
-from kgeval.scorers.numerics.similarity import dot_rows
+from kgeval.scorers.ordered import weighted_sum
+from kgeval.scorers.similarity import dot_rows
 from kgeval.threads import slices
 
 BATCH_HEADS = 64
@@ -130,7 +130,7 @@ class ConvKB(ScoredFamily):
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
-        from kgeval.scorers.numerics.kernels import sum_filters
+        from kgeval.scorers.kernels import sum_filters
 
         weights = np.ascontiguousarray(np.asarray(self.output, np.float64).T)
         slopes, responses = queries[:, : len(self.kernel)], queries[:, len(self.kernel) :]

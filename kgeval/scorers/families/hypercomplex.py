@@ -11,8 +11,8 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import ProductFamily, rows64
-from kgeval.scorers.numerics.ordered import weighted_sum
-from kgeval.scorers.numerics.similarity import dot_rows
+from kgeval.scorers.ordered import weighted_sum
+from kgeval.scorers.similarity import dot_rows
 
 POINTS = 100
 """evenly spaced points of the trapezoidal rule"""

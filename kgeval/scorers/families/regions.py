@@ -12,7 +12,7 @@ from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ScoredFamily
-from kgeval.scorers.numerics.similarity import dot_rows
+from kgeval.scorers.similarity import dot_rows
 from kgeval.threads import slices
 
 CACHED_NUMBERS = 2**15
@@ -64,7 +64,7 @@ class BoxE(ScoredFamily):
     ) -> Float64Array:
         """Measure how far moved points are from a box, some at a time, which stay in cache; float64[point]."""
         # Numba is loaded when something is scored, not before.
-        from kgeval.scorers.numerics.kernels import distances_from_box
+        from kgeval.scorers.kernels import distances_from_box
 
         found = np.empty(len(points))
         for part in slices(len(points), max(1, CACHED_NUMBERS // len(low))):
@@ -115,7 +115,7 @@ class KG2E(ScoredFamily):
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
-        from kgeval.scorers.numerics.kernels import divergences
+        from kgeval.scorers.kernels import divergences
 
         width, kl = len(candidates) // 2, self.measure == "kl"
         means, variances, weights = (queries[:, k * width : (k + 1) * width] for k in ((0, 1, 2) if kl else (0, 1, 1)))

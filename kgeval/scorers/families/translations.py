@@ -12,8 +12,8 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import Family, ProductFamily, VectorFamily, by_relation, rows64
 from kgeval.scorers.family_bases import RelationalFamily, ScoredFamily
-from kgeval.scorers.numerics.ordered import matmul_ordered
-from kgeval.scorers.numerics.similarity import NormDistance, Similarity, dot_rows
+from kgeval.scorers.ordered import matmul_ordered
+from kgeval.scorers.similarity import NormDistance, Similarity, dot_rows
 
 
 def moved(family: Family, queries: Queries) -> Float64Array:
@@ -73,7 +73,7 @@ class TorusE(ScoredFamily):
 
     def compare(self, queries: Float64Array, candidates: Float64Array) -> Float64Array:
         # Numba is loaded when something is scored, not before.
-        from kgeval.scorers.numerics.kernels import distances_on_torus
+        from kgeval.scorers.kernels import distances_on_torus
 
         distances = np.empty((len(queries), candidates.shape[1]))
         distances_on_torus(queries, candidates, self.norm == 2, distances)

@@ -10,12 +10,12 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.readers.pykeen.modules import NoFormula, PyKEENModel
 from kgeval.errors import CheckpointError
+from kgeval.scorers.families.complex import RotatE
 from kgeval.scorers.families.projections import TransD, TransH, TransR
 from kgeval.scorers.families.regions import KG2E
-from kgeval.scorers.families.rotations import RotatE
 from kgeval.scorers.families.translations import SE, LineaRE, PairRE, TorusE, TransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import from_interleaved
+from kgeval.scorers.ordered import from_interleaved
 
 
 def _kg2e(parts: PyKEENModel) -> Family:

@@ -12,14 +12,24 @@ from kgeval.checkpoints.readers.pykeen.modules import NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen.networks import NETWORKS, affine
 from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.errors import CheckpointError
-from kgeval.scorers.families.bilinear import CP, RESCAL, AutoSF, ClampedDistMult, DistMA, DistMult, HolE, SimplE
+from kgeval.scorers.families.bilinear import (
+    CP,
+    RESCAL,
+    AutoSF,
+    ClampedDistMult,
+    DistMA,
+    DistMult,
+    HolE,
+    MultiLinearTucker,
+    SimplE,
+    TuckER,
+)
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.hypercomplex import QuatE
 from kgeval.scorers.families.regions import BoxE
 from kgeval.scorers.families.translations import MuRE, TransF
-from kgeval.scorers.families.tucker import MultiLinearTucker, TuckER
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import from_interleaved
+from kgeval.scorers.ordered import from_interleaved
 
 
 def family_of(parts: PyKEENModel, name: str) -> Family:

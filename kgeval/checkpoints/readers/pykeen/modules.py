@@ -12,7 +12,7 @@ from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError
 from kgeval.pickles.unpickle import StubObject
-from kgeval.scorers.numerics.ordered import unit
+from kgeval.scorers.ordered import unit
 
 
 class NoFormula(CheckpointError):

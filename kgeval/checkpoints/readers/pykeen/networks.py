@@ -12,10 +12,9 @@ from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENM
 from kgeval.checkpoints.shared.layers import Affine, Network, fold_batch_norm
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.convolutions import ConvE, ConvKB
-from kgeval.scorers.families.networks import ERMLP, ERMLPE, NTN, CrossE, ProjE
-from kgeval.scorers.families.transformer import Transformer
+from kgeval.scorers.families.networks import ERMLP, ERMLPE, NTN, CrossE, ProjE, Transformer
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import ACTIVATIONS, Activation
+from kgeval.scorers.ordered import ACTIVATIONS, Activation
 
 
 def _conve(parts: PyKEENModel) -> Family:

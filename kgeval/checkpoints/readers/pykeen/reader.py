@@ -26,8 +26,8 @@ from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
-from kgeval.scorers.numerics.ordered import ACTIVATIONS
-from kgeval.scorers.reciprocal import Reciprocal
+from kgeval.scorers.mapped import Reciprocal
+from kgeval.scorers.ordered import ACTIVATIONS
 
 __all__ = ["READER", "NoFormula", "read"]
 

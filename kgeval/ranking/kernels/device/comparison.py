@@ -37,7 +37,7 @@ import torch
 from kgeval.ranking.kernels.device.device_vectors import DeviceVectors
 from kgeval.ranking.kernels.rounding import U32, canonical_growth
 from kgeval.ranking.kernels.screening.screens import SMALLEST, middle_of
-from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
+from kgeval.scorers.similarity import PRODUCTS, Similarity
 
 BOUND_MARGIN = 1 + 2.0**-20
 """by this factor bounds are taken larger, as the float32 arithmetic on them needs"""

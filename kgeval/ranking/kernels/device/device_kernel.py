@@ -28,7 +28,7 @@ from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 from kgeval.ranking.kernels.screening.screens import LARGEST
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
-from kgeval.scorers.numerics.similarity import PRODUCTS
+from kgeval.scorers.similarity import PRODUCTS
 from kgeval.threads import slices
 
 MOST_DIMENSIONS = 2**17

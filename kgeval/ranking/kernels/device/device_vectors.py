@@ -23,7 +23,7 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.device.devices import triton_runs
 from kgeval.ranking.kernels.rounding import canonical_growth
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
+from kgeval.scorers.similarity import PRODUCTS, Similarity
 
 TOP_EXPONENT = 10
 """scaled numbers stay below two to it: sums of their products stay far from the end of float32"""

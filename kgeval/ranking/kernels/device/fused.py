@@ -16,7 +16,7 @@ import triton.language as tl
 
 from kgeval.ranking.kernels.device.comparison import AnswerSide, CandidateSide, ScreenResult
 from kgeval.ranking.kernels.device.device_vectors import DIM_MULTIPLE
-from kgeval.scorers.numerics.similarity import PRODUCTS, Similarity
+from kgeval.scorers.similarity import PRODUCTS, Similarity
 
 FUSED_BYTES_PER_PAIR = 4
 """of a pair: its bit, and the 32 bits that each word with a set bit is unpacked to, which are nearly all of them"""

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
-from kgeval.scorers.adapters.array_scorers import CallableScorer
+from kgeval.scorers.adapters.functions import CallableScorer
 
 
 class Remainder(Baseline):

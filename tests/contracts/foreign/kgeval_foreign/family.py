@@ -10,7 +10,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import RelationalFamily
-from kgeval.scorers.numerics.similarity import Similarity
+from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The ConvE and TuckER codes: an answer's place in a sort of float32 sigmoids, which saturate."""
+"""Frameworks that take an answer's place in a sorted list: ConvE, TuckER, RotatE, dice-embeddings, PyG and AnyBURL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.protocols.framework_metric import hits, named
+from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, hits, named, sum32
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
@@ -114,4 +114,55 @@ TUCKER = replace(
     framework_metrics=named(
         "{metric}", metric={**hits("Hits @{}", 10, 3, 1), "Mean rank": "mr", "Mean reciprocal rank": "mrr"}
     ),
+)
+
+
+ROTATE = Protocol(
+    name="rotate",
+    summary="the place in an unstable sort (ties: their mean); both sides pooled",
+    repeats="each",
+    framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
+    text="{:f}".format,
+    tie_note="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
+)
+
+
+DICEE = Protocol(
+    name="dicee",
+    summary="the place in a sort (ties: their mean); a head is the tail of the inverse relation; pooled",
+    repeats="each",
+    framework_metrics=named("{metric}", metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
+    tie_note="dice-embeddings leaves their order to a sort; here they take the mean of their ranks",
+)
+
+
+PYG = Protocol(
+    name="pyg",
+    summary="tails only, nothing filtered; the place in an unstable sort (ties: their mean); mean rank counted from 0",
+    filter=NOTHING,
+    sides=("tail",),
+    repeats="each",
+    mean=sum32,
+    framework_metrics=(
+        FrameworkMetric("mean_rank", "mr", "tail", from_zero=True),
+        *named("{metric}", side={"": "tail"}, metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
+    ),
+    tie_note="PyTorch Geometric leaves their order to an unstable sort; here they take the mean of their ranks",
+)
+
+
+# The evaluator (``Eval``, ``HitsAtK``) walks down each list in its order, whatever the confidences, and passes over
+# known answers. It reads the first 100 of each list (``TOP_K``); an answer that is not there has the reciprocal rank 0.
+ANYBURL = Protocol(
+    name="anyburl",
+    summary="the place in the list of each triple, in its order; 0 for answers not among the first 100",
+    listed=True,
+    cutoff=100,
+    repeats="each",
+    framework_metrics=named(
+        "{side} {metric}",
+        side={"ALL": "both", "HEAD only": "head", "TAIL only": "tail"},
+        metric={**hits("HITS-AT-{}", 1, 3, 10), "MRR": "mrr"},
+    ),
+    text="{:.4f}".format,
 )

@@ -17,10 +17,10 @@ from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
-from kgeval.reports.charts.pictures import distribution, relations_chart, slice_panel
-from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
+from kgeval.reports.pictures import distribution, relations_chart, slice_panel
 from kgeval.reports.study import HEADLINES, SHOWN, Study, with_slices
+from kgeval.reports.theme import PAGE, themed
 
 if TYPE_CHECKING:
     import pandas as pd

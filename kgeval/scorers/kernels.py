@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.compiling import njit
-from kgeval.scorers.numerics.similarity import LANES
+from kgeval.scorers.similarity import LANES
 
 TOGETHER = 16
 """rows that meet a row of the matrix while it is in cache"""

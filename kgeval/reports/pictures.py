@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from kgeval.reports.charts.theme import LIGHT, Palette, records, themed
 from kgeval.reports.document import library
+from kgeval.reports.theme import LIGHT, Palette, records, themed
 
 if TYPE_CHECKING:
     import altair as alt

@@ -11,10 +11,10 @@ from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title
-from kgeval.reports.charts.pictures import metric_panel
-from kgeval.reports.charts.theme import PAGE, themed
 from kgeval.reports.document import Section, isolated
+from kgeval.reports.pictures import metric_panel
 from kgeval.reports.study import HEADLINES, Study
+from kgeval.reports.theme import PAGE, themed
 from kgeval.table import number
 
 

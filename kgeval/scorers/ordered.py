@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.scorers.numerics.similarity import dot_rows
+from kgeval.scorers.similarity import dot_rows
 from kgeval.threads import parallel_for
 
 BATCH_ROWS = 512
@@ -33,7 +33,7 @@ def weighted_sum(weights: Float64Array, terms: Float64Array) -> Float64Array:
 def matmul_ordered(vectors: Float64Array, matrix: Float64Array) -> Float64Array:
     """Multiply rows with a matrix, from its first row to its last; float64[row, column]."""
     # Numba is loaded when something is multiplied, not before.
-    from kgeval.scorers.numerics.kernels import multiply_rows
+    from kgeval.scorers.kernels import multiply_rows
 
     rows, factor = np.ascontiguousarray(vectors), np.ascontiguousarray(matrix)
     out = np.empty((len(rows), factor.shape[1]))

@@ -1,1 +1,0 @@
-"""Charts: the look of all of them, and each kind of picture."""

@@ -1,1 +1,0 @@
-"""The sections of the page, from the top: standings, trust, origins, triples, making."""

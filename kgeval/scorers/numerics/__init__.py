@@ -1,1 +1,0 @@
-"""The arithmetic of scores: similarities, sums and products in one fixed order."""
