@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import Dataset, Vocabulary
-from kgeval.data import relation_overlaps
+from kgeval.data import leaks as relation_overlaps
 from kgeval.data.leaks import find_leaks, notes_on_leaks
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgeval.data.io.text import line_of, rows
-from kgeval.data.io.triple_files import read_triples
+from kgeval.data.text import line_of, rows
+from kgeval.data.triple_files import read_triples
 from kgeval.errors import DatasetError
 from tests.checkpoints.memory import at_most
 

@@ -183,7 +183,7 @@ def test_in_the_place_of_a_configuration_or_a_table(tmp_path, odd):
 
 
 def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
-    from kgeval.data.io import text
+    from kgeval.data import text
 
     monkeypatch.setattr(text, "MAX_LINE", 1000)
     for split in ("train", "test"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.prediction_file import CheckedLists, Predictions
-from kgeval.data.io.text import open_text
+from kgeval.data.text import open_text
 from kgeval.data.triples import Side
 from kgeval.errors import CheckpointError, DatasetError, did_you_mean
 

@@ -23,7 +23,7 @@ from kgeval.checkpoints.readers.pykeen.reader import IGNORED_TENSORS, REQUIRED_O
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
 from kgeval.checkpoints.shared.locate import folder_of
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
-from kgeval.data.io.text import read_columns, rows
+from kgeval.data.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError, UsageError
 from kgeval.files.opening import read_json

@@ -17,7 +17,7 @@ from typing import Any
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.prediction_file import CheckedLists, Predictions
-from kgeval.data.io.text import open_text
+from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES
 from kgeval.errors import CheckpointError, DatasetError, reason
 from kgeval.files.opening import JSON, checked

@@ -17,8 +17,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.data.io.id_files import UNIT_SEPARATOR
-from kgeval.data.io.text import line_of, read_columns
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.families.translations import TransE
 

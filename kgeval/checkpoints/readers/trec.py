@@ -16,9 +16,9 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.prediction_file import Predictions, needed_dataset, predictions_of
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.text import line_of, open_text, read_columns
 from kgeval.data.queries import ID, NAME
 from kgeval.data.rows import Rows
+from kgeval.data.text import line_of, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import CheckpointError, DatasetError
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists

@@ -27,7 +27,7 @@ from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import model_of_arrays
-from kgeval.data.io.text import open_text
+from kgeval.data.text import open_text
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError
 from kgeval.files.opening import read_bytes

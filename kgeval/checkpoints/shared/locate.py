@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.data.io.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
-from kgeval.data.io.text import first_line, read_columns
+from kgeval.data.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
+from kgeval.data.text import first_line, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError, reason
 from kgeval.files.opening import read_json

@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.data import id_files
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.io import id_files
-from kgeval.data.io.binary_ids import (
+from kgeval.data.id_files import (
+    LabelFiles,
+    announced_rows,
     labels_of_ids,
     numbered_labels,
-    read_settings,
+    read_graph_settings,
+    refuse_cut,
     stored_triples,
 )
-from kgeval.data.io.id_files import LabelFiles, announced_rows, refuse_cut
-from kgeval.data.io.text import line_of, read_columns, refuse_missing
-from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.labelled import candidates
+from kgeval.data.text import line_of, read_columns, refuse_missing
+from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
@@ -164,7 +166,7 @@ def read_libkge(folder: Path) -> Dataset:
 
     Where there are no files of labels, ids are labelled by themselves.
     """
-    block = read_settings(folder / CONFIG).get("dataset")
+    block = read_graph_settings(folder / CONFIG).get("dataset")
     if not isinstance(block, dict):
         raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
     settings = _flat(block)
@@ -221,7 +223,7 @@ def read_marius(folder: Path) -> Dataset:
     The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
     mappings (rows: label, id), ids are labelled by themselves.
     """
-    settings, sizes = read_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
+    settings, sizes = read_graph_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
 
     def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
         return _labels_or_numbers(MAPPINGS, folder, settings, sizes, path, kind)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.text import read_columns, rows
 from kgeval.data.queries import Queries, query_names
+from kgeval.data.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, reason
 from kgeval.files.opening import checked
