@@ -1,4 +1,4 @@
-"""Readers: what it takes to read a checkpoint of one format; each file in ``readers`` declares one."""
+"""Readers: what it takes to read a checkpoint of one format; the files in ``readers`` declare them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Reader:
     it takes with ``options.resolve`` or ``options.require``, so that what the user says for nothing is refused. It
     executes nothing that it reads, and refuses damaged files with a ``CheckpointError``.
 
-    ``load_checkpoint(format=…)`` takes a reader, or the name of one: each file in ``kgeval/checkpoints/readers``
-    declares one, other packages in entry points of the group ``kgeval.checkpoints``.
+    ``load_checkpoint(format=…)`` takes a reader, or the name of one: the files in ``kgeval/checkpoints/readers``
+    declare them, other packages in entry points of the group ``kgeval.checkpoints``.
 
     Examples
     --------
@@ -72,6 +72,5 @@ class Reader:
 @cache
 def formats() -> dict[str, Reader]:
     """All readers, by name; those of other packages too."""
-    return by_name(
-        "formats", [*instances("kgeval.checkpoints.readers", Reader), *brought("kgeval.checkpoints", Reader)]
-    )
+    own = sorted(instances("kgeval.checkpoints.readers", Reader), key=lambda reader: reader.name)
+    return by_name("formats", [*own, *brought("kgeval.checkpoints", Reader)])

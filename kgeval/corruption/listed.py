@@ -13,7 +13,7 @@ from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
-from kgeval.data.layouts.benchmarks import entity_ids, read_content, triples_of
+from kgeval.data.layouts.ogb_and_pbg import entity_ids, read_content, triples_of
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triple_files import TRIPLE, read_triples

@@ -15,7 +15,7 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.prediction_file import needed_dataset
+from kgeval.checkpoints.readers.predictions import needed_dataset
 from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
 from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table, is_table, mapped_array, table_file
 from kgeval.data.dataset import Dataset

@@ -21,7 +21,7 @@ from kgeval.checkpoints.readers.pykeen.interactions import family_of
 from kgeval.checkpoints.readers.pykeen.modules import PyKEENModel
 from kgeval.checkpoints.readers.pykeen.reader import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.checkpoints.shared.locate import folder_of
+from kgeval.checkpoints.shared.locate import folder_of, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
@@ -68,10 +68,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
     entity_file, entities = _ids(folder, "entity", len(entity))
     relation_file, relations = _ids(folder, "relation", len(relation))
-    forward = [label for label in relations if label + INVERSE in relations]
-    inverse = bool(forward) and 2 * len(forward) == len(relations)
-    places = {label: row for row, label in enumerate(relations)}
-    order = [places[label + end] for end in ("", INVERSE) for label in forward] if inverse else list(places.values())
+    forward, order = with_inverses({label: row for row, label in enumerate(relations)}, INVERSE)
+    inverse = bool(order) and len(order) == len(relations)
+    order = order if inverse else list(range(len(relations)))
     options.resolve("reciprocal", inverse, relation_file.name)
     if name.startswith(PYKEEN):
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,6 +134,12 @@ def _numbers(column: pa.ChunkedArray) -> IntArray | None:
     except pa.ArrowInvalid:
         return None
     return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+
+
+def with_inverses(rows: Mapping[str, int], ending: str) -> tuple[list[str], list[int]]:
+    """Return the relations that have inverses, called so with an ending; and their rows, those of the inverses last."""
+    forward = [label for label in rows if label + ending in rows]
+    return forward, [rows[label + end] for end in ("", ending) for label in forward]
 
 
 def folder_of(path: Path) -> Path:
