@@ -8,7 +8,7 @@ import pytest
 from kgeval import Triples, load_checkpoint
 from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, UsageError
-from tests.checkpoints.layouts import pykeen_keen, small_graph, table, tensors, torch
+from tests.checkpoints.layouts import small_graph, table, tensors, torch
 
 TRANSE = {"model": "TransE", "norm": 1}
 
@@ -118,10 +118,10 @@ def test_pykeens_models_in_lightning_are_read_under_either_name(tmp_path, graph)
     assert (found.format, scores(found)) == ("pykeen", pytest.approx(distances(), rel=1e-12))
 
 
-def test_keens_folders_are_read_without_their_configuration(tmp_path):
-    pykeen_keen(tmp_path)
-    told = load_checkpoint(tmp_path)
-    (tmp_path / "configuration.json").unlink()
-    found = load_checkpoint(tmp_path, model="TransE", p=1)
-    assert np.array_equal(scores(found), scores(told))
-    assert (told.origins["p"], found.origins["p"]) == ("configuration.json", "option")
+def test_a_model_of_keen_is_refused_and_read_by_the_names_of_its_tensors(tmp_path):
+    names = {kind: f"{kind}_embeddings.weight" for kind in NAMES}
+    torch.save({name: state()[NAMES[kind]] for kind, name in names.items()}, tmp_path / "trained_model.pkl")
+    named = " ".join(f"--option {kind}={name}" for kind, name in names.items())
+    with pytest.raises(CheckpointError, match=rf"of PyKEEN 0\.0 \(KEEN\), .* --option model=MODEL {named}\."):
+        load_checkpoint(tmp_path)
+    assert scores(load_checkpoint(tmp_path, format="state-dict", **names, **TRANSE)) == pytest.approx(distances())

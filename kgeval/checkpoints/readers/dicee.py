@@ -100,7 +100,7 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
     state = Tensors(tensors.path, arrays)
     for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
         tensors.get(alias)
-    model = model_of_state(state, name, options, stored={}, where=CONFIG)
+    model = model_of_state(state, name, options, CONFIG)
     try:
         family = family_of(PyKEENModel.of(model, inverse=False), name)
     except CheckpointError as error:
