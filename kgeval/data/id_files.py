@@ -20,7 +20,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, reason
 from kgeval.files import opening as files
 from kgeval.files.opening import free_memory
-from kgeval.files.yaml_text import read_yaml
+from kgeval.files.settings_text import read_yaml
 from kgeval.paths import exists_safely
 
 

@@ -16,8 +16,7 @@ import numpy as np
 from kgeval.errors import FileError, PickleError, reason
 from kgeval.files.containers import open_zip
 from kgeval.files.opening import Budget, checked, read_bytes
-from kgeval.pickles.bounds import refuse_instructions
-from kgeval.pickles.storages import DTYPES, Reference, StorageType
+from kgeval.pickles.contents import DTYPES, Reference, StorageType, refuse_instructions
 from kgeval.pickles.unpickle import StubObject, unpickle
 
 MAGIC = 0x1950A86A20F9469CFC6C

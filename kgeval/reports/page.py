@@ -20,7 +20,7 @@ from kgeval.reports.sections.standings import standings
 from kgeval.reports.sections.triple_table import triple_table
 from kgeval.reports.sections.trust import making, trust
 from kgeval.reports.study import Study, study_of
-from kgeval.storage.atomic import write_text
+from kgeval.storage import write_text
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 

@@ -26,7 +26,7 @@ from kgeval.reports.sections.origins import (
 )
 from kgeval.reports.sections.standings import standings_title
 from kgeval.reports.study import SHOWN
-from kgeval.storage.atomic import write_text
+from kgeval.storage import write_text
 
 if TYPE_CHECKING:
     import altair as alt

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgeval import load_checkpoint, load_dataset
 from kgeval.errors import ConfigError, KgevalError
-from kgeval.files.yaml_text import read_yaml
+from kgeval.files.settings_text import read_yaml
 from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
 
@@ -44,7 +44,7 @@ FEW = 2000
 @pytest.fixture
 def few(monkeypatch):
     """The same with smaller numbers."""
-    monkeypatch.setattr("kgeval.files.yaml_text.MAX_VALUES", FEW)
+    monkeypatch.setattr("kgeval.files.settings_text.MAX_VALUES", FEW)
 
 
 BOMBS = {

@@ -17,9 +17,9 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.pykeen.interactions import family_of
-from kgeval.checkpoints.readers.pykeen.modules import PyKEENModel
-from kgeval.checkpoints.readers.pykeen.reader import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
+from kgeval.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
+from kgeval.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.checkpoints.readers.pykeen_modules import PyKEENModel
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
 from kgeval.checkpoints.shared.locate import folder_of, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in

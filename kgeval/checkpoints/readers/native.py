@@ -44,7 +44,7 @@ from kgeval.scorers.entity_types import Typed
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.scorer import Numbering
-from kgeval.storage.atomic import replacing
+from kgeval.storage import replacing
 
 SUFFIXES = {".npz", ".safetensors"}
 

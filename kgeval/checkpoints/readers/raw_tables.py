@@ -27,7 +27,7 @@ from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import Tensors
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.opening import checked, read_json, read_settings
-from kgeval.files.yaml_text import read_yaml
+from kgeval.files.settings_text import read_yaml
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.families.bilinear import RESCAL, DistMult, SimplE

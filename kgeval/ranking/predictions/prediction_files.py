@@ -19,7 +19,7 @@ from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import queries_of_split, read_queries
 from kgeval.ranking.rank_table import TIME
-from kgeval.storage.atomic import replacing
+from kgeval.storage import replacing
 
 PLACES = 10
 

@@ -14,8 +14,8 @@ from typing import Any
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
 from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
-from kgeval.checkpoints.readers.pykeen.interactions import family_of
-from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, labels_by_id, read_ids, read_labels
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.vocabulary import Vocabulary
