@@ -12,8 +12,7 @@ import numpy as np
 from kgeval.baselines.baseline import Baseline
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader, formats
-from kgeval.checkpoints.recognise import recognise
+from kgeval.checkpoints.reader import Reader, formats, recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.errors import CheckpointError, UsageError, did_you_mean

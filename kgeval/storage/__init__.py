@@ -1,4 +1,4 @@
-"""Storage: files and folders are written whole or not at all, under a temporary name until they are; tables in Parquet."""
+"""Storage: files and folders are written whole or not at all, under a temporary name until then; tables in Parquet."""
 
 from __future__ import annotations
 

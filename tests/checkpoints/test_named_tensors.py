@@ -88,7 +88,10 @@ def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
         ({"model": "RESCAL", "norm": None}, "RESCAL: a relation must be"),
         ({"model": None}, "give the option model, one of"),
         ({"normal": "ent.weight"}, "TransE has no array 'normal'"),
-        ({"entity": "ent.weight,rel.weight"}, "halves have the shapes"),
+        (
+            {"entity": "ent.weight,rel.weight"},
+            r"halves have the shapes \(7, 4\) \(ent\.weight\), \(3, 4\) \(rel\.weight\)",
+        ),
         ({"width": 4}, "unknown option 'width'"),
     ],
 )

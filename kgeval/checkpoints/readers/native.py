@@ -21,7 +21,6 @@ true, and the numbering is unknown.
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -32,27 +31,18 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import find_labels, read_labels
-from kgeval.checkpoints.shared.mapped_arrays import OF_QUERIES, has_table, read_safetensors
+from kgeval.checkpoints.reader import Reader, formats
+from kgeval.checkpoints.shared.locate import contains_file, find_labels, read_labels
+from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, OF_QUERIES, SAFE, has_table, read_npz, read_safetensors
 from kgeval.checkpoints.shared.tensors import model_of_arrays
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, FileError, InputError, RunError, reason
-from kgeval.files.containers import open_zip
-from kgeval.files.opening import JSON, Budget, checked
+from kgeval.errors import CheckpointError, InputError, RunError, reason
+from kgeval.files.opening import JSON, Budget
 from kgeval.scorers.entity_types import Typed
 from kgeval.scorers.family import Family
 from kgeval.scorers.reciprocal import Reciprocal
 from kgeval.scorers.scorer import Numbering
 from kgeval.storage import replacing
-
-SUFFIXES = {".npz", ".safetensors"}
-
-MOST_DEFLATED = 1032
-"""how many bytes one byte of a zip archive can stand for"""
-
-UNPACKED = 100
-"""how many times its size an archive of arrays may have in all"""
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     The option ``labels`` names another folder of label files, as for other formats.
     """
     file = _file(path)
-    stored = _read_safetensors(file) if file.suffix == ".safetensors" else _read_npz(file)
+    stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file), {}, None, {}, None, {})
     if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
         raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
@@ -88,7 +78,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _file(path: Path) -> Path:
     if path.is_file():
         return path
-    files = sorted(entry for entry in path.iterdir() if entry.suffix in SUFFIXES)
+    files = sorted(entry for entry in path.iterdir() if entry.suffix in ARRAYS)
     if len(files) != 1:
         names = ", ".join(file.name for file in files) or "none"
         raise CheckpointError(f"{str(path)!r}: expected one .npz or .safetensors file in it, found {names}.")
@@ -103,20 +93,6 @@ def _labels_of(file: Path, stored: NativeFile, options: Options) -> tuple[dict[s
     beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
     files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
     return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
-
-
-def _read_npz(file: Path) -> NativeFile:
-    try:
-        checked(file)
-        with open_zip(file) as archive:
-            _refuse_bombs(archive, file)
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except FileError:
-        raise
-    except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
-        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
-    return NativeFile(arrays, {}, None, {}, None, {})
 
 
 def _read_safetensors(file: Path) -> NativeFile:
@@ -159,39 +135,22 @@ def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
-def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
-    """Refuse arrays that announce another size than they can have, or share their bytes, before any is allocated."""
-    size, budget = file.stat().st_size, Budget(file, times=UNPACKED)
-    if len(set(archive.namelist())) < len(archive.namelist()):
-        raise ValueError("two arrays have the same name")
-    if sum(info.compress_size for info in archive.infolist()) > size:
-        raise ValueError("its arrays announce more bytes than it has")
-    for info in archive.infolist():
-        budget.take(info.file_size)
-        if info.compress_size > size or info.file_size > MOST_DEFLATED * info.compress_size:
-            raise ValueError(f"{info.filename} announces {info.file_size} bytes, which the file cannot hold")
-        with archive.open(info) as member:
-            version = np.lib.format.read_magic(member)
-            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = header(member)
-            if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
-                raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
-
-
 def _numbering(text: str) -> Numbering:
     if text not in get_args(Numbering):
         raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
     return cast("Numbering", text)
 
 
+def _is_own(file: Path) -> bool:
+    """Whether a file holds named arrays, and no other format knows it by their names."""
+    others = (reader for reader in formats().values() if reader is not READER)
+    return file.suffix in ARRAYS and not any(reader.recognises(file) for reader in others)
+
+
 READER = Reader(
     name="native",
     summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
-    recognises=lambda path: (
-        path.suffix in SUFFIXES
-        if path.is_file()
-        else any(entry.suffix in SUFFIXES for entry in path.iterdir()) and not has_table(path, *OF_QUERIES)
-    ),
+    recognises=lambda path: contains_file(path, _is_own) and not (path.is_dir() and has_table(path, *OF_QUERIES)),
     read=read,
 )
 

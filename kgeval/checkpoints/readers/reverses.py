@@ -20,7 +20,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of, with_inverses
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, side_by_side
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
@@ -125,7 +125,7 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
 
 def _complex(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
     entity, relation = (
-        side_by_side(tensors.path, *(tensors.take(f"emb_{kind}_{part}.weight", size, None) for part in ("real", "img")))
+        tensors.side_by_side(*(f"emb_{kind}_{part}.weight" for part in ("real", "img")), rows=size)
         for kind, size in zip(KINDS, sizes, strict=True)
     )
     return ComplEx(entity, relation[rows])
