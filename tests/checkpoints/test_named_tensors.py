@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from kgeval import Triples, load_checkpoint
 from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, UsageError
 from tests.checkpoints.layouts import small_graph, table, tensors, torch
+from tests.contracts.test_foreign_package import package, run
 
 TRANSE = {"model": "TransE", "norm": 1}
 
@@ -109,6 +111,28 @@ def test_names_do_not_make_a_known_format_another(tmp_path):
         load_checkpoint(tmp_path, entity="ent_emb.weight", relation="rel_emb.weight", model="DistMult")
     named = {"entity": "ent_emb.weight", "relation": "rel_emb.weight", "model": "DistMult"}
     assert load_checkpoint(tmp_path, format="state-dict", **named).format == "state-dict"
+
+
+OF_ARRAYS = """
+from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.scorers.families.bilinear import DistMult
+tables = {"entity": named("nodes"), "relation": named("edges")}
+files = (holds({".npz", ".safetensors"}, {"nodes", "edges"}),)
+IT = StateDictFormat("tiny", "Tiny", "a model of Tiny", "model", files, {"DistMult": Model(DistMult, tables)}).reader()
+"""
+
+
+def test_a_format_of_a_package_may_claim_files_of_named_arrays(tmp_path):
+    """The native format leaves it those whose arrays are its own, and takes the others."""
+    package(tmp_path, "strange", "kgeval.checkpoints", "strange:IT", *OF_ARRAYS.splitlines())
+    own, other = ({"nodes": table(7, 4), "edges": table(3, 4)}, {"entity": table(7, 4), "relation": table(3, 4)})
+    for name, arrays, option in (("own", own, []), ("other", other, ["--option", "model=DistMult"])):
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+        save_file(arrays, tmp_path / f"{name}.safetensors")
+        for ending in (".npz", ".safetensors"):
+            done = run("-m", "kgeval", "inspect", tmp_path / f"{name}{ending}", *option, path=[tmp_path])
+            assert done.returncode == 0, done.stderr
+            assert ("tiny" if name == "own" else "native") in done.stdout
 
 
 # PyKEEN in PyTorch Lightning, and its versions 0.0
