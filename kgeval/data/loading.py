@@ -35,7 +35,7 @@ def describe_unknown(folder: Path) -> str:
         lines = [f"It holds {len(inside)} {kind}: {first_few(inside, MAX_NAMES)}. Choose one."]
     else:
         lines = [f"It holds {first_few(names, MAX_NAMES)}." if names else "It is empty."]
-        lines += [*_nearest_layout(folder, layouts), "'kgeval list datasets' shows the known layouts."]
+        lines += [*_nearest_layout(folder), "'kgeval list datasets' shows the known layouts."]
     return "\n  ".join([f"folder {str(folder)!r} is in no known layout.", *lines])
 
 

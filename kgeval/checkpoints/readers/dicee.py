@@ -20,13 +20,12 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import PyKEENModel
-from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.checkpoints.shared.locate import folder_of, with_inverses
+from kgeval.checkpoints.shared.layers import Network, fold_batch_norm, naming
+from kgeval.checkpoints.shared.locate import folder_of, json_in, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError, UsageError
-from kgeval.files.opening import read_json
 from kgeval.paths import no_file
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult
@@ -101,10 +100,8 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
     for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
         tensors.get(alias)
     model = model_of_state(state, name, options, CONFIG)
-    try:
+    with naming(tensors.path):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
-    except CheckpointError as error:
-        raise CheckpointError(f"{tensors.path}: {error}") from error
     state.refuse_unused(name, *IGNORED_TENSORS)
     return family
 
@@ -116,10 +113,7 @@ def _file(folder: Path) -> Path:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    try:
-        config = read_json(folder / CONFIG)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{folder / CONFIG}: cannot be read ({error}).") from error
+    config = json_in(folder / CONFIG)
     if not isinstance(config, dict):
         raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
     return config

@@ -21,11 +21,10 @@ from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import PICKLED, Reader
-from kgeval.checkpoints.shared.locate import find_labels, folder_of
+from kgeval.checkpoints.shared.locate import find_labels, folder_of, json_in
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
-from kgeval.files.opening import read_json
 from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.bilinear import CP, DistMult
 from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
@@ -103,11 +102,10 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
 def _model_name(config: Path) -> str | None:
     if not config.is_file():
         return None
-    try:
-        name = read_json(config).get("model")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{config}: cannot be read ({error}).") from error
-    return None if name is None else str(name)
+    settings = json_in(config)
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{config}: holds no settings of a model.")
+    return None if settings.get("model") is None else str(settings["model"])
 
 
 def _phases(name: str, pi: float = PI) -> Take:

@@ -161,17 +161,12 @@ def read(path: Path, options: Options) -> Predictions:
     if unknown not in UNKNOWN:
         raise CheckpointError(f"{path}: unknown={unknown!r}: expected {', '.join(UNKNOWN[:-1])} or {UNKNOWN[-1]}.")
     lists = CheckedLists(path, options, str(unknown), KEEP_OR_DROP)
-    try:
-        checked(path, times=JSON)
-        with open_text(path) as text:
-            number = 0
-            while line := text.readline(LONGEST):
-                number += 1
-                if line.strip():
-                    where = f"{path}, line {number}"
-                    _add(where, _object(where, line), lists)
-    except DatasetError as error:
-        raise CheckpointError(str(error)) from error
+    checked(path, times=JSON)
+    with open_text(path) as text:
+        for number, line in enumerate(iter(lambda: text.readline(LONGEST), ""), 1):
+            if line.strip():
+                where = f"{path}, line {number}"
+                _add(where, _object(where, line), lists)
     return lists.predictions("predictions")
 
 

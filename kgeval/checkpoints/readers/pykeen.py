@@ -16,6 +16,7 @@ from kgeval.checkpoints.options import Options, truth_value
 from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.shared.layers import naming
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, labels_by_id, read_ids, read_labels
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.vocabulary import Vocabulary
@@ -119,23 +120,18 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
         )
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
-    try:
-        entities, relations = (
-            _vocabulary_of(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
-        )
-    except (AttributeError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    entities, relations = (
+        _vocabulary_of(file, content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
+    )
     files: tuple[Path, ...] = ()
     if entities is None and relations is None:
         entities, relations, files = _labels(file, options)
     name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
     model = model_of_state(tensors, name, options, file.name)
-    try:
+    with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
         inverse = _is_reciprocal(file, family.num_relations, relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
-    except CheckpointError as error:
-        raise CheckpointError(f"{file}: {error}") from error
     tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     labelled = (entities, relations, options.origins)
@@ -144,10 +140,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:
     """Make the tree of modules of a state dictionary, with the attributes that its interaction needs: options."""
-    try:
-        model = Module.from_state_dict(tensors)
-    except (AttributeError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{tensors.path}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    model = Module.from_state_dict(tensors)
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(tensors.path, {})))
     for key, choices in REQUIRED_OPTIONS[name].items():
         _set_attribute(model, key, options.require(key, None, where, choices))
@@ -174,12 +167,12 @@ def _set_attribute(model: Module, key: str, value: Any) -> None:
         vectors.state["normalizer"] = NORMALIZERS[kind]
 
 
-def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
+def _vocabulary_of(file: Path, ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
     labels = labels_by_id(ids)
     if labels is None:
-        raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
+        raise CheckpointError(f"{file}: in no layout of PyKEEN (its {kind} ids are not 0, 1, 2 and so on of labels).")
     return Vocabulary(labels, kind)
 
 

@@ -54,10 +54,7 @@ def read_anyburl(path: Path, options: Options) -> Predictions:
     lists, order = CheckedLists(path, options), options.resolve("order", None, "") or "confidence"
     if order not in ORDERS:
         raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
-    try:
-        _add_lines(path, lists)
-    except DatasetError as error:
-        raise CheckpointError(str(error)) from error
+    _add_lines(path, lists)
     return lists.predictions("anyburl", by_place=order == "listed")
 
 
@@ -162,11 +159,7 @@ def read_trec(path: Path, options: Options) -> Predictions:
     graph that of its time; an entity by its id. Entities are ranked by their scores, as by ``trec_eval``, which leaves
     ranks aside; equal scores tie.
     """
-    try:
-        sides = _lists_of_run(path, needed_dataset(path, options))
-    except DatasetError as error:
-        raise CheckpointError(str(error)) from error
-    return predictions_of("trec", path, options, sides)
+    return predictions_of("trec", path, options, _lists_of_run(path, needed_dataset(path, options)))
 
 
 class _Column(NamedTuple):

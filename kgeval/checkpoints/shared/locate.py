@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.shared.layers import naming
 from kgeval.data.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
 from kgeval.data.text import first_line, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError, reason
+from kgeval.errors import CheckpointError, UsageError, reason
 from kgeval.files.opening import read_json
 
 
@@ -34,28 +35,28 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
 
     With ``quoted``, a label with a double quote, a tab or a line end in it stands in quotes, as pandas writes it.
     """
+    header = int(first_line(path).lower().split("\t") == ["id", "label"])
+    table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
+    return vocabulary_by_id(path, table, kind, skip=header)
+
+
+def json_in(path: Path) -> Any:
+    """Read a file of JSON, and refuse what is none."""
     try:
-        header = int(first_line(path).lower().split("\t") == ["id", "label"])
-        table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
-        return vocabulary_by_id(path, table, kind, skip=header)
-    except InputError as error:
-        raise CheckpointError(str(error)) from error
+        return read_json(path)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
 def read_ids(path: Path, kind: str) -> Vocabulary:
     """Read a vocabulary from one JSON object, ``{label: id}``."""
-    try:
-        ids = read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+    ids = json_in(path)
     if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
         raise CheckpointError(f"{path}: expected one object with the id of each label.")
     if sorted(ids.values()) != list(range(len(ids))):
         raise CheckpointError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
-    try:
+    with naming(path):
         return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
-    except InputError as error:
-        raise CheckpointError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,9 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     names = ("id", "label") if kind.id_first else ("label", "id")
     if path.suffix == ".json":
         return read_ids(path, what)
-    try:
-        if kind.counted:
-            return counted_vocabulary(path, what)
-        table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
-    except InputError as error:
-        raise CheckpointError(str(error)) from error
+    if kind.counted:
+        return counted_vocabulary(path, what)
+    table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])
     if kind.columns_may_be_swapped and ids is not None and swapped is not None:
         _refuse_ambiguous(path, ids, swapped)

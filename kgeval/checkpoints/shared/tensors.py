@@ -12,7 +12,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.pickles.pickled import pickle_strings, read_any
@@ -76,10 +76,8 @@ class Tensors:
         if array is None:
             hint = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
             raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {hint}")
-        try:
+        with naming(self.path):
             return check_shape(self._prefix + name, array, *shape, least=least)
-        except CheckpointError as error:
-            raise CheckpointError(f"{self.path}: {error}") from error
 
     def side_by_side(self, *names: str, rows: int | None = None) -> FloatArray:
         """Take tables of the same shape and put them side by side, as halves."""
