@@ -71,6 +71,7 @@ class PairedFacts:
     relations: int
     codes: IntArray
     """int64[fact], ascending: the lower entity, the higher one, the direction and the relation as one number"""
+    at_once: int = AT_ONCE
 
     @classmethod
     def of(cls, parts: Iterable[Triples], entities: int, relations: int) -> PairedFacts | None:
@@ -116,7 +117,7 @@ class PairedFacts:
     def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
         """Whether each triple, ``turned`` or not, is a fact under one of its relation's ``partners``; bool[triple]."""
         lengths = np.bincount(partners.first, minlength=self.relations)[triples.relations]
-        bounds = [*starts_of_runs(np.cumsum(lengths) // AT_ONCE).tolist(), len(triples)]
+        bounds = [*starts_of_runs(np.cumsum(lengths) // self.at_once).tolist(), len(triples)]
         found = np.zeros(len(triples), np.bool_)
         for low, high in pairwise(bounds):
             rows = partners.partners(triples.relations[low:high])
@@ -141,7 +142,7 @@ class PairedFacts:
         if int(work.sum()) > MOST_COMPARED:
             return None
         found = [np.empty((3, 0), np.int64)]
-        bounds = starts_of_runs(np.cumsum(np.minimum(work, self.relations)) // AT_ONCE).tolist()
+        bounds = starts_of_runs(np.cumsum(np.minimum(work, self.relations)) // self.at_once).tolist()
         for low, high in pairwise([*bounds, self.relations]):
             product = left[low:high] @ there
             product.sort_indices()

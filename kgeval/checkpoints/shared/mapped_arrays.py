@@ -40,13 +40,14 @@ class SafeTensors(NamedTuple):
     metadata: dict[str, str]
 
 
-def read_safetensors(file: Path) -> SafeTensors:
+def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
+    """Read the arrays, those of ``large`` bytes by mapping them."""
     from safetensors import safe_open
 
     checked(file)
     try:
         with safe_open(file, framework="np") as opened:
-            mapped, names = memory_mapped_arrays(file), opened.keys()
+            mapped, names = memory_mapped_arrays(file, large), opened.keys()
             arrays = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
             return SafeTensors(arrays, opened.metadata() or {})
     except CheckpointError:
@@ -55,7 +56,7 @@ def read_safetensors(file: Path) -> SafeTensors:
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
 
 
-def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
+def memory_mapped_arrays(file: Path, large: int) -> dict[str, FloatArray]:
     """Take the arrays of a file that the safetensors library has accepted, and that it does not read as we do.
 
     The large ones are mapped. Those in bfloat16 are widened to float32, in which every value is exact.
@@ -70,7 +71,7 @@ def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
         begin, end = tensor["data_offsets"]
         if tensor["dtype"] == HALF:
             found[name] = bfloat16_to_float32(_mapped(file, np.uint16, 8 + length + begin, tensor["shape"]))
-        elif end - begin >= LARGE and tensor["dtype"] in DTYPES:
+        elif end - begin >= large and tensor["dtype"] in DTYPES:
             found[name] = _mapped(file, DTYPES[tensor["dtype"]], 8 + length + begin, tensor["shape"])
         elif tensor["dtype"] not in DTYPES.keys() | OTHERS:
             what = f"the array {name!r} is {tensor['dtype']}"
