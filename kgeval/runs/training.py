@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints import load_checkpoint
-from kgeval.checkpoints.readers.pykeen import NoFormula
+from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen import to_factories
 from kgeval.errors import FileError, RunError

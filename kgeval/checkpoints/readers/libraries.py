@@ -15,6 +15,7 @@ those of the sorted labels of all splits. A TransE normalises entities and relat
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +94,6 @@ def _is_model(file: Path, prefix: str = "") -> bool:
     return bool({ENTITY, "ent_re_embeddings.weight"} & found) and (named or bool({*CONSTANTS} & found))
 
 
-def _is_trainers(file: Path) -> bool:
-    return _is_model(file, "model.")
-
-
 def _is_json(file: Path) -> bool:
     if file.suffix != ".json":
         return False
@@ -136,7 +133,7 @@ OPENKE_FORMAT = StateDictFormat(
     framework="OpenKE",
     summary="a model of OpenKE (.ckpt, or the .json of save_parameters)",
     what="model of OpenKE",
-    files=(_is_model, _is_trainers, _is_json),
+    files=(_is_model, partial(_is_model, prefix="model."), _is_json),
     tensors=_tensors,
     models={
         "TransE": Model(TransE, DISTANCE | {kind: _normalized(take) for kind, take in OPENKE_TABLES.items()}),

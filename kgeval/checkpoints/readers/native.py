@@ -21,7 +21,7 @@ true, and the numbering is unknown.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any, cast, get_args
@@ -48,11 +48,11 @@ from kgeval.storage import replacing
 @dataclass(frozen=True)
 class NativeFile:
     arrays: dict[str, FloatArray]
-    labels: dict[str, Vocabulary]
-    model: str | None
-    options: dict[str, Any]
-    reciprocal: bool | None
-    details: dict[str, Any]
+    labels: dict[str, Vocabulary] = field(default_factory=dict)
+    model: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    reciprocal: bool | None = None
+    details: dict[str, Any] = field(default_factory=dict)
     """further fields of the checkpoint"""
 
 
@@ -62,7 +62,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     The option ``labels`` names another folder of label files, as for other formats.
     """
     file = _file(path)
-    stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file), {}, None, {}, None, {})
+    stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file))
     if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
         raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")

@@ -229,10 +229,6 @@ def _object(where: str, line: str) -> dict[str, Any]:
     return content
 
 
-def _recognises(path: Path) -> bool:
-    return isinstance(content := _first(path), dict) and content.keys() >= KEYS
-
-
 def _first(path: Path) -> Any:
     """Read the first line of a file of JSON lines; None where it is none."""
     if not path.is_file() or path.suffix.lower() not in SUFFIXES:
@@ -247,6 +243,6 @@ def _first(path: Path) -> Any:
 READER = Reader(
     name="predictions",
     summary="a .jsonl file of lists (head or tail, relation, predictions: labels, with scores or best first)",
-    recognises=_recognises,
+    recognises=lambda path: isinstance(content := _first(path), dict) and content.keys() >= KEYS,
     read=read,
 )

@@ -27,8 +27,6 @@ from kgeval.scorers.family import Family
 from kgeval.scorers.numerics.ordered import ACTIVATIONS
 from kgeval.scorers.reciprocal import Reciprocal
 
-__all__ = ["READER", "NoFormula", "read"]
-
 MODEL_FILE = "trained_model.pkl"
 
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")

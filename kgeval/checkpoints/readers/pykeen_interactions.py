@@ -51,12 +51,6 @@ def _triplere(parts: PyKEENModel) -> Family:
     return LineaRE(parts.entity(), thirds, norm=norm_of(parts, 1))
 
 
-def _rotate(parts: PyKEENModel) -> Family:
-    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
-    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
-    return RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2)
-
-
 def _transd(parts: PyKEENModel) -> Family:
     """Projected entities longer than 1 are shortened to 1, by the Euclidean norm."""
     if norm_of(parts, 2) != 2:
@@ -69,10 +63,6 @@ def _transd(parts: PyKEENModel) -> Family:
         norm=2,
         normalization="max_norm",
     )
-
-
-def _transe(parts: PyKEENModel) -> Family:
-    return TransE(parts.entity(), parts.relation(), norm_of(parts, parts.interaction.state.get("scoring_fct_norm")))
 
 
 def _transh(parts: PyKEENModel) -> Family:
@@ -117,11 +107,15 @@ DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {
     "KG2E": _kg2e,
     "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
     "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
-    "RotatE": _rotate,
+    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
+    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
+    "RotatE": lambda parts: RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2),
     "SE": lambda parts: SE(parts.entity(), parts.relation(0), norm_of(parts, 2), parts.relation(1)),
     "TorusE": lambda parts: TorusE(parts.entity(), parts.relation(), norm=norm_of(parts, 2)),
     "TransD": _transd,
-    "TransE": _transe,
+    "TransE": lambda parts: TransE(
+        parts.entity(), parts.relation(), norm_of(parts, parts.interaction.state.get("scoring_fct_norm"))
+    ),
     "TransH": _transh,
     "TransR": _transr,
     "TripleRE": _triplere,
@@ -201,11 +195,6 @@ def _mure(parts: PyKEENModel) -> Family:
     )
 
 
-def _quate(parts: PyKEENModel) -> Family:
-    """Quaternions lie one after the other, and PyKEEN's score is negative."""
-    return QuatE(_quarters(parts.entity()), -_quarters(parts.relation()))
-
-
 def _quarters(array: FloatArray) -> FloatArray:
     return np.concatenate([array[:, part::4] for part in range(4)], axis=1)
 
@@ -256,7 +245,8 @@ FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "HolE": lambda parts: HolE(parts.entity(), parts.relation()),
     "MuRE": _mure,
     "MultiLinearTucker": _multilinear_tucker,
-    "QuatE": _quate,
+    # Quaternions lie one after the other, and PyKEEN's score is negative.
+    "QuatE": lambda parts: QuatE(_quarters(parts.entity()), -_quarters(parts.relation())),
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
     "SimplE": _simple,
     "TransF": lambda parts: TransF(parts.entity(), parts.relation()),
