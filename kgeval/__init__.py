@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kgeval.analysis.slices.slice import Slice as Slice
     from kgeval.baselines.baseline import Baseline as Baseline
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
-    from kgeval.checkpoints.native import save_checkpoint as save_checkpoint
     from kgeval.checkpoints.reader import Reader as Reader
+    from kgeval.checkpoints.readers.native import save_checkpoint as save_checkpoint
     from kgeval.corruption.export import generate_negatives as generate_negatives
     from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
     from kgeval.data.dataset import Dataset as Dataset
@@ -102,7 +102,7 @@ _HOMES = {
     "plot_slices": "reports.page",
     "predict": "doors.predict",
     "report": "reports.page",
-    "save_checkpoint": "checkpoints.native",
+    "save_checkpoint": "checkpoints.readers.native",
     "save_dataset": "data.layouts.converted",
     "summarize": "metrics.summarize",
 }

@@ -11,13 +11,12 @@ from pydantic import Field
 from kgeval.arrays import IntArray
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import KnownAnswers
+from kgeval.data.known import KnownAnswers, observed_types
 from kgeval.data.labelled_triples import reverse
+from kgeval.data.leaks import PairedFacts
 from kgeval.data.queries import Queries, starts_of_runs
-from kgeval.data.relation_overlaps import PairedFacts
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.data.type_constraints import observed_types
 from kgeval.errors import DatasetError, InputError
 from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
 

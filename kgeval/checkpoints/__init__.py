@@ -12,11 +12,10 @@ import numpy as np
 from kgeval.baselines.baseline import Baseline
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader, formats
-from kgeval.checkpoints.recognise import recognise
+from kgeval.checkpoints.reader import Reader, formats, recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.errors import CheckpointError, UsageError, did_you_mean
+from kgeval.errors import CheckpointError, InputError, UsageError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
@@ -98,8 +97,10 @@ def read_checkpoint(
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused below, by its name
             checkpoint = reader.read(path, user_options)
-    except Exception:
+    except Exception as error:
         user_options.refuse_missing()  # with the right value, what was wrong may not be
+        if isinstance(error, InputError) and not isinstance(error, CheckpointError):
+            raise CheckpointError(str(error)) from error
         raise
     user_options.refuse_missing()
     if not isinstance(checkpoint, Checkpoint):

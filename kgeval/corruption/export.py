@@ -19,7 +19,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import InputError, did_you_mean
-from kgeval.storage.atomic import replacing
+from kgeval.storage import replacing
 
 ENDINGS = (".tsv", ".txt", ".parquet")
 

@@ -17,10 +17,10 @@ from kgeval.settings.settings import Settings
 if TYPE_CHECKING:
     from kgeval.arrays import IntArray
     from kgeval.corruption.candidates import Candidates
+    from kgeval.data import Side, Split
     from kgeval.data.dataset import Dataset
     from kgeval.data.queries import Queries
     from kgeval.data.rows import Rows
-    from kgeval.data.splits_and_sides import Side, Split
     from kgeval.data.triples import Triples
 
 

@@ -11,12 +11,12 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.triple_files import TRIPLE, read_triples
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
-from kgeval.data.layouts.ogb import entity_ids, read_content, triples_of
+from kgeval.data.layouts.ogb_and_pbg import entity_ids, read_content, triples_of
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
+from kgeval.data.triple_files import TRIPLE, read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.errors import DatasetError, did_you_mean, nearest
 from kgeval.threads import slices

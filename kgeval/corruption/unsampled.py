@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.corruption.generator import CorruptionGenerator, size_range
-from kgeval.data.splits_and_sides import SIDES, Side, Split
+from kgeval.data import SIDES, Side, Split
 from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> dict[Side, Rows]:
-        from kgeval.data.type_constraints import observed_types, read_types
+        from kgeval.data.known import observed_types, read_types
 
         if self.path is not None:
             return read_types(Path(self.path), dataset)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.data import SPLITS as SPLITS
+from kgeval.data import Split as Split
 from kgeval.data.labelled_triples import LabelledTriples
 from kgeval.data.numbering import as_table, number
-from kgeval.data.splits_and_sides import SPLITS as SPLITS
-from kgeval.data.splits_and_sides import Split as Split
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean, first_few, visible

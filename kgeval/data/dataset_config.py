@@ -9,10 +9,10 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
-from kgeval.data.io.text import first_line
 from kgeval.data.layout import layouts
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.loading import PYKEEN, load_dataset
+from kgeval.data.text import first_line
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.paths import exists_safely, no_file, suggest_paths
 from kgeval.settings.messages import short_repr

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.id_files import UNIT_SEPARATOR
-from kgeval.data.io.text import line_of, read_columns
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.errors import DatasetError, reason
 
 FILES = ("entity2text.txt", "relation2text.txt")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.data.io.triple_files import read_triples
+from kgeval.data.triple_files import read_triples
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError

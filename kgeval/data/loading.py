@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,52 +14,42 @@ from kgeval.errors import DatasetError, did_you_mean, first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 
-SIMILAR = 0.75
-"""the least similarity (0 to 1) of a misspelt file name and the right one"""
-
 MAX_NAMES = 8
 """the most files or folders that the message lists"""
 
 
-def describe_unknown(folder: Path, layouts: Mapping[str, Layout]) -> str:
+def describe_unknown(folder: Path) -> str:
     """List the files in a folder that no layout recognises, and what the nearest layout lacks."""
     entries = sorted(
         (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
         key=lambda entry: (entry.is_file(), entry.name),
     )
-    datasets = [
-        entry for entry in entries if entry.is_dir() and any(known.recognises(entry) for known in layouts.values())
+    names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
+    inside = [
+        name
+        for entry, name in zip(entries, names, strict=True)
+        if entry.is_dir() and any(known.recognises(entry) for known in layouts().values())
     ]
-    if datasets:
-        kind = "folders that are datasets" if len(datasets) > 1 else "folder that is a dataset"
-        names = [f"{entry.name}/" for entry in datasets]
-        lines = [f"It holds {len(datasets)} {kind}: {first_few(names, MAX_NAMES)}. Choose one."]
+    if inside:
+        kind = "folders that are datasets" if len(inside) > 1 else "folder that is a dataset"
+        lines = [f"It holds {len(inside)} {kind}: {first_few(inside, MAX_NAMES)}. Choose one."]
     else:
-        names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
         lines = [f"It holds {first_few(names, MAX_NAMES)}." if names else "It is empty."]
-        lines += _nearest_layout(folder, layouts, [entry.name for entry in entries])
-        lines += ["'kgeval list datasets' shows the known layouts."]
+        lines += [*_nearest_layout(folder), "'kgeval list datasets' shows the known layouts."]
     return "\n  ".join([f"folder {str(folder)!r} is in no known layout.", *lines])
 
 
-def _nearest_layout(folder: Path, layouts: Mapping[str, Layout], names: list[str]) -> list[str]:
-    """Say what the nearest layout lacks: it has most files (misspelt ones count half), then lacks fewest."""
-    nearest, lines = (0.0, 0), []
-    for layout in layouts.values():
-        missing = [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
-        others = [name for name in names if not any(name in files for files in layout.needs)]
-        misspelt = {name: right for files in missing for right in files for name in _similar(right, others)}
-        nearness = len(layout.needs) - len(missing) + len(misspelt) / 2, -len(missing)
-        if nearness > nearest and nearness[0] > 0:
-            nearest, lacking = nearness, ", ".join(files[0] for files in missing)
-            lines = [f"The nearest layout is {layout.name}: {lacking} {'are' if len(missing) > 1 else 'is'} missing."]
-            lines += [f"{name}: did you mean {right}?" for name, right in misspelt.items()]
-    return lines
-
-
-def _similar(right: str, names: list[str]) -> list[str]:
-    suffix = Path(right).suffix
-    return get_close_matches(right, [name for name in names if Path(name).suffix == suffix], 1, SIMILAR)
+def _nearest_layout(folder: Path) -> list[str]:
+    """Say what the layout lacks that has most of its files there, or of several such the fewest missing."""
+    lacks = {
+        layout.name: [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
+        for layout in layouts().values()
+    }
+    name, missing = max(lacks.items(), key=lambda item: (len(layouts()[item[0]].needs) - len(item[1]), -len(item[1])))
+    if len(missing) == len(layouts()[name].needs):
+        return []
+    are = "are" if len(missing) > 1 else "is"
+    return [f"The nearest layout is {name}: {', '.join(files[0] for files in missing)} {are} missing."]
 
 
 PYKEEN = "pykeen"
@@ -140,7 +128,7 @@ def _read_folder(path: Path, layout: str) -> Dataset:
         raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
     for entry in sorted(path.iterdir()):
         refuse_special(entry)
-    raise DatasetError(describe_unknown(path, layouts()))
+    raise DatasetError(describe_unknown(path))
 
 
 def _read(layout: Layout, path: Path) -> Dataset:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
-from kgeval.data.io.triple_files import TIME, TRIPLE, columns, is_header, read_times, times_in_order
 from kgeval.data.labelled_triples import CONFIDENCE, read_column_ids, read_confidences
+from kgeval.data.triple_files import TIME, TRIPLE, columns, is_header, read_times, times_in_order
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason

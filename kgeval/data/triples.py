@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.data.splits_and_sides import SIDES as SIDES
-from kgeval.data.splits_and_sides import TARGETS as TARGETS
-from kgeval.data.splits_and_sides import EntitySide as EntitySide
-from kgeval.data.splits_and_sides import Side as Side
+from kgeval.data import SIDES as SIDES
+from kgeval.data import TARGETS as TARGETS
+from kgeval.data import EntitySide as EntitySide
+from kgeval.data import Side as Side
 from kgeval.errors import DatasetError, reason
 
 BLOCK = 1 << 16

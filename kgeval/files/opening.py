@@ -30,15 +30,15 @@ def free_memory() -> int:
 class Budget:
     """The remaining bytes and steps for decoding a file.
 
-    ``times`` bytes may be decoded for each byte of the file, and ``least`` (by default ``LEAST``) from any file.
+    ``times`` bytes may be decoded for each byte of the file, and ``least`` from any file; ``steps`` taken for any.
     """
 
-    def __init__(self, path: Path, *, times: int, least: int | None = None) -> None:
+    def __init__(self, path: Path, *, times: int, least: int = LEAST, steps: int | None = None) -> None:
         self._path, self._size = path, path.stat().st_size
         free = free_memory()
-        self._most = min(max(LEAST if least is None else least, times * self._size), free)
+        self._most = min(max(least, times * self._size), free)
         self._left = self._most
-        self._steps = min(max(LEAST_STEPS, STEPS * self._size), MOST_STEPS, free // STEP)
+        self._steps = steps or min(max(LEAST_STEPS, STEPS * self._size), MOST_STEPS, free // STEP)
 
     def take(self, count: int) -> None:
         """Account for bytes before they are decoded."""
@@ -91,11 +91,14 @@ def refuse_special(path: Path) -> None:
         raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch that: git lfs pull.")
 
 
-def checked(path: Path, *, times: int = 0) -> int:
-    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
+def checked(path: Path, *, times: int = 0, sparse: int = SPARSE) -> int:
+    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped.
+
+    From ``sparse`` bytes on, at least half of them must have been written.
+    """
     refuse_special(path)
     size = path.stat().st_size
-    if size >= SPARSE and _written(path, size) < size // 2:
+    if size >= sparse and _written(path, size) < size // 2:
         raise FileError(f"{path}: of its {size} bytes most were never written. It was refused.")
     if times and times * size > (free := free_memory()):
         what = f"{path}: it has {size} bytes, which take {times} times that to read"

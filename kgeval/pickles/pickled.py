@@ -16,8 +16,7 @@ import numpy as np
 from kgeval.errors import FileError, PickleError, reason
 from kgeval.files.containers import open_zip
 from kgeval.files.opening import Budget, checked, read_bytes
-from kgeval.pickles.bounds import refuse_instructions
-from kgeval.pickles.storages import DTYPES, Reference, StorageType
+from kgeval.pickles.contents import DTYPES, Reference, StorageType, refuse_instructions
 from kgeval.pickles.unpickle import StubObject, unpickle
 
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -73,18 +72,19 @@ def _cached_strings(path: Path, size: int, _: int) -> frozenset[str]:
             with open_zip(path) as archive:
                 name = _program_name(archive)
                 if archive.getinfo(name).file_size <= size:
-                    strings.update(_strings_of(io.BytesIO(archive.read(name)), budget))
+                    strings.update(strings_of(io.BytesIO(archive.read(name)), budget))
         else:
             with path.open("rb") as file:
                 if file.read(1) == b"\x80":
                     file.seek(0)
-                    strings.update(_strings_of(file, budget))
+                    strings.update(strings_of(file, budget))
     except Exception:  # noqa: S110 - a damaged file has fewer strings, and its reader raises the error
         pass
     return frozenset(strings)
 
 
-def _strings_of(file: Any, budget: Budget) -> list[str]:
+def strings_of(file: Any, budget: Budget) -> list[str]:
+    """List the strings in an open pickle, and in those after it that ``torch.save`` writes."""
     strings = []
     pickles = 1
     while pickles:

@@ -19,8 +19,17 @@ import numpy as np
 
 from kgeval.errors import PickleError
 from kgeval.files.opening import Budget
-from kgeval.pickles.bounds import check_object_graph_size, refuse_instructions
-from kgeval.pickles.storages import DTYPES, Immutable, Reference, Storage, StorageType, shape_of, tensor
+from kgeval.pickles.contents import (
+    DTYPES,
+    Immutable,
+    Reference,
+    Storage,
+    StorageType,
+    check_object_graph_size,
+    refuse_instructions,
+    shape_of,
+    tensor,
+)
 
 LIBRARIES = (
     *("torch", "__torch__", "pykeen", "kge", "class_resolver", "gensim"),

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Generic, cast
 
 from kgeval.arrays import FloatArray, detached
-from kgeval.checkpoints.readers.pykeen.interactions import family_of
-from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.scorers.adapters.functions import evaluating

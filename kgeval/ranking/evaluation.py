@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
-from kgeval.data.splits_and_sides import EntitySide, KnownTimes, Side, Split
+from kgeval.data import EntitySide, KnownTimes, Side, Split
 from kgeval.errors import InputError
 from kgeval.metrics.estimates.estimate import Estimate
 from kgeval.settings.settings import Settings, listed

@@ -13,15 +13,15 @@ import pyarrow as pa
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import Candidates
+from kgeval.data import KnownTimes
 from kgeval.data.dataset import SPLITS, Dataset, Split
-from kgeval.data.io.triple_files import TRIPLE, read_times
 from kgeval.data.known import known_answers, known_triples
 from kgeval.data.layout import layouts
 from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
-from kgeval.data.splits_and_sides import KnownTimes
+from kgeval.data.triple_files import TRIPLE, read_times
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.ranking.counts import RankCounts

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.io.text import line_of, open_text, read_columns, rows
-from kgeval.data.io.triple_files import columns as named_columns
-from kgeval.data.io.triple_files import is_header
+from kgeval.data.text import line_of, open_text, read_columns, rows
+from kgeval.data.triple_files import columns as named_columns
+from kgeval.data.triple_files import is_header
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import TableError, did_you_mean
 from kgeval.ranking.rank_table import RankTable

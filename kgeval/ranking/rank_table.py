@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.data.splits_and_sides import KnownTimes
+from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.metrics.estimates.estimate import Sampling

@@ -34,7 +34,7 @@ from kgeval.reports.study import SHOWN, Study, study_of
 from kgeval.reports.theme import in_page
 from kgeval.reports.triple_table import triple_table
 from kgeval.reports.trust import making, trust
-from kgeval.storage.atomic import write_text
+from kgeval.storage import write_text
 
 if TYPE_CHECKING:
     import altair as alt

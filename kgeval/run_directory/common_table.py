@@ -9,7 +9,7 @@ from typing import Any
 from kgeval.errors import InputError
 from kgeval.paths import exists_safely, is_plain_name
 from kgeval.run_directory.contents import MANIFEST, METRICS, as_json, read_json
-from kgeval.storage.atomic import write_text
+from kgeval.storage import write_text
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
 from kgeval.errors import ConfigError, InputError, reason
 from kgeval.files.opening import read_settings, refuse_special
-from kgeval.files.variables import expanded
-from kgeval.files.yaml_text import dump_yaml, read_yaml
+from kgeval.files.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
@@ -42,7 +41,7 @@ from kgeval.run_directory.contents import (
     tables_in,
 )
 from kgeval.run_directory.staging import publish
-from kgeval.storage.atomic import write_text
+from kgeval.storage import write_text
 from kgeval.tasks.confidences import ConfidenceTables
 from kgeval.tasks.label_table import LabelTable
 

@@ -13,7 +13,7 @@ from typing import Any
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
-from kgeval.checkpoints.readers.pykeen.reader import NoFormula
+from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.files.opening import sha256_of_file
 from kgeval.metrics.kinds import KINDS

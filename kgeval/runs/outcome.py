@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.data.io.triple_files import TRIPLE
+from kgeval.data.triple_files import TRIPLE
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize

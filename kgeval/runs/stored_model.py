@@ -10,7 +10,7 @@ from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import ConfigError, InputError
 from kgeval.files.opening import sha256_of_file
-from kgeval.files.variables import expanded
+from kgeval.files.settings_text import expanded
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.run_directory.contents import progress_of

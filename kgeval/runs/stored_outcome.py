@@ -10,8 +10,8 @@ from typing import Any
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.loading import load_dataset
+from kgeval.data.triple_files import TRIPLE
 from kgeval.data.vocabulary import display_label
 from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
 from kgeval.metrics.kinds import KINDS

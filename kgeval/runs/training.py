@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints import load_checkpoint
-from kgeval.checkpoints.readers.pykeen.reader import NoFormula
+from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.data.dataset import Dataset
 from kgeval.data.layouts.pykeen import to_factories
 from kgeval.errors import FileError, RunError
@@ -26,7 +26,7 @@ from kgeval.runs.shards.fingerprint import slow_hash
 from kgeval.scorers.adapters.live_models import PyKEENScorer, mode_of_pykeen
 from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import Scorer, VectorScorer
-from kgeval.storage.atomic import replacing_folder, write_text
+from kgeval.storage import replacing_folder, write_text
 
 
 def train(config: TrainingConfig, dataset: Dataset, stage: Path) -> Scorer | VectorScorer:

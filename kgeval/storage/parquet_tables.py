@@ -18,7 +18,7 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.errors import FileError, TableError, did_you_mean, reason
 from kgeval.files.containers import read_parquet
 from kgeval.files.opening import checked
-from kgeval.storage.atomic import replacing
+from kgeval.storage import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,9 +16,9 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.baselines.label_baselines import TripleRule, confidences_of_train, label_baselines
 from kgeval.corruption.generator import ReadOnce
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
 from kgeval.data.loading import as_dataset
+from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidences.confidence_metrics import RankedFacts

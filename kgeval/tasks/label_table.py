@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.triple_files import TRIPLE
+from kgeval.data.triple_files import TRIPLE
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.provenance import UNKNOWN, LabelProvenance
 from kgeval.storage.parquet_tables import LABELS, Columns

@@ -16,7 +16,7 @@ import kgeval
 from kgeval import Dataset, Vocabulary
 from kgeval.analysis import audit
 from kgeval.analysis.audits.finding import KINDS
-from kgeval.data import relation_overlaps
+from kgeval.data import leaks as relation_overlaps
 from kgeval.errors import DatasetError, InputError
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged, related, sets_of, turned

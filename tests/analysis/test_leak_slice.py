@@ -8,7 +8,7 @@ from hypothesis import given
 
 import kgeval
 from kgeval import annotate
-from kgeval.data import relation_overlaps
+from kgeval.data import leaks as relation_overlaps
 from kgeval.errors import DatasetError
 from tests.analysis.ranked_rows import graph_of, graphs, ranked
 from tests.analysis.relations_by_sets import flagged

@@ -632,15 +632,6 @@ def ampligraph1_transe(folder):
 # Formats of which one is like another, or that the user names
 
 
-def pykeen_keen(folder):
-    """PyKEEN 0.0: a state dictionary, the labels and the configuration as JSON."""
-    torch.save(tensors(entity_embeddings__weight=E, relation_embeddings__weight=R), folder / "trained_model.pkl")
-    as_json(folder)
-    config = {"kg_embedding_model_name": "TransE", "scoring_function": 1, "embedding_dim": 4}
-    (folder / "configuration.json").write_text(json.dumps(config), encoding="utf-8")
-    return plain(l1), "given", {}
-
-
 def pykeen_lightning(folder):
     """A model of PyKEEN's in PyTorch Lightning, and its labels; its settings are an object of Python's own."""
     names = (f"model__{kind}_representations__0___embeddings__weight" for kind in ("entity", "relation"))
@@ -775,7 +766,7 @@ LAYOUTS = {
 WRITERS = [(name, writer) for name, writers in LAYOUTS.items() for writer in writers]
 
 FURTHER = [
-    *(("pykeen", writer) for writer in (pykeen_keen, pykeen_lightning)),
+    ("pykeen", pykeen_lightning),
     *(("word2vec", writer) for writer in (word2vec_text, word2vec_binary, word2vec_lines)),
     *(("word2vec", writer) for writer in (gensim, gensim_apart, gensim_old, gensim_model, gensim_model_apart)),
     *(("transx", kb2e), ("state-dict", state_dict)),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint
-from kgeval.checkpoints.native import save_checkpoint
 from kgeval.checkpoints.reader import formats
+from kgeval.checkpoints.readers.native import save_checkpoint
 from kgeval.corruption import Uniform
 from kgeval.errors import CheckpointError, InputError
 from kgeval.protocols.protocol import find_protocol

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, save_checkpoint
+from kgeval.checkpoints.shared.mapped_arrays import read_safetensors
 from kgeval.errors import CheckpointError
 from kgeval.scorers.family import family
 from tests.checkpoints.conftest import OPTIONS, arrays_of, same_tables
@@ -20,21 +21,16 @@ def owner_of(array):
     return array
 
 
-@pytest.fixture
-def mapped(monkeypatch):
-    monkeypatch.setattr("kgeval.checkpoints.shared.mapped_arrays.LARGE", 1)
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("model", OPTIONS)
-def test_a_mapped_model_ranks_as_one_that_was_read(tmp_path, graph, monkeypatch, model, dtype):
+def test_a_mapped_model_ranks_as_one_that_was_read(tmp_path, graph, model, dtype):
     path = tmp_path / "m.safetensors"
     save_checkpoint(family(model).build(arrays_of(model, dtype=dtype), OPTIONS[model]), path)
-    read = load_checkpoint(path)
-    monkeypatch.setattr("kgeval.checkpoints.shared.mapped_arrays.LARGE", 1)
-    mapped = load_checkpoint(path)
-    assert isinstance(owner_of(mapped.family.entity), mmap.mmap)
-    assert not isinstance(owner_of(read.family.entity), mmap.mmap)
+    read, mapped = (
+        family(model).build(read_safetensors(path, **how).arrays, OPTIONS[model]) for how in ({}, {"large": 1})
+    )
+    assert isinstance(owner_of(mapped.entity), mmap.mmap)
+    assert not isinstance(owner_of(read.entity), mmap.mmap)
     for settings in ({}, {"memory_limit": 4096}, {"kernel": "reference"}):
         assert same_tables(evaluate(mapped, graph, **settings), evaluate(read, graph))
 
@@ -66,19 +62,18 @@ def test_a_precision_that_numpy_does_not_have_is_named(tmp_path):
         load_checkpoint(tmp_path / "m.safetensors", model="DistMult")
 
 
-def test_what_is_not_finite_in_a_mapped_array_is_found(tmp_path, mapped, monkeypatch):
-    monkeypatch.setattr("kgeval.checkpoints.checkpoint.BATCH_ROWS", 2)
-    arrays = arrays_of("DistMult")
-    arrays["entity"][5, 1] = arrays["entity"][6, 0] = np.nan
+def test_what_is_not_finite_in_a_large_array_is_found(tmp_path):
+    arrays = {"entity": np.ones((2**17, 2)), "relation": np.ones((1, 2))}
+    arrays["entity"][2**16 + 5, 1] = arrays["entity"][2**16 + 6, 0] = np.nan
     path = tmp_path / "m.safetensors"
     save_checkpoint(family("DistMult").build(arrays, {}), path)
-    with pytest.raises(CheckpointError, match=r"holds nan at row 5, column 1; 2 of its values are not finite"):
+    with pytest.raises(CheckpointError, match=r"holds nan at row 65541, column 1; 2 of its values are not finite"):
         load_checkpoint(path)
 
 
-def test_a_mapped_file_that_is_cut_short_is_refused(tmp_path, mapped):
+def test_a_mapped_file_that_is_cut_short_is_refused(tmp_path):
     path = tmp_path / "m.safetensors"
     save_checkpoint(family("DistMult").build(arrays_of("DistMult"), {}), path)
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CheckpointError, match=r"not a readable \.safetensors file, or cut short"):
-        load_checkpoint(path)
+        read_safetensors(path, large=1)

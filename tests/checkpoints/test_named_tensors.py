@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from kgeval import Triples, load_checkpoint
 from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, UsageError
-from tests.checkpoints.layouts import pykeen_keen, small_graph, table, tensors, torch
+from tests.checkpoints.layouts import small_graph, table, tensors, torch
+from tests.contracts.test_foreign_package import package, run
 
 TRANSE = {"model": "TransE", "norm": 1}
 
@@ -88,7 +90,10 @@ def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
         ({"model": "RESCAL", "norm": None}, "RESCAL: a relation must be"),
         ({"model": None}, "give the option model, one of"),
         ({"normal": "ent.weight"}, "TransE has no array 'normal'"),
-        ({"entity": "ent.weight,rel.weight"}, "halves have the shapes"),
+        (
+            {"entity": "ent.weight,rel.weight"},
+            r"halves have the shapes \(7, 4\) \(ent\.weight\), \(3, 4\) \(rel\.weight\)",
+        ),
         ({"width": 4}, "unknown option 'width'"),
     ],
 )
@@ -108,6 +113,28 @@ def test_names_do_not_make_a_known_format_another(tmp_path):
     assert load_checkpoint(tmp_path, format="state-dict", **named).format == "state-dict"
 
 
+OF_ARRAYS = """
+from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
+from kgeval.scorers.families.bilinear import DistMult
+tables = {"entity": named("nodes"), "relation": named("edges")}
+files = (holds({".npz", ".safetensors"}, {"nodes", "edges"}),)
+IT = StateDictFormat("tiny", "Tiny", "a model of Tiny", "model", files, {"DistMult": Model(DistMult, tables)}).reader()
+"""
+
+
+def test_a_format_of_a_package_may_claim_files_of_named_arrays(tmp_path):
+    """The native format leaves it those whose arrays are its own, and takes the others."""
+    package(tmp_path, "strange", "kgeval.checkpoints", "strange:IT", *OF_ARRAYS.splitlines())
+    own, other = ({"nodes": table(7, 4), "edges": table(3, 4)}, {"entity": table(7, 4), "relation": table(3, 4)})
+    for name, arrays, option in (("own", own, []), ("other", other, ["--option", "model=DistMult"])):
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+        save_file(arrays, tmp_path / f"{name}.safetensors")
+        for ending in (".npz", ".safetensors"):
+            done = run("-m", "kgeval", "inspect", tmp_path / f"{name}{ending}", *option, path=[tmp_path])
+            assert done.returncode == 0, done.stderr
+            assert ("tiny" if name == "own" else "native") in done.stdout
+
+
 # PyKEEN in PyTorch Lightning, and its versions 0.0
 
 
@@ -118,10 +145,10 @@ def test_pykeens_models_in_lightning_are_read_under_either_name(tmp_path, graph)
     assert (found.format, scores(found)) == ("pykeen", pytest.approx(distances(), rel=1e-12))
 
 
-def test_keens_folders_are_read_without_their_configuration(tmp_path):
-    pykeen_keen(tmp_path)
-    told = load_checkpoint(tmp_path)
-    (tmp_path / "configuration.json").unlink()
-    found = load_checkpoint(tmp_path, model="TransE", p=1)
-    assert np.array_equal(scores(found), scores(told))
-    assert (told.origins["p"], found.origins["p"]) == ("configuration.json", "option")
+def test_a_model_of_keen_is_refused_and_read_by_the_names_of_its_tensors(tmp_path):
+    names = {kind: f"{kind}_embeddings.weight" for kind in NAMES}
+    torch.save({name: state()[NAMES[kind]] for kind, name in names.items()}, tmp_path / "trained_model.pkl")
+    named = " ".join(f"--option {kind}={name}" for kind, name in names.items())
+    with pytest.raises(CheckpointError, match=rf"of PyKEEN 0\.0 \(KEEN\), .* --option model=MODEL {named}\."):
+        load_checkpoint(tmp_path)
+    assert scores(load_checkpoint(tmp_path, format="state-dict", **names, **TRANSE)) == pytest.approx(distances())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from pykeen.checkpoints import save_model
-from pykeen.models import ERModel, model_resolver
+from pykeen.models import ERModel, MarginalDistributionBaseline, model_resolver
 from pykeen.nn.modules import MultiLinearTuckerInteraction, TransformerInteraction
 from pykeen.triples import TriplesFactory
 
@@ -299,6 +299,12 @@ def test_what_has_no_formula_is_left_to_the_live_model(factories, tmp_path, name
         change(model)
     torch.save(model, tmp_path / "trained_model.pkl")
     with pytest.raises(CheckpointError, match=reason):
+        load_checkpoint(tmp_path)
+
+
+def test_a_pickled_baseline_is_left_to_the_live_model(factories, tmp_path):
+    torch.save(MarginalDistributionBaseline(factories["training"]), tmp_path / "trained_model.pkl")
+    with pytest.raises(CheckpointError, match=f"Baseline, which counts triples: kgeval reads no counts.*{LEFT}"):
         load_checkpoint(tmp_path)
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from kgeval import Dataset, Vocabulary, evaluate, framework_metrics, load_checkpoint, load_dataset, summarize
-from kgeval.checkpoints.native import save_checkpoint
+from kgeval.checkpoints.readers.native import save_checkpoint
 from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
 

@@ -13,7 +13,7 @@ import pytest
 from kgeval import CallableScorer, evaluate, load_dataset
 from kgeval.corruption import FileNegatives, Uniform
 from kgeval.corruption.export import generate_negatives
-from kgeval.data.io.triple_files import read_triples
+from kgeval.data.triple_files import read_triples
 from kgeval.errors import DatasetError
 from tests.conftest import random_dataset
 from tests.data.folders import write as write_splits

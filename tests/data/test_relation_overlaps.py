@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgeval.data import relation_overlaps
-from kgeval.data.relation_overlaps import PairedFacts
+from kgeval.data.leaks import PairedFacts
 from kgeval.data.triples import Triples
 
 ENTITIES, RELATIONS = 4, 4
@@ -34,9 +35,8 @@ def as_dictionary(found):
 def test_overlaps_are_those_of_sets(rows, more, turned, at_once):
     facts = PairedFacts.of([Triples.of(rows), Triples.of(more)], ENTITIES, RELATIONS)
     common, sizes = by_definition({*rows, *more}, turned=turned)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_overlaps, "AT_ONCE", at_once)
-        found = facts.turned(least=0) if turned else facts.shared(least=0)
+    facts = replace(facts, at_once=at_once)
+    found = facts.turned(least=0) if turned else facts.shared(least=0)
     assert as_dictionary(found) == common
     assert list(as_dictionary(found)) == sorted(common)
     assert found.sizes.tolist() == [*sizes.values()]
@@ -61,9 +61,7 @@ def test_facts_hold_what_they_were_made_of(rows, sought):
 def test_partners_are_looked_for_under_every_relation_that_overlaps(rows, sought, turned, at_once):
     facts = PairedFacts.of([Triples.of(rows)], ENTITIES, RELATIONS)
     partners = facts.turned(least=0.3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation_overlaps, "AT_ONCE", at_once)
-        found = facts.partnered(Triples.of(sought), partners, turned=turned)
+    found = replace(facts, at_once=at_once).partnered(Triples.of(sought), partners, turned=turned)
     overlaps = {*as_dictionary(partners)}
     assert found.tolist() == [
         any((r, q) in overlaps and ((t, q, h) if turned else (h, q, t)) in rows for q in range(RELATIONS))
@@ -71,15 +69,12 @@ def test_partners_are_looked_for_under_every_relation_that_overlaps(rows, sought
     ]
 
 
-def test_what_is_too_much_is_none(monkeypatch):
+@pytest.mark.parametrize(("count", "found"), [(4, 12), (2000, 2000 * 1999), (2100, None), (33_000, None)])
+def test_what_is_too_much_is_none(count, found):
+    """More than 2²² pairs of relations to list; more than 2³⁰ pairs of facts to compare."""
     assert PairedFacts.of([], 2**31, 2) is None
-    facts = PairedFacts.of([Triples.of([(0, r, 1) for r in range(4)])], ENTITIES, RELATIONS)
-    assert len(facts.shared(least=1).first) == 12
-    monkeypatch.setattr(relation_overlaps, "MOST_FOUND", 11)
-    assert facts.shared(least=1) is None
-    monkeypatch.setattr(relation_overlaps, "MOST_COMPARED", 15)
-    monkeypatch.setattr(relation_overlaps, "MOST_FOUND", 2**22)
-    assert facts.shared(least=1) is None
+    shared = PairedFacts.of([Triples.of([(0, r, 1) for r in range(count)])], ENTITIES, count).shared(least=1)
+    assert shared is None if found is None else len(shared.first) == found
 
 
 @given(triples)

@@ -72,16 +72,19 @@ def test_what_is_not_there_or_sound_passes(tmp_path):
         checked(tmp_path / "none")
 
 
-def test_a_large_file_that_was_written_is_sound(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "SPARSE", 2**20)
+def test_a_large_file_that_was_written_is_sound(tmp_path):
     path = tmp_path / "large"
     path.write_bytes(os.urandom(2**21))
-    assert checked(path) == 2**21
+    assert checked(path, sparse=2**20) == 2**21
     with path.open("r+b") as file:
         file.truncate(3 * 2**20)
-    assert checked(path) == 3 * 2**20
+    assert checked(path, sparse=2**20) == 3 * 2**20
     with path.open("r+b") as file:
         file.truncate(8 * 2**20)
+    with pytest.raises(FileError, match="most were never written"):
+        checked(path, sparse=2**20)
+    with path.open("r+b") as file:
+        file.truncate(2**30)
     with pytest.raises(FileError, match="most were never written"):
         checked(path)
 
@@ -107,10 +110,9 @@ def test_json_that_the_memory_has_no_room_for_is_refused(tmp_path, monkeypatch):
         read_json(tmp_path / "a.json")
 
 
-def test_settings_have_a_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MAX_SETTINGS", 10)
-    (tmp_path / "a.yaml").write_text("a: 12345678")
-    with pytest.raises(FileError, match="it has 11 bytes; settings have at most 10"):
+def test_settings_have_a_size(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: " + "1" * 2**21)
+    with pytest.raises(FileError, match="it has 2097155 bytes; settings have at most 2097152"):
         load_config(tmp_path / "a.yaml")
 
 
@@ -182,13 +184,10 @@ def test_in_the_place_of_a_configuration_or_a_table(tmp_path, odd):
         load_dataset(tmp_path, layout="libkge")
 
 
-def test_a_line_that_is_longer_than_any_text(tmp_path, monkeypatch):
-    from kgeval.data.io import text
-
-    monkeypatch.setattr(text, "MAX_LINE", 1000)
+def test_a_line_that_is_longer_than_any_text(tmp_path):
     for split in ("train", "test"):
-        (tmp_path / f"{split}.txt").write_text("a\tr\tb\n" + "x" * 2000 + "\n")
-    with pytest.raises(FileError, match="a line of it has more than 1000 characters"):
+        (tmp_path / f"{split}.txt").write_text("a\tr\tb\n" + "x" * (2**24 + 1) + "\n")
+    with pytest.raises(FileError, match=f"a line of it has more than {2**24} characters"):
         load_dataset(tmp_path)
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval.errors import ConfigError, InputError
-from kgeval.files.variables import escaped
-from kgeval.files.yaml_text import read_yaml
+from kgeval.files.settings_text import escaped, read_yaml
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.variables import ExpandingLoader
 from kgeval.runs.runner import run

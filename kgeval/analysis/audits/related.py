@@ -10,8 +10,8 @@ import numpy as np
 from kgeval.analysis.audits.finding import Finding, Found, Tally
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
+from kgeval.data.leaks import Overlaps, PairedFacts
 from kgeval.data.queries import starts_of_runs
-from kgeval.data.relation_overlaps import Overlaps, PairedFacts
 from kgeval.data.triples import TripleIndex, Triples
 
 

@@ -19,7 +19,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.tensor_bundle import keras_settings, read_bundle
-from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.locate import (
     CheckpointLabels,
     contains_file,
@@ -49,12 +49,9 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
     name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
     try:
-        entity = check_shape("entities", tensors[VARIABLE.format(0)], None, None)
-        relation = check_shape("relations", tensors[VARIABLE.format(1)], None, entity.shape[1])
+        entity, relation = _tables(folder / "variables", *(tensors[VARIABLE.format(index)] for index in range(2)))
     except KeyError as error:
         raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
-    except CheckpointError as error:
-        raise CheckpointError(f"{folder / 'variables'}: {error}") from error
     family = MODELS[name](entity, relation, settings)
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
@@ -63,6 +60,12 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
         found = _pickled_labels(pickles[0])
     files = (folder / KERAS, *sorted((folder / "variables").iterdir()))
     return found.checkpoint(family, "ampligraph", files, options, name=name, numbering="files")
+
+
+def _tables(where: Path, entity: Any, relation: Any) -> tuple[FloatArray, FloatArray]:
+    with naming(where):
+        entities = check_shape("entities", entity, None, None)
+        return entities, check_shape("relations", relation, None, entities.shape[1])
 
 
 def _number(settings: dict[str, Any], name: str, otherwise: str) -> int:
@@ -160,10 +163,7 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     norm = options.require("norm", _norm(content["hyperparams"]), file.name, [1, 2]) if name == "TransE" else None
     try:
         entity, relation = content["model_params"]
-        entity = check_shape("entities", entity, None, None)
-        relation = check_shape("relations", relation, None, entity.shape[1])
-    except CheckpointError as error:
-        raise CheckpointError(f"{file}: {error}") from error
+        entity, relation = _tables(file, entity, relation)
     except (TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"{file}: its model_params are not the tables of entities and of relations.") from error
     family = MODELS1[name](entity, relation, norm)

@@ -15,12 +15,13 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.prediction_file import needed_dataset
+from kgeval.checkpoints.readers.predictions import needed_dataset
+from kgeval.checkpoints.shared.layers import naming
 from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
 from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table, is_table, mapped_array, table_file
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.text import read_columns
-from kgeval.data.io.triple_files import read_triples
+from kgeval.data.text import read_columns
+from kgeval.data.triple_files import read_triples
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError
@@ -83,14 +84,15 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     queries = folder / QUERIES
     if queries.is_file() and split is not None:
         raise UsageError(f"{folder}: {QUERIES} says what the rows are. Leave the option split out.")
-    try:
-        if queries.is_file():
-            columns, source, files = _columns_of_file(queries, dataset), QUERIES, (*label_files, queries)
-        else:
-            name = str(split or "test")
-            columns, source, files = _columns_of_split(dataset, name), f"split {name} of {dataset.name}", label_files
-    except InputError as error:
-        raise CheckpointError(str(error)) from error
+    if queries.is_file():
+        columns, source, files = _columns_of_file(queries, dataset), QUERIES, (*label_files, queries)
+    else:
+        triples, source, files = (
+            dataset.split(str(split or "test")),
+            f"split {split or 'test'} of {dataset.name}",
+            label_files,
+        )
+        columns = triples.heads, triples.relations, triples.tails
     heads, relations, tails = columns
     if entities is not None:
         heads, tails = _own_ids(entities, dataset, heads), _own_ids(entities, dataset, tails)
@@ -110,11 +112,6 @@ def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[
         return Vocabulary(labels), (file,)
     except InputError as error:
         raise CheckpointError(f"{file}: {error}".replace(f"{file}: {file}", str(file))) from error
-
-
-def _columns_of_split(dataset: Dataset, name: str) -> tuple[IntArray, IntArray, IntArray]:
-    triples = dataset.split(name)
-    return triples.heads, triples.relations, triples.tails
 
 
 def _columns_of_file(file: Path, dataset: Dataset) -> tuple[IntArray, IntArray, IntArray]:
@@ -165,10 +162,8 @@ def _array_model(
     arrays = {side: mapped_array(file) for side, file in files.items()}
     for side, file in files.items():
         found.refuse_other_rows(file, len(arrays[side]))
-    try:
+    with naming(folder):
         model = make(found.triples, relations=found.relations, **arrays)
-    except InputError as error:
-        raise CheckpointError(f"{folder}: {error}") from error
     read_files = (*first, *files.values(), *found.files)
     return ArrayModel(model, format, read_files, found.entities, found.relations, options.origins)
 

@@ -17,16 +17,15 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.readers.pykeen.interactions import family_of
-from kgeval.checkpoints.readers.pykeen.modules import PyKEENModel
-from kgeval.checkpoints.readers.pykeen.reader import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
-from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.checkpoints.shared.locate import folder_of
+from kgeval.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS, model_of_state
+from kgeval.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.checkpoints.readers.pykeen_modules import PyKEENModel
+from kgeval.checkpoints.shared.layers import Network, fold_batch_norm, naming
+from kgeval.checkpoints.shared.locate import folder_of, json_in, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
-from kgeval.data.io.text import read_columns, rows
+from kgeval.data.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, DatasetError, UsageError
-from kgeval.files.opening import read_json
 from kgeval.paths import no_file
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult
@@ -68,10 +67,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
     entity_file, entities = _ids(folder, "entity", len(entity))
     relation_file, relations = _ids(folder, "relation", len(relation))
-    forward = [label for label in relations if label + INVERSE in relations]
-    inverse = bool(forward) and 2 * len(forward) == len(relations)
-    places = {label: row for row, label in enumerate(relations)}
-    order = [places[label + end] for end in ("", INVERSE) for label in forward] if inverse else list(places.values())
+    forward, order = with_inverses({label: row for row, label in enumerate(relations)}, INVERSE)
+    inverse = bool(order) and len(order) == len(relations)
+    order = order if inverse else list(range(len(relations)))
     options.resolve("reciprocal", inverse, relation_file.name)
     if name.startswith(PYKEEN):
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
@@ -101,11 +99,9 @@ def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) ->
     state = Tensors(tensors.path, arrays)
     for alias in (ENTITY, RELATION, *(key for key in tensors if key.startswith("interaction."))):
         tensors.get(alias)
-    model = model_of_state(state, name, options, stored={}, where=CONFIG)
-    try:
+    model = model_of_state(state, name, options, CONFIG)
+    with naming(tensors.path):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
-    except CheckpointError as error:
-        raise CheckpointError(f"{tensors.path}: {error}") from error
     state.refuse_unused(name, *IGNORED_TENSORS)
     return family
 
@@ -117,10 +113,7 @@ def _file(folder: Path) -> Path:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    try:
-        config = read_json(folder / CONFIG)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{folder / CONFIG}: cannot be read ({error}).") from error
+    config = json_in(folder / CONFIG)
     if not isinstance(config, dict):
         raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
     return config

@@ -1,10 +1,27 @@
-"""Named arrays: kgeval's own safetensors files, and any ``.safetensors`` or ``.npz`` with entity and relation in it."""
+"""The native format: one safetensors file with everything inside; or any ``.safetensors`` or ``.npz`` of named arrays.
+
+==================  ====================================================================================================
+tensor              content
+==================  ====================================================================================================
+entity, relation…   the arrays of the model family, under their names, in their precision (float16, float32 or float64);
+                    complex vectors as halves [re | im]; a reciprocal model's relations are R rows, then their inverses
+entity_labels       uint8, a JSON list of the entity labels in UTF-8 (may be missing)
+relation_labels     likewise
+==================  ====================================================================================================
+
+Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (the family), ``options`` (a JSON object),
+``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
+"sorted", the places of its sorted labels; "files", those of its framework's files; "unknown"), ``layouts`` (a
+JSON list of the layouts of datasets that have such files, if there are any), ``lower_is_better`` ("true" or "false":
+whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
+``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
+true, and the numbering is unknown.
+"""
 
 from __future__ import annotations
 
 import json
-import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any, cast, get_args
@@ -13,35 +30,28 @@ import numpy as np
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
-from kgeval.checkpoints.native import FORMAT, LABELS, VERSION
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import find_labels, read_labels
-from kgeval.checkpoints.shared.mapped_arrays import OF_QUERIES, has_table, read_safetensors
+from kgeval.checkpoints.reader import Reader, formats
+from kgeval.checkpoints.shared.locate import contains_file, find_labels, read_labels
+from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, OF_QUERIES, SAFE, has_table, read_npz, read_safetensors
 from kgeval.checkpoints.shared.tensors import model_of_arrays
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, FileError, reason
-from kgeval.files.containers import open_zip
-from kgeval.files.opening import JSON, Budget, checked
+from kgeval.errors import CheckpointError, InputError, RunError, reason
+from kgeval.files.opening import JSON, Budget
+from kgeval.scorers.family import Family
+from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.scorers.scorer import Numbering
-
-SUFFIXES = {".npz", ".safetensors"}
-
-MOST_DEFLATED = 1032
-"""how many bytes one byte of a zip archive can stand for"""
-
-UNPACKED = 100
-"""how many times its size an archive of arrays may have in all"""
+from kgeval.storage import replacing
 
 
 @dataclass(frozen=True)
 class NativeFile:
     arrays: dict[str, FloatArray]
-    labels: dict[str, Vocabulary]
-    model: str | None
-    options: dict[str, Any]
-    reciprocal: bool | None
-    details: dict[str, Any]
+    labels: dict[str, Vocabulary] = field(default_factory=dict)
+    model: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    reciprocal: bool | None = None
+    details: dict[str, Any] = field(default_factory=dict)
     """further fields of the checkpoint"""
 
 
@@ -51,11 +61,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     The option ``labels`` names another folder of label files, as for other formats.
     """
     file = _file(path)
-    stored = _read_safetensors(file) if file.suffix == ".safetensors" else _read_npz(file)
+    stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file))
     if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
         held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
         raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
-    labels, label_files = _labels(file, stored, options)
+    labels, label_files = _labels_of(file, stored, options)
     model = model_of_arrays(
         file, stored.arrays, options, model=stored.model, stored=stored.options, reciprocal=stored.reciprocal
     )
@@ -67,14 +77,14 @@ def read(path: Path, options: Options) -> Checkpoint:
 def _file(path: Path) -> Path:
     if path.is_file():
         return path
-    files = sorted(entry for entry in path.iterdir() if entry.suffix in SUFFIXES)
+    files = sorted(entry for entry in path.iterdir() if entry.suffix in ARRAYS)
     if len(files) != 1:
         names = ", ".join(file.name for file in files) or "none"
         raise CheckpointError(f"{str(path)!r}: expected one .npz or .safetensors file in it, found {names}.")
     return files[0]
 
 
-def _labels(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
+def _labels_of(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
     if (folder := options.resolve("labels", None, "")) is not None:
         found = find_labels(file.parent, Options({"labels": folder}))
         named = {"entity": found.entities, "relation": found.relations, "time": found.times}
@@ -82,20 +92,6 @@ def _labels(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str,
     beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
     files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
     return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
-
-
-def _read_npz(file: Path) -> NativeFile:
-    try:
-        checked(file)
-        with open_zip(file) as archive:
-            _refuse_bombs(archive, file)
-        with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except FileError:
-        raise
-    except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
-        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
-    return NativeFile(arrays, {}, None, {}, None, {})
 
 
 def _read_safetensors(file: Path) -> NativeFile:
@@ -138,38 +134,122 @@ def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     return value
 
 
-def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
-    """Refuse arrays that announce another size than they can have, or share their bytes, before any is allocated."""
-    size, budget = file.stat().st_size, Budget(file, times=UNPACKED)
-    if len(set(archive.namelist())) < len(archive.namelist()):
-        raise ValueError("two arrays have the same name")
-    if sum(info.compress_size for info in archive.infolist()) > size:
-        raise ValueError("its arrays announce more bytes than it has")
-    for info in archive.infolist():
-        budget.take(info.file_size)
-        if info.compress_size > size or info.file_size > MOST_DEFLATED * info.compress_size:
-            raise ValueError(f"{info.filename} announces {info.file_size} bytes, which the file cannot hold")
-        with archive.open(info) as member:
-            version = np.lib.format.read_magic(member)
-            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = header(member)
-            if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
-                raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
-
-
 def _numbering(text: str) -> Numbering:
     if text not in get_args(Numbering):
         raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
     return cast("Numbering", text)
 
 
+def _is_own(file: Path) -> bool:
+    """Whether a file holds named arrays, and no other format knows it by their names."""
+    others = (reader for reader in formats().values() if reader is not READER)
+    return file.suffix in ARRAYS and not any(reader.recognises(file) for reader in others)
+
+
 READER = Reader(
     name="native",
     summary=".safetensors or .npz with arrays entity and relation, labels inside or in entities.tsv, relations.tsv",
-    recognises=lambda path: (
-        path.suffix in SUFFIXES
-        if path.is_file()
-        else any(entry.suffix in SUFFIXES for entry in path.iterdir()) and not has_table(path, *OF_QUERIES)
-    ),
+    recognises=lambda path: contains_file(path, _is_own) and not (path.is_dir() and has_table(path, *OF_QUERIES)),
     read=read,
 )
+
+
+FORMAT, VERSION = "kgeval", "1"
+LABELS = {"entity_labels": "entity", "relation_labels": "relation", "time_labels": "time"}
+
+
+def save_checkpoint(
+    model: Checkpoint | Family | Reciprocal,
+    path: str | Path,
+    *,
+    entities: Vocabulary | None = None,
+    relations: Vocabulary | None = None,
+) -> None:
+    """Write a model in the native format; a failed write leaves nothing under that name.
+
+    Parameters
+    ----------
+    model
+        a model family, or a checkpoint, whose labels are taken along
+    path
+        a file that ends in ``.safetensors``
+    entities, relations
+        the labels of the ids
+
+    Raises
+    ------
+    InputError
+        if the path ends otherwise
+    CheckpointError
+        if the model's head queries and tail queries follow different formulas, which no reader could tell; or if
+        only the dataset, which it was read without, tells what its rows are; or if its entities are of several types
+    RunError
+        if the file cannot be written
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kgeval.scorers.families.bilinear import DistMult
+    >>> from kgeval import load_checkpoint
+    >>> model = DistMult(entity=np.ones((3, 2), np.float32), relation=np.ones((1, 2), np.float32))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(model, Path(folder) / "model.safetensors", entities=Vocabulary(["a", "b", "c"]))
+    ...     load_checkpoint(Path(folder) / "model.safetensors").entities
+    Vocabulary(3 entity labels)
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    path = Path(path)
+    if path.suffix != ".safetensors":
+        raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
+    extra = {"numbering": "unknown", "lower_is_better": "false"}
+    family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
+    times = None
+    if isinstance(model, Checkpoint):
+        scorer = _saveable(model)
+        extra = {"numbering": model.numbering, "lower_is_better": json.dumps(model.lower_is_better)}
+        extra |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
+        extra |= {"name": model.name} if model.name else {}
+        entities, relations, times = entities or model.entities, relations or model.relations, model.times
+        model = scorer
+    for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
+        if labels is not None and len(labels) != size:
+            raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
+    if family is model:
+        family.refuse_heads()
+    tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}
+    for name, labels in zip(LABELS, (entities, relations, times), strict=True):
+        if labels is not None:
+            tensors[name] = np.frombuffer(json.dumps(list(labels), ensure_ascii=False).encode(), np.uint8)
+    metadata = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": family.name,
+        "options": json.dumps(family.options),
+        "reciprocal": json.dumps(isinstance(model, Reciprocal)),
+        **extra,
+    }
+    with replacing(path) as partial:
+        partial.touch()
+        mode = partial.stat().st_mode  # what other files here get; safetensors would keep the file to its owner
+        try:
+            save_file(tensors, partial, metadata)
+            partial.chmod(mode)
+        except SafetensorError as error:
+            raise RunError(f"cannot write {str(path)!r}: {error}. Nothing was left under that name.") from error
+
+
+def _saveable(model: Checkpoint) -> Family | Reciprocal:
+    """Return the scorer of a checkpoint, unless a native file could not hold all that it is."""
+    if model.missing_without_dataset:
+        raise CheckpointError(
+            f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
+            "--dataset DATASET, or load_checkpoint(…, dataset=…)."
+        )
+    if isinstance(model.model, Typed):
+        raise CheckpointError(
+            f"{model.files[0]}: its entities are of several types, which a native file does not hold. Evaluate the "
+            "checkpoint itself."
+        )
+    return model.model

@@ -29,7 +29,7 @@ from kgeval.checkpoints.readers.pbg_model import (
     read_names,
     relation_names,
 )
-from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.locate import find_checkpoint_folder
 from kgeval.checkpoints.shared.tensors import check_same_rows
 from kgeval.data.triples import Side
@@ -159,10 +159,8 @@ def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
     array = file.read(name)
     if array.dtype.kind != "f":
         raise CheckpointError(f"{file.path}: {name!r} is {array.dtype} {array.shape}; expected floating-point numbers.")
-    try:
+    with naming(file.path):
         return check_shape(name, array, *shape)
-    except CheckpointError as error:
-        raise CheckpointError(f"{file.path}: {error}") from error
 
 
 BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "linear": RESCAL}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints.options import truth_value
+from kgeval.checkpoints.shared.locate import json_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json, read_settings
 from kgeval.paths import is_plain_name
@@ -114,10 +115,7 @@ def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
 
 
 def read_names(file: Path) -> list[str]:
-    try:
-        names = read_json(file)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file}: cannot be read ({error}).") from error
+    names = json_in(file)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise CheckpointError(f"{file}: no list of names.")
     return names

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import PICKLED, Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, side_by_side, unwrap_state_dict
+from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, unwrap_state_dict
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_any
 from kgeval.pickles.unpickle import StubObject
@@ -46,7 +45,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     norm = None
     if name == "TransE":
         norm = options.require("p_norm", module and module.state.get("p_norm"), file.name, [1, 2])
-    entity, relation = (_table(tensors, parts) for parts in TABLES[name])
+    entity, relation = (tensors.side_by_side(*(f"{part}.weight" for part in parts)) for parts in TABLES[name])
     family = FORMULAS[name](entity, relation, norm)
     options.record_origins(family, "PyTorch Geometric", norm="p_norm")
     tensors.refuse_unused(name)
@@ -79,10 +78,6 @@ def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]
 def _models_with(tensors: Tensors) -> list[str]:
     imaginary = ("node_emb_im.weight" in tensors, "rel_emb_im.weight" in tensors)
     return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
-
-
-def _table(tensors: Tensors, parts: tuple[str, ...]) -> FloatArray:
-    return side_by_side(tensors.path, *(tensors.matrix(f"{part}.weight") for part in parts))
 
 
 def _fits(file: Path) -> bool:

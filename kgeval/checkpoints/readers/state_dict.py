@@ -17,7 +17,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
 from kgeval.checkpoints.shared.locate import find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, model_of_arrays, side_by_side, unwrap_state_dict
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, model_of_arrays, unwrap_state_dict
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_any
 from kgeval.scorers.family import families
@@ -53,13 +53,13 @@ def _flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str,
 
 def _array(tensors: Tensors, names: list[str]) -> Any:
     if len(names) > 1:
-        return side_by_side(tensors.path, *map(tensors.matrix, names))
+        return tensors.side_by_side(*names)
     return tensors.take(names[0], *(None,) * np.ndim(tensors.get(names[0])))
 
 
 READER = Reader(
     name=NAMED_BY_USER,
     summary="any other state_dict, whose tensors are named: options entity=NAME, relation=NAME, model=FAMILY",
-    recognises=lambda _: False,  # only the user can tell; see kgeval.checkpoints.recognise
+    recognises=lambda _: False,  # only the user can tell; see kgeval.checkpoints.reader
     read=read,
 )

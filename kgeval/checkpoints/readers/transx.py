@@ -17,9 +17,8 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.data.io.id_files import UNIT_SEPARATOR
-from kgeval.data.io.text import line_of, read_columns
-from kgeval.errors import CheckpointError, InputError
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
+from kgeval.errors import CheckpointError
 from kgeval.scorers.families.translations import TransE
 
 
@@ -37,10 +36,7 @@ def read_labelled_vectors(path: Path, width: int, *, skip: int) -> tuple[list[st
 
 def _rows(path: Path, skip: int) -> pa.Array:
     """Read the lines after those that are skipped, without white space around them; string[row]."""
-    try:
-        table = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)
-    except InputError as error:
-        raise CheckpointError(str(error)) from error
+    table = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)
     rows = pc.ascii_trim_whitespace(table["row"]).combine_chunks()
     if not len(rows):
         raise CheckpointError(f"{path}: holds no vectors.")

@@ -23,11 +23,11 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.transx import read_labelled_vectors
-from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import model_of_arrays
-from kgeval.data.io.text import open_text
+from kgeval.data.text import open_text
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError
 from kgeval.files.opening import read_bytes
@@ -126,10 +126,8 @@ def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, 
     if not all(isinstance(label, str) and label for label in labels):
         raise CheckpointError(f"{file}: its labels are not all texts.")
     width = attributes.get("vector_size")  # gensim 3 may not say it
-    try:
+    with naming(files[-1]):
         return labels, check_shape("vectors", table, len(labels), width if isinstance(width, int) else None), files
-    except CheckpointError as error:
-        raise CheckpointError(f"{files[-1]}: {error}") from error
 
 
 def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tuple[Path, ...]]:
@@ -168,10 +166,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     else:
         read_own = read_binary_vectors if file.suffix == BINARY else _read_text
         (labels, table), files = read_own(file), (file,)
-    try:
+    with naming(file):
         entities, relations = Vocabulary(labels), Vocabulary(labels, "relation")
-    except InputError as error:
-        raise CheckpointError(f"{file}: {error}") from error
     model = model_of_arrays(file, {"entity": table, "relation": table}, options)
     return Checkpoint(model, "word2vec", files, entities, relations, options.origins)
 

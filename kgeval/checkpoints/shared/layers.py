@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.ordered import weighted_sum
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file in the refusal of what it holds."""
+    try:
+        yield
+    except InputError as error:
+        raise CheckpointError(f"{path}: {error}") from error
 
 
 class Layer(Protocol):

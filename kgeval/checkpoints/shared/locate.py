@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.data.io.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
-from kgeval.data.io.text import first_line, read_columns
+from kgeval.checkpoints.shared.layers import naming
+from kgeval.data.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
+from kgeval.data.text import first_line, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError, reason
+from kgeval.errors import CheckpointError, UsageError, reason
 from kgeval.files.opening import read_json
 
 
@@ -34,28 +35,28 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
 
     With ``quoted``, a label with a double quote, a tab or a line end in it stands in quotes, as pandas writes it.
     """
+    header = int(first_line(path).lower().split("\t") == ["id", "label"])
+    table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
+    return vocabulary_by_id(path, table, kind, skip=header)
+
+
+def json_in(path: Path) -> Any:
+    """Read a file of JSON, and refuse what is none."""
     try:
-        header = int(first_line(path).lower().split("\t") == ["id", "label"])
-        table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
-        return vocabulary_by_id(path, table, kind, skip=header)
-    except InputError as error:
-        raise CheckpointError(str(error)) from error
+        return read_json(path)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
 def read_ids(path: Path, kind: str) -> Vocabulary:
     """Read a vocabulary from one JSON object, ``{label: id}``."""
-    try:
-        ids = read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+    ids = json_in(path)
     if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
         raise CheckpointError(f"{path}: expected one object with the id of each label.")
     if sorted(ids.values()) != list(range(len(ids))):
         raise CheckpointError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
-    try:
+    with naming(path):
         return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
-    except InputError as error:
-        raise CheckpointError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,9 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     names = ("id", "label") if kind.id_first else ("label", "id")
     if path.suffix == ".json":
         return read_ids(path, what)
-    try:
-        if kind.counted:
-            return counted_vocabulary(path, what)
-        table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
-    except InputError as error:
-        raise CheckpointError(str(error)) from error
+    if kind.counted:
+        return counted_vocabulary(path, what)
+    table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])
     if kind.columns_may_be_swapped and ids is not None and swapped is not None:
         _refuse_ambiguous(path, ids, swapped)
@@ -134,6 +132,12 @@ def _numbers(column: pa.ChunkedArray) -> IntArray | None:
     except pa.ArrowInvalid:
         return None
     return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
+
+
+def with_inverses(rows: Mapping[str, int], ending: str) -> tuple[list[str], list[int]]:
+    """Return the relations that have inverses, called so with an ending; and their rows, those of the inverses last."""
+    forward = [label for label in rows if label + ending in rows]
+    return forward, [rows[label + end] for end in ("", ending) for label in forward]
 
 
 def folder_of(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Tables in files of their own, ``.npy`` or ``.safetensors``, mapped from disk.
+"""Files of arrays: ``.npz``, ``.safetensors`` and ``.npy``; large ones are mapped from disk.
 
 Replace such a file by another (as ``save_checkpoint`` does); one that is overwritten in place changes under the model.
 """
@@ -6,6 +6,8 @@ Replace such a file by another (as ``save_checkpoint`` does); one that is overwr
 from __future__ import annotations
 
 import json
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +16,13 @@ import numpy as np
 from kgeval.arrays import FloatArray, bfloat16_to_float32
 from kgeval.checkpoints.shared.locate import folder_of
 from kgeval.errors import CheckpointError, FileError, UsageError, reason
-from kgeval.files.opening import checked
+from kgeval.files.containers import open_zip
+from kgeval.files.opening import Budget, checked
+
+NUMPY, SAFE = ".npy", ".safetensors"
+
+ARRAYS = {".npz", SAFE}
+"""the endings of files of named arrays"""
 
 LARGE = 256 * 2**20
 """bytes from which on an array is mapped; what is smaller is read, so that the file may change afterwards"""
@@ -32,13 +40,14 @@ class SafeTensors(NamedTuple):
     metadata: dict[str, str]
 
 
-def read_safetensors(file: Path) -> SafeTensors:
+def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
+    """Read the arrays, those of ``large`` bytes by mapping them."""
     from safetensors import safe_open
 
     checked(file)
     try:
         with safe_open(file, framework="np") as opened:
-            mapped, names = memory_mapped_arrays(file), opened.keys()
+            mapped, names = memory_mapped_arrays(file, large), opened.keys()
             arrays = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
             return SafeTensors(arrays, opened.metadata() or {})
     except CheckpointError:
@@ -47,7 +56,7 @@ def read_safetensors(file: Path) -> SafeTensors:
         raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
 
 
-def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
+def memory_mapped_arrays(file: Path, large: int) -> dict[str, FloatArray]:
     """Take the arrays of a file that the safetensors library has accepted, and that it does not read as we do.
 
     The large ones are mapped. Those in bfloat16 are widened to float32, in which every value is exact.
@@ -62,7 +71,7 @@ def memory_mapped_arrays(file: Path) -> dict[str, FloatArray]:
         begin, end = tensor["data_offsets"]
         if tensor["dtype"] == HALF:
             found[name] = bfloat16_to_float32(_mapped(file, np.uint16, 8 + length + begin, tensor["shape"]))
-        elif end - begin >= LARGE and tensor["dtype"] in DTYPES:
+        elif end - begin >= large and tensor["dtype"] in DTYPES:
             found[name] = _mapped(file, DTYPES[tensor["dtype"]], 8 + length + begin, tensor["shape"])
         elif tensor["dtype"] not in DTYPES.keys() | OTHERS:
             what = f"the array {name!r} is {tensor['dtype']}"
@@ -76,7 +85,58 @@ def _mapped(file: Path, dtype: Any, offset: int, shape: list[int]) -> Any:
     return np.memmap(file, dtype, mode="r", offset=offset, shape=tuple(shape))
 
 
-NUMPY, SAFE = ".npy", ".safetensors"
+MOST_DEFLATED = 1032
+"""how many bytes one byte of a zip archive can stand for"""
+
+UNPACKED = 100
+"""how many times its size an archive of arrays may have in all"""
+
+
+def read_npz(file: Path) -> dict[str, FloatArray]:
+    """Read the arrays of an ``.npz``, after a look at what it announces."""
+    try:
+        checked(file)
+        with open_zip(file) as archive:
+            _refuse_bombs(archive, file)
+        with np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileError:
+        raise
+    except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
+        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
+
+
+def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
+    """Refuse arrays that announce another size than they can have, or share their bytes, before any is allocated."""
+    size, budget = file.stat().st_size, Budget(file, times=UNPACKED)
+    if len(set(archive.namelist())) < len(archive.namelist()):
+        raise ValueError("two arrays have the same name")
+    if sum(info.compress_size for info in archive.infolist()) > size:
+        raise ValueError("its arrays announce more bytes than it has")
+    for info in archive.infolist():
+        budget.take(info.file_size)
+        if info.compress_size > size or info.file_size > MOST_DEFLATED * info.compress_size:
+            raise ValueError(f"{info.filename} announces {info.file_size} bytes, which the file cannot hold")
+        with archive.open(info) as member:
+            version = np.lib.format.read_magic(member)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = header(member)
+            if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
+                raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
+
+
+def array_names(file: Path) -> frozenset[str]:
+    """List the arrays of an ``.npz`` or ``.safetensors`` by their names; of a damaged file, none."""
+    from safetensors import safe_open
+
+    with suppress(Exception):
+        if file.suffix == SAFE:
+            with safe_open(file, framework="np") as opened:
+                return frozenset(opened.keys())
+        with open_zip(file) as archive:
+            return frozenset(name.removesuffix(NUMPY) for name in archive.namelist())
+    return frozenset()
+
 
 OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
 """the tables whose rows are queries, not entities or relations"""

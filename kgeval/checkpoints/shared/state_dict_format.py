@@ -12,7 +12,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, spelled
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows, side_by_side
+from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.scorer import Numbering
@@ -37,7 +37,7 @@ def named(name: str) -> Take:
 
 def halves(*names: str) -> Take:
     """Take tensors side by side."""
-    return Take(" | ".join(names), lambda tensors: side_by_side(tensors.path, *map(tensors.matrix, names)))
+    return Take(" | ".join(names), lambda tensors: tensors.side_by_side(*names))
 
 
 def unit_rows(take: Take) -> Take:
@@ -46,7 +46,10 @@ def unit_rows(take: Take) -> Take:
 
 
 def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path], bool]:
-    """Make a test of files of ``torch.save`` or ``pickle``: one of some endings, all tensors of one of some groups."""
+    """Make a test of files: one of some endings, all tensors of one of some groups.
+
+    The files are those of ``torch.save`` or ``pickle``, or named arrays (``.npz``, ``.safetensors``).
+    """
 
     def fits(file: Path) -> bool:
         found = names_in(file) if file.suffix in suffixes else frozenset()

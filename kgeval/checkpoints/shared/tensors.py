@@ -12,7 +12,8 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.layers import check_shape, naming
+from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.pickles.pickled import pickle_strings, read_any
 from kgeval.scorers.family import Family, families, family
@@ -50,7 +51,9 @@ class Tensors:
 
     @classmethod
     def read(cls, path: Path) -> Tensors:
-        """Read a file of ``torch.save`` or a plain pickle that holds a ``state_dict``, by itself or wrapped."""
+        """Read a ``state_dict``, by itself or wrapped, of ``torch.save`` or a plain pickle; or named arrays."""
+        if path.suffix in ARRAYS:
+            return cls(path, read_npz(path) if path.suffix != SAFE else read_safetensors(path).arrays)
         return cls(path, unwrap_state_dict(read_any(path)))
 
     def __contains__(self, name: str) -> bool:
@@ -73,10 +76,16 @@ class Tensors:
         if array is None:
             hint = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
             raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {hint}")
-        try:
+        with naming(self.path):
             return check_shape(self._prefix + name, array, *shape, least=least)
-        except CheckpointError as error:
-            raise CheckpointError(f"{self.path}: {error}") from error
+
+    def side_by_side(self, *names: str, rows: int | None = None) -> FloatArray:
+        """Take tables of the same shape and put them side by side, as halves."""
+        arrays = {name: self.take(name, rows, None) for name in names}
+        if len({array.shape for array in arrays.values()}) > 1:
+            shapes = ", ".join(f"{array.shape} ({self._prefix}{name})" for name, array in arrays.items())
+            raise CheckpointError(f"{self.path}: halves have the shapes {shapes}.")
+        return np.concatenate([*arrays.values()], axis=1)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
         return self.take(name, *shape) if name in self else None
@@ -136,7 +145,8 @@ def unwrap_state_dict(content: Any) -> Any:
 
 def names_in(path: Path) -> frozenset[str]:
     """Collect the words of a file as :func:`pickle_strings` does, and name tensors as :class:`Tensors` does."""
-    return frozenset(word.removeprefix(PARALLEL) for word in pickle_strings(path))
+    words = array_names(path) if path.suffix in ARRAYS else pickle_strings(path)
+    return frozenset(word.removeprefix(PARALLEL) for word in words)
 
 
 def normalize_rows(array: FloatArray) -> Float64Array:
@@ -148,13 +158,6 @@ def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
         raise CheckpointError(f"{where}: tables of the same rows have the shapes {', '.join(map(str, shapes))}.")
-
-
-def side_by_side(where: Path, *arrays: FloatArray) -> FloatArray:
-    """Put tables of the same shape side by side, as halves."""
-    if len({array.shape for array in arrays}) > 1:
-        raise CheckpointError(f"{where}: halves have the shapes {', '.join(str(array.shape) for array in arrays)}.")
-    return np.concatenate(arrays, axis=1)
 
 
 def model_of_arrays(

@@ -43,7 +43,7 @@ def command(
     from kgeval.cli.named_runs import refuse_file
     from kgeval.data.loading import load_dataset
     from kgeval.run_directory.contents import as_json
-    from kgeval.storage.atomic import write_text
+    from kgeval.storage import write_text
     from kgeval.table import Page, Table
 
     if out is not None:

@@ -66,7 +66,7 @@ def _convert_model(
     place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
 ) -> tuple[str, dict[str, Any]]:
     from kgeval.checkpoints import read_checkpoint
-    from kgeval.checkpoints.native import save_checkpoint
+    from kgeval.checkpoints.readers.native import save_checkpoint
     from kgeval.cli.display import watching
     from kgeval.data.layout import layouts
     from kgeval.errors import CheckpointError, InputError

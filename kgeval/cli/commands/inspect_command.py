@@ -65,7 +65,7 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; what is neither is refused with what is in it."""
-    from kgeval.checkpoints.recognise import holds_models, recognise
+    from kgeval.checkpoints.reader import holds_models, recognise
     from kgeval.data.layout import layouts
     from kgeval.errors import DatasetError
     from kgeval.run_directory.folders import holds_runs

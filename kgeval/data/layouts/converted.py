@@ -33,7 +33,7 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, FileError, InputError, reason
 from kgeval.files.containers import read_parquet
-from kgeval.storage.atomic import replacing_folder
+from kgeval.storage import replacing_folder
 
 KEY = b"kgeval.dataset"
 LABELS = {"entities": "entity", "relations": "relation", "times": "time"}

@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.data import id_files
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.io import id_files
-from kgeval.data.io.binary_ids import (
+from kgeval.data.id_files import (
+    LabelFiles,
+    announced_rows,
     labels_of_ids,
     numbered_labels,
-    read_settings,
+    read_graph_settings,
+    refuse_cut,
     stored_triples,
 )
-from kgeval.data.io.id_files import LabelFiles, announced_rows, refuse_cut
-from kgeval.data.io.text import line_of, read_columns, refuse_missing
-from kgeval.data.io.triple_files import TRIPLE
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.labelled import candidates
+from kgeval.data.text import line_of, read_columns, refuse_missing
+from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
@@ -36,8 +38,8 @@ def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:
     return {split: path for split, path in files.items() if split != "valid" or path.is_file()}
 
 
-LabelReader = Callable[[Path, str, Mapping[str, Triples]], Vocabulary]
-"""(file of labels, kind, splits) -> the labels, which it makes up where there is no such file"""
+MadeUp = Callable[[str, Mapping[str, Triples]], Vocabulary]
+"""(kind, splits) -> labels, where no file has them"""
 
 
 def _graph(
@@ -45,16 +47,22 @@ def _graph(
     file: Callable[[str], str],
     decode: Callable[[Path, str], Triples],
     label_files: LabelFiles,
-    read_labels: LabelReader,
+    made_up: MadeUp | None = None,
     *,
     settings: Sequence[Path] = (),
+    check: Callable[[Path, Vocabulary], None] = lambda *_: None,
 ) -> Dataset:
     """Read the ``file`` of each split by ``decode``, which takes its name too, and the labels; then check the ids."""
     paths = without_missing_valid({split: folder / file(split) for split in SPLITS})
     splits = {split: decode(path, split) for split, path in paths.items()}
     timed = any(triples.contexts is not None for triples in splits.values())
     places = {kind: path for kind, path in label_files.paths(folder).items() if kind != "time" or timed}
-    labels = {kind: read_labels(path, kind, splits) for kind, path in places.items()}
+    labels = {
+        kind: made_up(kind, splits) if made_up and not path.is_file() else label_files.read(path, kind)
+        for kind, path in places.items()
+    }
+    for kind, path in places.items():
+        check(path, labels[kind])
     return Dataset.build(
         folder.resolve().name,
         splits,
@@ -89,9 +97,8 @@ def _refuse_empty(path: Path, table: pa.Table) -> None:
 
 def read_openke(folder: Path) -> Dataset:
     """Read ``entity2id.txt``, ``relation2id.txt`` and ``{train,valid,test}2id.txt`` (rows: head, tail, relation)."""
-    labels = id_files.OPENKE
     decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
-    dataset = _graph(folder, "{}2id.txt".format, decode, labels, lambda path, kind, _: labels.read(path, kind))
+    dataset = _graph(folder, "{}2id.txt".format, decode, id_files.OPENKE)
     uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
     note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
     return replace(dataset, notes=(note,) if uncounted else ())
@@ -164,7 +171,7 @@ def read_libkge(folder: Path) -> Dataset:
 
     Where there are no files of labels, ids are labelled by themselves.
     """
-    block = read_settings(folder / CONFIG).get("dataset")
+    block = read_graph_settings(folder / CONFIG).get("dataset")
     if not isinstance(block, dict):
         raise DatasetError(f"{folder / CONFIG}: no block 'dataset' in it. Is it the configuration of a LibKGE dataset?")
     settings = _flat(block)
@@ -173,24 +180,22 @@ def read_libkge(folder: Path) -> Dataset:
     def file(name: str) -> str:
         return str(settings.get(f"files.{name}.filename", f"{name}.del"))
 
-    def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
-        labels, key = _labels_or_numbers(label_files, folder, settings, sizes, path, kind), sizes[kind]
-        if settings.get(key) not in (None, len(labels)):
-            raise DatasetError(f"{path}: {len(labels)} {kind} labels, but {CONFIG} says {key}: {settings[key]}.")
-        return labels
-
     label_files = LabelFiles(file("entity_ids"), file("relation_ids"))
     decode = partial(_rows_of_ids, names=("subject", "predicate", "object"))
-    dataset = _graph(folder, file, decode, label_files, read_labels, settings=[folder / CONFIG])
+    numbers = _numbers(folder / CONFIG, settings, sizes)
+
+    def check(path: Path, labels: Vocabulary) -> None:
+        key = sizes[labels.kind]
+        if settings.get(key) not in (None, len(labels)):
+            raise DatasetError(f"{path}: {len(labels)} {labels.kind} labels, but {CONFIG} says {key}: {settings[key]}.")
+
+    dataset = _graph(folder, file, decode, label_files, numbers, settings=[folder / CONFIG], check=check)
     return replace(dataset, name=str(settings.get("name") or dataset.name))
 
 
-def _labels_or_numbers(
-    files: LabelFiles, folder: Path, settings: Mapping[str, Any], sizes: Mapping[str, str], path: Path, kind: str
-) -> Vocabulary:
-    if path.is_file():
-        return files.read(path, kind)
-    return numbered_labels(folder / CONFIG, sizes[kind], settings.get(sizes[kind]), kind)
+def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) -> MadeUp:
+    """Label ids by themselves, as many as the settings in a file say."""
+    return lambda kind, _: numbered_labels(file, sizes[kind], settings.get(sizes[kind]), kind)
 
 
 def _flat(block: dict[Any, Any]) -> dict[str, Any]:
@@ -221,13 +226,10 @@ def read_marius(folder: Path) -> Dataset:
     The width of an id follows from the size of the file and the number of its edges in ``dataset.yaml``. Without
     mappings (rows: label, id), ids are labelled by themselves.
     """
-    settings, sizes = read_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
+    settings, sizes = read_graph_settings(folder / CONFIG), {"entity": "num_nodes", "relation": "num_relations"}
 
-    def read_labels(path: Path, kind: str, _: Any) -> Vocabulary:
-        return _labels_or_numbers(MAPPINGS, folder, settings, sizes, path, kind)
-
-    decode = partial(_edges, settings=settings)
-    return _graph(folder, EDGES.__getitem__, decode, MAPPINGS, read_labels, settings=[folder / CONFIG])
+    decode, numbers = partial(_edges, settings=settings), _numbers(folder / CONFIG, settings, sizes)
+    return _graph(folder, EDGES.__getitem__, decode, MAPPINGS, numbers, settings=[folder / CONFIG])
 
 
 def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
@@ -258,12 +260,7 @@ def read_kbc(folder: Path) -> Dataset:
     Rows of a temporal graph have a fourth id, and ``ts_id`` the label of each time, whose ids are in their order.
     Without those files, ids are labelled by themselves. Nothing in a pickle is executed.
     """
-    labels = id_files.KBC
-
-    def read_labels(path: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
-        return labels.read(path, kind) if path.is_file() else labels_of_ids(folder, kind, splits)
-
-    return _graph(folder, "{}.pickle".format, _pickled_ids, labels, read_labels)
+    return _graph(folder, "{}.pickle".format, _pickled_ids, id_files.KBC, partial(labels_of_ids, folder))
 
 
 def _pickled_ids(path: Path, _: str) -> Triples:

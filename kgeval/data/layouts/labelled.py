@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.text import rows
-from kgeval.data.io.triple_files import common_header, read_triples
 from kgeval.data.layout import Layout
 from kgeval.data.numbering import number
+from kgeval.data.text import rows
+from kgeval.data.triple_files import common_header, read_triples
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError

@@ -12,13 +12,12 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
+from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
-from kgeval.data.known import KnownAnswers, known_answers, known_triples
+from kgeval.data.known import KnownAnswers, known_answers, known_triples, observed_types
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.data.splits_and_sides import KnownTimes
 from kgeval.data.triples import Side, triple_of
-from kgeval.data.type_constraints import observed_types
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import Engine, UndefinedScore

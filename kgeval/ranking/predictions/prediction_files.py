@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.io.text import read_columns, rows
 from kgeval.data.queries import Queries, query_names
+from kgeval.data.text import read_columns, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, reason
 from kgeval.files.opening import checked
@@ -19,7 +19,7 @@ from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import queries_of_split, read_queries
 from kgeval.ranking.rank_table import TIME
-from kgeval.storage.atomic import replacing
+from kgeval.storage import replacing
 
 PLACES = 10
 

@@ -13,8 +13,7 @@ from typing import Any
 import yaml
 
 from kgeval.errors import ConfigError, KgevalError
-from kgeval.files.variables import VARIABLE, escaped, look_up
-from kgeval.files.yaml_text import CountingLoader, QuotedText
+from kgeval.files.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up
 
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 

@@ -12,7 +12,7 @@ import yaml
 
 from kgeval.errors import ConfigError, FileError, counted
 from kgeval.files.opening import read_settings, refuse_special
-from kgeval.files.yaml_text import read_yaml
+from kgeval.files.settings_text import read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost, plain

@@ -8,38 +8,32 @@ labels: the interaction is asked for, and its norm, normaliser and the like.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
-from kgeval.checkpoints.reader import PICKLED, Reader
-from kgeval.checkpoints.readers.pykeen.baselines import BASELINES, PyKEENBaseline, baseline_of
-from kgeval.checkpoints.readers.pykeen.interactions import family_of
-from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
+from kgeval.checkpoints.readers.pykeen_interactions import family_of
+from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.shared.layers import naming
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, labels_by_id, read_ids, read_labels
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, reason
-from kgeval.files.opening import read_json
+from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.ordered import ACTIVATIONS
 
-__all__ = ["READER", "NoFormula", "read"]
-
 MODEL_FILE = "trained_model.pkl"
 
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")
 """how names of tensors begin in a state dictionary, today and before 1.8"""
 
-KEEN_CONFIG = "configuration.json"
-
-FIRST_TABLES = {f"{kind}_embeddings.weight": f"{kind}_embeddings._embeddings.weight" for kind in ("entity", "relation")}
-"""the tables of versions 0.0 (KEEN), and what they were called before 1.8"""
+FIRST_TABLES = [f"{kind}_embeddings.weight" for kind in ("entity", "relation")]
+"""the tables of versions 0.0 (KEEN), which are not read"""
 
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
@@ -87,12 +81,8 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
     try:
         model = Module.of(pickled)
-        _refuse_sigmoids(model)
+        _refuse_without_formula(model)
         found = _labels(file, options)
-        if (name := model.class_name) in BASELINES:
-            files = (file, *found[2])
-            labelled = (*found[:2], options.origins)
-            return PyKEENBaseline(baseline_of(model), "pykeen", files, *labelled, name=name, numbering="dataset")
         inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
@@ -103,13 +93,15 @@ def read(path: Path, options: Options) -> Checkpoint:
         raise CheckpointError(f"{file}: {error}") from error
     except Exception as error:  # what was unpickled can be anything
         raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
-    name = name if interaction == "Clamped" else interaction
+    name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
     return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name, numbering="dataset")
 
 
-def _refuse_sigmoids(model: Module) -> None:
+def _refuse_without_formula(model: Module) -> None:
+    if model.class_name.endswith("Baseline"):
+        raise NoFormula(f"it is a {model.class_name}, which counts triples: kgeval reads no counts from files.")
     if model.state.get("predict_with_sigmoid"):
         raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), whose saturation makes ties.")
 
@@ -117,60 +109,40 @@ def _refuse_sigmoids(model: Module) -> None:
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
     """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
     state = unwrap_state_dict(content)
-    tensors = Tensors(file, {FIRST_TABLES.get(name, name): array for name, array in state.items()}).of_model(STATE)
+    tensors = Tensors(file, state).of_model(STATE)
+    if all(name in tensors for name in FIRST_TABLES):
+        named = " ".join(f"--option {name.partition('_')[0]}={name}" for name in FIRST_TABLES)
+        raise CheckpointError(
+            f"{file}: it is a model of PyKEEN 0.0 (KEEN), whose files kgeval does not read. If a model of 'kgeval list "
+            f"models' has its formula, name its tensors: --format {NAMED_BY_USER} --option model=MODEL {named}."
+        )
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
-    try:
-        entities, relations = (
-            _vocabulary_of(content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
-        )
-    except (AttributeError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+    entities, relations = (
+        _vocabulary_of(file, content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
+    )
     files: tuple[Path, ...] = ()
     if entities is None and relations is None:
         entities, relations, files = _labels(file, options)
-    stored = _settings_of_keen(file)
-    where = KEEN_CONFIG if stored else file.name
-    name = options.require("model", stored.get("model"), where, list(REQUIRED_OPTIONS))
-    model = model_of_state(tensors, name, options, stored=stored, where=where)
-    try:
+    name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
+    model = model_of_state(tensors, name, options, file.name)
+    with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
         inverse = _is_reciprocal(file, family.num_relations, relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
-    except CheckpointError as error:
-        raise CheckpointError(f"{file}: {error}") from error
     tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     labelled = (entities, relations, options.origins)
     return Checkpoint(whole, "pykeen", (file, *files), *labelled, name=name, numbering="dataset")
 
 
-def model_of_state(tensors: Tensors, name: str, options: Options, *, stored: Mapping[str, Any], where: str) -> Module:
-    """Make the tree of modules of a state dictionary, with the attributes that its interaction needs.
-
-    These come from the user's options, or from what the files (``where``) have ``stored``.
-    """
-    try:
-        model = Module.from_state_dict(tensors)
-    except (AttributeError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{tensors.path}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:
+    """Make the tree of modules of a state dictionary, with the attributes that its interaction needs: options."""
+    model = Module.from_state_dict(tensors)
     model.state["_modules"].setdefault("interaction", Module.from_state_dict(Tensors(tensors.path, {})))
     for key, choices in REQUIRED_OPTIONS[name].items():
-        _set_attribute(model, key, options.require(key, stored.get(key), where, choices))
+        _set_attribute(model, key, options.require(key, None, where, choices))
     return model
-
-
-def _settings_of_keen(file: Path) -> dict[str, Any]:
-    """Read the model and the norm of its distance from the configuration that KEEN writes beside it."""
-    path = file.with_name(KEEN_CONFIG)
-    if not path.is_file():
-        return {}
-    try:
-        config = read_json(path)
-        name, norm = config.get("kg_embedding_model_name"), config.get("scoring_function")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
-    return {} if name is None else {"model": name, "p": norm}
 
 
 def _is_reciprocal(file: Path, count: int, relations: Vocabulary | None, options: Options) -> bool:
@@ -193,12 +165,12 @@ def _set_attribute(model: Module, key: str, value: Any) -> None:
         vectors.state["normalizer"] = NORMALIZERS[kind]
 
 
-def _vocabulary_of(ids: Any, kind: str) -> Vocabulary | None:
+def _vocabulary_of(file: Path, ids: Any, kind: str) -> Vocabulary | None:
     if ids is None:
         return None
     labels = labels_by_id(ids)
     if labels is None:
-        raise TypeError(f"the {kind} ids are not 0 to {len(ids) - 1} of labels")
+        raise CheckpointError(f"{file}: in no layout of PyKEEN (its {kind} ids are not 0, 1, 2 and so on of labels).")
     return Vocabulary(labels, kind)
 
 
@@ -216,7 +188,7 @@ def _labels(file: Path, options: Options) -> tuple[Vocabulary | None, Vocabulary
             return read_ids(files[0], "entity"), read_ids(files[1], "relation"), tuple(files)
     if named is not None:
         raise CheckpointError(
-            f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (in KEEN: .json)."
+            f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (or .json)."
         )
     return None, None, ()
 

@@ -1,49 +1,56 @@
-"""Models of the ConvE code. No table can order their relations: two vocabularies do; and ConvE is a network.
+"""The ConvE and the TuckER code: a relation and its reverse (``<r>_reverse``) have a row each, in any order.
 
-A model is ``saved_models/<data>_<model>….model``. The vocabularies (``vocab_e1``, ``vocab_rel``) are plain pickles of
-lower-cased labels. Rows 0 and 1 are the code's own tokens, which compete with no answer here; a relation ``r`` and its
-inverse ``r_reverse`` have a row each.
+A model of the ConvE code is ``saved_models/<data>_<model>….model``. Its vocabularies (``vocab_e1``, ``vocab_rel``) are
+plain pickles of lower-cased labels. Rows 0 and 1 are the code's own tokens, which compete with no answer here.
+
+A model of the TuckER code is a ``state_dict`` that its users save. Only the dataset tells which row is which relation:
+entities have the ids of their sorted labels, and so have relations and their reverses, those of train first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
+
+import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in, side_by_side
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of, with_inverses
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in
+from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_pickle
-from kgeval.scorers.families.bilinear import DistMult
+from kgeval.scorers.families.bilinear import DistMult, TuckER
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.convolutions import ConvE
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal
 
 REVERSE = "_reverse"
+"""what the code adds to the name of a relation for that of its inverse"""
+
 KINDS = ("e", "rel")
 KERNELS = (32, 1, 3, 3)
 """the code's convolution: channels, input channels, height and width"""
 
 
-def read(path: Path, options: Options) -> Checkpoint:
+def read_conve(path: Path, options: Options) -> Checkpoint:
     """Read a model and its vocabularies, which lie beside it or in the folder of the option ``labels``."""
-    file = find_checkpoint_file(path, [_fits], "model of the ConvE code")
+    file = find_checkpoint_file(path, [_is_conve], "model of the ConvE code")
     tensors = Tensors.read(file)
     place = Path(str(options.resolve("labels", None, "") or folder_of(path)))
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
     entities, relations = _tokens(entity_file), _tokens(relation_file)
-    forward = [name for name in relations if name + REVERSE in relations]
+    forward, rows = with_inverses(relations, REVERSE)
     sizes = len(entities), len(relations)
-    rows = [relations[name] for name in forward] + [relations[name + REVERSE] for name in forward]
     stored = next((name for name, tensor in DISTINGUISHING_TENSOR.items() if tensor in tensors), None)
-    name = options.require("model", stored, file.name, list(MODELS) if stored is None else [stored])
-    model = Reciprocal(MODELS[name](tensors, sizes, rows, options))
+    name = options.require("model", stored, file.name, list(CONVE_MODELS) if stored is None else [stored])
+    model = Reciprocal(CONVE_MODELS[name](tensors, sizes, rows, options))
     options.record_origins(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     dataset = options.dataset
@@ -117,7 +124,7 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
 
 def _complex(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
     entity, relation = (
-        side_by_side(tensors.path, *(tensors.take(f"emb_{kind}_{part}.weight", size, None) for part in ("real", "img")))
+        tensors.side_by_side(*(f"emb_{kind}_{part}.weight" for part in ("real", "img")), rows=size)
         for kind, size in zip(KINDS, sizes, strict=True)
     )
     return ComplEx(entity, relation[rows])
@@ -128,7 +135,7 @@ def _distmult(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Fa
     return DistMult(entity, relation[rows])
 
 
-MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {
+CONVE_MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {
     "ConvE": _conve,
     "ComplEx": _complex,
     "DistMult": _distmult,
@@ -138,19 +145,76 @@ DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight"
 """the tensor that tells a model from those after it"""
 
 
-TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
+CONVE_TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
 """the tables that a model has"""
 
 
-def _fits(file: Path) -> bool:
+def _is_conve(file: Path) -> bool:
     found = names_in(file) if file.suffix in {".model", ".pt", ".pth"} else frozenset()
-    return any(names <= found for names in TABLES)
+    return any(names <= found for names in CONVE_TABLES)
 
 
-READER = Reader(
+CONVE = Reader(
     name="conve",
     summary="a model of the ConvE code (.model) with vocab_e1 and vocab_rel beside it",
-    recognises=lambda path: contains_file(path, _fits),
-    read=read,
-    known_by=TABLES,
+    recognises=lambda path: contains_file(path, _is_conve),
+    read=read_conve,
+    known_by=CONVE_TABLES,
+)
+
+
+def read_tucker(path: Path, options: Options) -> Checkpoint:
+    """Read a model; with the dataset, its relations are told from their reverses."""
+    file = find_checkpoint_file(path, [_is_tucker], "state_dict of a TuckER")
+    tensors = Tensors.read(file)
+    options.resolve("model", "TuckER", file.name)
+    entity, relation = tensors.matrix("E.weight"), tensors.matrix("R.weight")
+    width = entity.shape[1]
+    core = tensors.take("W", relation.shape[1], width, width)
+    forward = None
+    if options.dataset is not None:
+        forward, rows = _tucker_rows(options.dataset, len(relation), file)
+        relation = relation[rows]
+    before, after = (fold_batch_norm(tensors.under(name), width) for name in ("bn0.", "bn1."))
+    family = TuckER(entity, relation, core.transpose(1, 0, 2), *before, *after)
+    tensors.refuse_unused("TuckER", COUNTERS)
+    return Checkpoint(
+        family if forward is None else Reciprocal(family),
+        "tucker",
+        (file,),
+        None,
+        None if forward is None else Vocabulary(forward, "relation"),
+        options.origins,
+        numbering="sorted",
+        missing_without_dataset="which of its rows are relations, and which their reverses" if forward is None else "",
+    )
+
+
+def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:
+    """Return the relations, and their rows followed by those of their reverses.
+
+    The rows are sorted names and reverses of train, then those that come later.
+    """
+    known: dict[str, None] = {}
+    for triples in dataset.splits.values():
+        names = [dataset.relations[int(relation)] for relation in np.unique(triples.relations)]
+        known.update(dict.fromkeys(sorted(chain(names, (name + REVERSE for name in names)))))
+    forward, rows = with_inverses({name: row for row, name in enumerate(known)}, REVERSE)
+    if count != len(known) or len(known) != len(rows):
+        raise CheckpointError(
+            f"{file}: it has {count} rows for relations and their reverses; the dataset has {len(forward)} relations."
+        )
+    return forward, rows
+
+
+def _is_tucker(file: Path) -> bool:
+    return file.suffix in {".pt", ".pth", ".pkl", ".model"} and {"E.weight", "R.weight", "W"} <= names_in(file)
+
+
+TUCKER = Reader(
+    name="tucker",
+    summary="a state_dict of the TuckER code (.pt); which row is which relation, the dataset tells",
+    recognises=lambda path: contains_file(path, _is_tucker),
+    read=read_tucker,
+    known_by=(frozenset({"E.weight", "R.weight", "W"}),),
 )

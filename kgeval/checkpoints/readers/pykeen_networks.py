@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.checkpoints.readers.pykeen.modules import Module, NoFormula, PyKEENModel
+from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shared.layers import Affine, Network, fold_batch_norm
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.convolutions import ConvE, ConvKB

@@ -1,23 +1,27 @@
-"""Files of labels and their ids, in any order: how each framework stores its vocabularies."""
+"""Files of ids: how each framework stores labels and their ids, and triples of ids in pickles and binary files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
-from kgeval.data.io.text import WHOLE_NUMBER, first_line, line_of, read_columns, rows
+from kgeval.data.text import UNIT_SEPARATOR, WHOLE_NUMBER, first_line, line_of, read_columns, refuse_missing, rows
+from kgeval.data.triple_files import NO_INTERVALS
+from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError
+from kgeval.errors import DatasetError, InputError, reason
+from kgeval.files import opening as files
+from kgeval.files.opening import free_memory
+from kgeval.files.settings_text import read_yaml
 from kgeval.paths import exists_safely
-
-UNIT_SEPARATOR = "\x1f"
-"""a character that separates units, and is in no label"""
 
 
 def read_mapping(path: Path) -> pa.Table:
@@ -77,7 +81,7 @@ def read_vocabulary(path: Path, kind: str, names: Sequence[str] = ("id", "label"
 
 def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int = 0) -> Vocabulary:
     """Order labels by their ids; ``table`` has the string columns ``label`` and ``id``."""
-    ids = _ids(path, table, skip)
+    ids = _row_ids(path, table, skip)
     order = np.argsort(ids, kind="stable")
     count = len(ids)
     if not np.array_equal(ids[order], np.arange(count)):
@@ -92,7 +96,7 @@ def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int = 0) -
         raise DatasetError(f"{path}: {error}") from error
 
 
-def _ids(path: Path, table: pa.Table, skip: int) -> IntArray:
+def _row_ids(path: Path, table: pa.Table, skip: int) -> IntArray:
     spelled = pc.utf8_trim_whitespace(table["id"])
     whole = np.asarray(pc.match_substring_regex(spelled, "^-?[0-9]{1,18}$"), np.bool_)
     if not whole.all():
@@ -161,3 +165,78 @@ JSON = LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False)
 
 LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON)
 """of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc and Marius, and as users of PyTorch Geometric call them"""
+
+
+LABEL = 2**7
+"""bytes that the label of an id may take while it is made"""
+
+MAX_UNUSED_ID_RATIO = 100
+"""so many ids without a triple may there be for each id in one"""
+
+
+def read_graph_settings(path: Path) -> dict[str, Any]:
+    """Read the YAML that describes a stored graph."""
+    refuse_missing(path)
+    try:
+        content = read_yaml(files.read_settings(path))
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: cannot be read as YAML ({reason(error)}).") from error
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path}: describes no dataset: it holds no names and values.")
+    return content
+
+
+def numbered_labels(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
+    """Label ids by themselves, as many as the settings of a graph say, where no file has labels."""
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
+    if size > free_memory() // LABEL:
+        raise DatasetError(f"{settings}: {key}: {size} are more than the memory has room for.")
+    return Vocabulary.numbered(size, kind)
+
+
+def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
+    """Take columns of head, relation and tail ids as triples."""
+    arrays = [np.asarray(column) for column in columns]
+    if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in arrays) or len({*map(len, arrays)}) > 1:
+        found = ", ".join(f"{array.dtype} {list(array.shape)}" for array in arrays)
+        raise DatasetError(f"{path}: expected columns of ids, as many heads as relations and tails; found {found}.")
+    return Triples(np.stack([_as_int64(path, array) for array in arrays], axis=1))
+
+
+def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
+    """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
+    ids = np.asarray(ids)
+    timed = may_have_times and ids.shape[1:] == (4,)
+    if ids.ndim != 2 or ids.shape[1] != 3 + timed or ids.dtype.kind not in "iu":
+        expected = "three ids, or four with a time" if may_have_times else "three ids"
+        hint = f" {NO_INTERVALS}" if may_have_times and ids.shape[1:] == (5,) else ""
+        raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.{hint}")
+    if len(ids) == 0:
+        raise DatasetError(f"{path}: no triples in it.")
+    whole = _as_int64(path, ids)
+    return Triples(np.ascontiguousarray(whole[:, :3]), np.ascontiguousarray(whole[:, 3]) if timed else None)
+
+
+def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
+    """Label ids that have no labels with themselves: 0 to the largest one in any split."""
+    columns = {"entity": slice(0, 3, 2), "relation": slice(1, 2)}.get(kind)
+    parts = [triples.contexts if columns is None else triples.ids[:, columns].ravel() for triples in splits.values()]
+    ids = np.concatenate([part for part in parts if part is not None])
+    refuse_sparse(str(folder), kind, ids)
+    return Vocabulary.numbered(int(ids.max()) + 1, kind)
+
+
+def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
+    """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory."""
+    if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
+        raise DatasetError(
+            f"{name}: a triple names {kind} id {ids.max()}, though there are only {ids.size}. Is a file damaged?"
+        )
+
+
+def _as_int64(path: Path, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= 2**62):
+        wrong = int(ids.min()) if int(ids.min()) < 0 else int(ids.max())
+        raise DatasetError(f"{path}: the id {wrong} is out of place: ids start at 0 and are small.")
+    return np.asarray(ids, np.int64)

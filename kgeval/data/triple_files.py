@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.data.io.id_files import UNIT_SEPARATOR
-from kgeval.data.io.text import line_of, read_columns, refuse_missing, rows
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns, refuse_missing, rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, reason
 from kgeval.files.containers import read_parquet

@@ -1,7 +1,11 @@
-"""The Open Graph Benchmark's folders: dictionaries of id columns, perhaps per type of entity, with fixed negatives."""
+"""Benchmarks in binary files: the Open Graph Benchmark's dictionaries of ids, and PyTorch-BigGraph's buckets of edges.
+
+PyTorch-BigGraph's need h5py: the extra ``kgeval[pbg]``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -12,14 +16,15 @@ import pyarrow as pa
 
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.io.binary_ids import refuse_sparse
-from kgeval.data.io.id_files import read_vocabulary
-from kgeval.data.io.text import refuse_missing, rows
+from kgeval.data.id_files import id_columns, labels_of_ids, read_vocabulary, refuse_sparse
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.id_folders import without_missing_valid
+from kgeval.data.text import refuse_missing, rows
 from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError
+from kgeval.errors import DatasetError, FileError, InputError, reason
+from kgeval.files.containers import open_hdf5
+from kgeval.files.opening import read_json, refuse_special
 from kgeval.pickles.pickled import read_torch
 
 COUNTS = "raw/num-node-dict.csv.gz"
@@ -32,7 +37,7 @@ Content = Mapping[str, Any]
 """``head``, ``relation``, ``tail``: ids; ``head_type``, ``tail_type``: text; ``head_neg``, ``tail_neg``: rows of ids"""
 
 
-def read(folder: Path) -> Dataset:
+def read_ogb(folder: Path) -> Dataset:
     """Read ``split/<name>/{train,valid,test}.pt``; nothing in them is executed.
 
     Entities of several types count from 0 in each; they are labelled ``type:id``, and ids follow the types in the
@@ -47,7 +52,7 @@ def read(folder: Path) -> Dataset:
     contents = {split: read_content(path) for split, path in files.items()}
     entities = _entities(folder, contents)
     size = 1 + max(int(content["relation"].max(initial=-1)) for content in contents.values())
-    relations = Vocabulary(_labels(folder, "relation", _all_mapped(folder, "relation", size)), "relation")
+    relations = _every_label(folder, "relation", size)
     splits = {split: triples_of(files[split], content, entities, relations) for split, content in contents.items()}
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
@@ -77,13 +82,13 @@ def read_content(path: Path) -> Content:
 
 def entity_ids(path: Path, content: Content, key: str, entities: Vocabulary) -> IntArray:
     """Find the ids of a column, or of rows of negatives, by their labels, which mappings may have changed."""
-    root, ids = _root(path), content[key]
+    root, ids = path.resolve().parents[2], content[key]  # path is split/<name>/test.pt in the root
     found = np.full(ids.shape, -1, np.int64)
     types = content.get(f"{key.removesuffix('_neg')}_type")
     for kind in [None] if types is None else np.unique(types):
         typed = np.ones(len(ids), np.bool_) if kind is None else types == kind
         size = 1 + int(ids[typed].max(initial=-1))
-        labels = _labels(root, "entity", size) if kind is None else _typed(str(kind), size)
+        labels = _labels_of_ids(root, "entity", size) if kind is None else _typed(str(kind), size)
         # An id that no label is for, negative ones among them, falls on the -1 behind the others.
         known = np.append(entities.ids(labels), -1)
         found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(labels)), ids[typed], len(labels))]
@@ -98,7 +103,7 @@ def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vo
     kinds = content["relation"]
     if len(kinds) == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    ids = relations.ids(_labels(_root(path), "relation", 1 + int(kinds.max())))
+    ids = relations.ids(_labels_of_ids(path.resolve().parents[2], "relation", 1 + int(kinds.max())))
     if kinds.min() < 0 or kinds.max() >= len(ids) or (ids[kinds] < 0).any():
         raise DatasetError(f"{path}: relation has an id that the dataset has no relation for.")
     heads, tails = (entity_ids(path, content, side, entities) for side in SIDES)
@@ -110,7 +115,7 @@ def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
     columns = [(content, key) for content, key in columns if not key.endswith("_type")]
     if not any("head_type" in content for content in contents.values()):
         size = 1 + max(int(content[key].max(initial=-1)) for content, key in columns)
-        return Vocabulary(_labels(folder, "entity", _all_mapped(folder, "entity", size)))
+        return _every_label(folder, "entity", size)
     sizes: dict[str, int] = {}
     for content, key in columns:
         types = content[f"{key.removesuffix('_neg')}_type"]
@@ -124,12 +129,7 @@ def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
     return Vocabulary(pa.chunked_array([_typed(kind, size) for kind, size in counted.items()]))
 
 
-def _root(path: Path) -> Path:
-    """The folder of the dataset that ``split/<name>/test.pt`` is in."""
-    return path.resolve().parent.parent.parent
-
-
-def _labels(root: Path, kind: str, size: int) -> pa.Array:
+def _labels_of_ids(root: Path, kind: str, size: int) -> pa.Array:
     """Label the first ``size`` ids of entities without types, or of relations."""
     mapped = _mapped(root, kind)
     return (Vocabulary.numbered(size, kind) if mapped is None else mapped).labels[:size]
@@ -139,11 +139,14 @@ def _typed(kind: str, size: int) -> pa.Array:
     return pa.array([f"{kind}:{index}" for index in range(size)], pa.string())
 
 
-def _all_mapped(root: Path, kind: str, size: int) -> int:
+def _every_label(root: Path, kind: str, size: int) -> Vocabulary:
+    """Label all ids that the mapping has, or else the first ``size``."""
     mapped = _mapped(root, kind)
-    if mapped is not None and len(mapped) < size:
+    if mapped is None:
+        return Vocabulary.numbered(size, kind)
+    if len(mapped) < size:
         raise DatasetError(f"{root / MAPPINGS[kind]}: {len(mapped)} labels, but a triple names {kind} id {size - 1}.")
-    return size if mapped is None else len(mapped)
+    return mapped
 
 
 def _mapped(root: Path, kind: str) -> Vocabulary | None:
@@ -166,10 +169,130 @@ def _counts(path: Path) -> dict[str, int]:
         raise DatasetError(f"{path}: expected a row of types and a row of their counts ({error}).") from error
 
 
-LAYOUT = Layout(
+OGB = Layout(
     name="ogb",
     summary="split/<name>/train.pt, valid.pt (optional) and test.pt of head, relation, tail; labels in mapping/",
     recognises=lambda folder: any(folder.glob("split/*/train.pt")),
-    read=read,
+    read=read_ogb,
     needs=(("split/*/train.pt",), ("split/*/test.pt",)),
+)
+
+
+NAMES, EDGES = re.compile(r"entity_names_(.+)_([0-9]+)\.json"), re.compile(r"edges_([0-9]+)_([0-9]+)\.h5")
+
+RELATIONS = "dynamic_rel_names.json"
+
+LARGEST = 1000
+"""how many times its size a file may hold, compressed"""
+
+STEMS = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
+"""what the name of a split's folder contains"""
+
+
+def read_pbg(folder: Path) -> Dataset:
+    """Read ``entity_names_<type>_<partition>.json``, ``dynamic_rel_names.json`` and the edges of each split.
+
+    The edges of a split are the ``edges_<i>_<j>.h5`` (``lhs``, ``rel``, ``rhs``) in the folder whose name contains
+    train, valid (optional) or test. Ids count within their partition. There must be one type of entities: which types
+    a relation connects is in no file of the folder. Without names of relations, their ids are labelled by themselves.
+    """
+    partitions = _partitions(folder)
+    names = [_names(path) for path in partitions]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in names])]).astype(np.int64)
+    entities = _vocabulary(folder, pa.chunked_array([pa.array([], pa.string()), *names]), "entity")
+    files = {split: _buckets(place) for split, place in _splits(folder).items()}
+    splits = {
+        split: Triples(np.concatenate([_edges(path, starts).ids for path in paths])) for split, paths in files.items()
+    }
+    for split, triples in splits.items():
+        if len(triples) == 0:
+            raise DatasetError(f"{files[split][0].parent}: no edges in it.")
+    path = folder / RELATIONS
+    refuse_special(path)
+    relations = (
+        _vocabulary(folder, _names(path), "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
+    )
+    label_files = (*partitions, path) if path.is_file() else partitions
+    return Dataset.build(
+        folder.resolve().name,
+        splits,
+        entities=entities,
+        relations=relations,
+        files=(*label_files, *(path for paths in files.values() for path in paths)),
+        where=lambda split, row: f"{files[split][0].parent}, row {row + 1}: the triple",
+    )
+
+
+def _partitions(folder: Path) -> list[Path]:
+    """Find the files of labels, in the order of their partitions."""
+    found = [(match, path) for path in folder.iterdir() if (match := NAMES.fullmatch(path.name))]
+    kinds = sorted({match[1] for match, _ in found})
+    if len(kinds) != 1:
+        raise DatasetError(
+            f"{folder}: expected the labels of one type of entities (entity_names_<type>_0.json), found "
+            f"{len(kinds)} types ({', '.join(kinds)}). Write graphs of several types as labelled triples."
+        )
+    ordered = [path for _, path in sorted((int(match[2]), path) for match, path in found)]
+    for part, path in enumerate(ordered):
+        if path.name != f"entity_names_{kinds[0]}_{part}.json":
+            raise DatasetError(f"{folder}: no entity_names_{kinds[0]}_{part}.json, but {path.name}.")
+    return ordered
+
+
+def _names(path: Path) -> pa.Array:
+    try:
+        names = read_json(path)
+        if isinstance(names, list):
+            return Vocabulary(map(str, names)).labels
+    except FileError:
+        raise
+    except (OSError, ValueError, RecursionError, InputError) as error:
+        raise DatasetError(f"{path}: cannot be read as a list of labels ({reason(error)}).") from error
+    raise DatasetError(f"{path}: expected a list of labels.")
+
+
+def _vocabulary(folder: Path, labels: Any, kind: str) -> Vocabulary:
+    try:
+        return Vocabulary(labels, kind)
+    except InputError as error:
+        raise DatasetError(f"{folder}: {error}") from error
+
+
+def _splits(folder: Path) -> dict[str, Path]:
+    inside = [place for place in sorted(folder.iterdir()) if place.is_dir() and _buckets(place)]
+    found = {}
+    for split, stems in STEMS.items():
+        matching = [place for place in inside if any(stem in place.name.lower() for stem in stems)]
+        if len(matching) > 1 or (not matching and split != "valid"):
+            shown = ", ".join(place.name for place in matching or inside) or "none"
+            raise DatasetError(f"{folder}: expected one folder of {split} edges (edges_0_0.h5), found {shown}.")
+        if matching:
+            found[split] = matching[0]
+    return found
+
+
+def _buckets(place: Path) -> list[Path]:
+    return sorted(path for path in place.iterdir() if EDGES.fullmatch(path.name))
+
+
+def _edges(path: Path, starts: IntArray) -> Triples:
+    """Read a bucket: edges from one partition to another."""
+    with open_hdf5(path, times=LARGEST) as file:
+        lhs, rel, rhs = (file.read(name) for name in ("lhs", "rel", "rhs"))
+    triples = id_columns(path, (lhs, rel, rhs))
+    match = EDGES.fullmatch(path.name)
+    parts = [int(part) for part in match.groups()] if match else []
+    for side, ids, part in zip(("lhs", "rhs"), (triples.heads, triples.tails), parts, strict=True):
+        if part >= len(starts) - 1 or (len(ids) and ids.max() >= starts[part + 1] - starts[part]):
+            raise DatasetError(f"{path}: {side} names an id that partition {part} has no label for.")
+    offsets = np.array([starts[parts[0]], 0, starts[parts[1]]])
+    return Triples(triples.ids + offsets)
+
+
+PBG = Layout(
+    name="pbg",
+    summary="entity_names_<type>_0.json, dynamic_rel_names.json, and folders of edges_0_0.h5 (train, valid, test)",
+    recognises=lambda folder: any(folder.glob("entity_names_*_*.json")) and any(folder.glob("*train*/edges_*_*.h5")),
+    read=read_pbg,
+    needs=(("dynamic_rel_names.json",), ("entity_names_*_0.json",), ("*/edges_0_0.h5",)),
 )

@@ -24,6 +24,9 @@ from kgeval.paths import exists_safely, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
+UNIT_SEPARATOR = "\x1f"
+"""a character that separates units, and is in no label"""
+
 MAX_COMPRESSION = 50
 """how many times its size a compressed text may have, but for small ones (``kgeval.files.opening.LEAST``)"""
 

@@ -1,0 +1,161 @@
+"""Code of papers whose models are tables of tensors: kbc, tkbc, and the RotatE code.
+
+Models of facebookresearch/kbc and tkbc are trained with reciprocal relations. The scripts save nothing; a
+``state_dict`` is what their users save. The labels are in ``ent_id``, ``rel_id`` and ``ts_id``; without them, ids are
+those of the sorted labels of all splits, as the code gives them. The static ComplEx of tkbc has the tensors of kbc's,
+and is read as such.
+
+The RotatE code, and OGB's examples that grew out of it, write ``config.json``, which names the model, and
+``checkpoint``. γ is the same for every candidate, so no rank depends on it; the range of the embeddings, in whose units
+phases are stored, is in the checkpoint.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.shared.locate import find_labels, folder_of, json_in
+from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
+from kgeval.checkpoints.shared.tensors import Tensors, names_in
+from kgeval.errors import CheckpointError
+from kgeval.pickles.pickled import read_torch
+from kgeval.scorers.families.bilinear import CP, DistMult
+from kgeval.scorers.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
+from kgeval.scorers.families.translations import TransE
+
+ENTITY, RELATION, TIME, TIMELESS = (f"embeddings.{index}.weight" for index in range(4))
+
+STATIC = (frozenset({"lhs.weight", "rel.weight", "rhs.weight"}), frozenset({ENTITY, RELATION}))
+"""the tensors of a CP and of a ComplEx"""
+
+TEMPORAL = frozenset({ENTITY, RELATION, TIME})
+
+KBC_TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELATION)}
+
+
+def _is_static(file: Path) -> bool:
+    return holds({".pt", ".pth", ".pkl", ".model"}, *STATIC)(file) and TIME not in names_in(file)
+
+
+KBC = StateDictFormat(
+    name="kbc",
+    framework="kbc",
+    summary="a state_dict of a CP or ComplEx of facebookresearch/kbc (.pt), ent_id and rel_id beside it",
+    what="state_dict of a kbc model",
+    files=(_is_static,),
+    models={
+        "CP": Model(CP, {"entity": halves("lhs.weight", "rhs.weight"), "relation": named("rel.weight")}, "lhs.weight"),
+        "ComplEx": Model(ComplEx, KBC_TABLES),
+    },
+    numbering="sorted",
+    reciprocal=True,
+    known_by=STATIC,
+).reader()
+
+TKBC = StateDictFormat(
+    name="tkbc",
+    framework="tkbc",
+    summary="a state_dict of a TComplEx or TNTComplEx of facebookresearch/tkbc (.pt); ent_id, rel_id, ts_id beside it",
+    what="state_dict of a tkbc model",
+    files=(holds(PICKLED, TEMPORAL),),
+    models={
+        "TNTComplEx": Model(TNTComplEx, KBC_TABLES | {"time": named(TIME), "timeless": named(TIMELESS)}, TIMELESS),
+        "TComplEx": Model(TComplEx, KBC_TABLES | {"time": named(TIME)}),
+    },
+    numbering="sorted",
+    reciprocal=True,
+    known_by=(TEMPORAL,),
+).reader()
+
+
+ROTATE_FILE = "checkpoint"
+
+PI = 3.14159265358979323846
+PROTATE_PI = 3.14159262358979323846
+"""π as the code has it for pRotatE, wrong in the eighth digit"""
+
+
+def read_rotate(path: Path, options: Options) -> Checkpoint:
+    """Read a model, its name from ``config.json`` beside it or from the option ``model``."""
+    file = path / ROTATE_FILE if path.is_dir() else path
+    content = read_torch(file)
+    if not isinstance(content, dict) or "model_state_dict" not in content:
+        raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
+    tensors = Tensors(file, content["model_state_dict"])
+    config = folder_of(file) / "config.json"
+    where = config.name if config.is_file() else file.name
+    name = options.require("model", _model_name(config), where, list(ROTATE_MODELS))
+    family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
+    found = find_labels(folder_of(file), options)
+    files = [file, config] if config.is_file() else [file]
+    return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
+
+
+def _model_name(config: Path) -> str | None:
+    if not config.is_file():
+        return None
+    settings = json_in(config)
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{config}: holds no settings of a model.")
+    return None if settings.get("model") is None else str(settings["model"])
+
+
+def _phases(name: str, pi: float = PI) -> Take:
+    def make(tensors: Tensors) -> Float64Array:
+        array, extent = tensors.matrix(name), tensors.number("embedding_range")
+        if not extent:
+            raise CheckpointError(
+                f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit."
+            )
+        return np.asarray(array, np.float64) / (extent / pi)
+
+    return Take(f"{name} / (embedding_range / π)", make)
+
+
+def _protate_entity(tensors: Tensors) -> FloatArray:
+    """A trained modulus multiplies the distance: it is no matter to a rank as long as it is positive."""
+    modulus = tensors.number("modulus")
+    if modulus is None or not modulus > 0:
+        raise CheckpointError(
+            f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
+            "number."
+        )
+    return PROTATE_ENTITY(tensors)
+
+
+PROTATE_ENTITY = _phases("entity_embedding", PROTATE_PI)
+
+
+ROTATE_TABLES: dict[str, Any] = {kind: named(f"{kind}_embedding") for kind in ("entity", "relation")}
+PHASES = {"relation": _phases("relation_embedding"), "norm": 1}
+PROTATE = {"entity": Take(PROTATE_ENTITY.text, _protate_entity), "relation": _phases("relation_embedding", PROTATE_PI)}
+
+ROTATE_MODELS = {
+    "TransE": Model(TransE, ROTATE_TABLES | {"norm": 1}),
+    "DistMult": Model(DistMult, ROTATE_TABLES),
+    "ComplEx": Model(ComplEx, ROTATE_TABLES),
+    "RotatE": Model(RotatE, ROTATE_TABLES | PHASES, records="embedding_range"),
+    "pRotatE": Model(PRotatE, PROTATE, records="embedding_range"),
+}
+
+
+def _is_rotate(path: Path) -> bool:
+    file = path / ROTATE_FILE if path.is_dir() else path
+    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
+
+
+ROTATE = Reader(
+    name="rotate",
+    summary="a folder of the RotatE code or an OGB example (checkpoint, config.json), or its checkpoint",
+    recognises=_is_rotate,
+    read=read_rotate,
+    known_by=(frozenset({"entity_embedding", "relation_embedding"}), frozenset({ROTATE_FILE, "config.json"})),
+    models=describe(ROTATE_MODELS),
+)

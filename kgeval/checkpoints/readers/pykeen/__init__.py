@@ -1,1 +1,0 @@
-"""PyKEEN: saved folders, pickled modules and state dictionaries."""

@@ -1,0 +1,261 @@
+"""Lists as other programs write them: AnyBURL's rules for each triple, and TREC's runs of each query.
+
+AnyBURL's lists are of every triple of a split, for its head and its tail, with confidences. What is not listed has no
+confidence, so it shares the lowest place. Each list is that of its triple alone: it leaves out the other answers of the
+query, and the lists of one query may differ in the last digits of their confidences.
+
+A run of TREC has the ranked entities of each query, named as kgeval names them where it writes such files.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.readers.predictions import CheckedLists, Predictions, needed_dataset, predictions_of
+from kgeval.data.dataset import Dataset
+from kgeval.data.queries import ID, NAME
+from kgeval.data.rows import Rows
+from kgeval.data.text import line_of, open_text, read_columns
+from kgeval.data.triples import SIDES, Side
+from kgeval.errors import CheckpointError, DatasetError, did_you_mean
+from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
+
+MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
+
+ORDERS = ("confidence", "listed")
+"""what ranks the candidates of a list: their confidences, which may tie, or their places in it"""
+
+BRACED = re.compile(r"(.+)_\{([0-9]*[.,][0-9]*)\}")
+"""an entity and its confidence, as kbc_evaluation takes them (J. Portisch)"""
+
+LONGEST_LIST = 2**16
+"""characters of a line that are looked at to recognise the file"""
+
+
+def read_anyburl(path: Path, options: Options) -> Predictions:
+    """Read predictions of three lines a triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
+
+    Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces. With the option
+    ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
+    triple that is there again, the last lists stand, as in AnyBURL's own evaluation.
+    """
+    lists, order = CheckedLists(path, options), options.resolve("order", None, "") or "confidence"
+    if order not in ORDERS:
+        raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
+    _add_lines(path, lists)
+    return lists.predictions("anyburl", by_place=order == "listed")
+
+
+def _add_lines(path: Path, lists: CheckedLists) -> None:
+    triple: tuple[int, int, int] | None = None
+    seen: set[Side] = set()
+    with open_text(path) as text:
+        for number, line in enumerate(text, 1):
+            mark, *cells = _cells(line)
+            if not mark and not cells:
+                continue
+            where = f"{path}, line {number}"
+            if mark not in MARKS:
+                triple, seen = _triple_of(where, [mark, *cells], lists), set()
+                continue
+            if triple is None:
+                raise CheckpointError(f"{where}: {mark} before the first triple (head relation tail).")
+            side, (head, relation, tail) = MARKS[mark], triple
+            key = (tail, relation, head) if side == "head" else (head, relation, tail)
+            lists.add(where, side, key, _confidences(where, cells), "confidences")
+            if side in seen:
+                raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
+            seen.add(side)
+
+
+def _cells(line: str) -> list[str]:
+    """Cut a line at tabs, and what is before them at spaces if it is a triple; a list begins with its mark."""
+    text = line.strip()
+    mark, listed = text[:6], text[6:].strip()
+    if mark not in MARKS:
+        return text.split("\t") if "\t" in text else text.split(" ")
+    return [mark, *(_braced(listed) or listed.split("\t"))] if listed else [mark]
+
+
+def _braced(listed: str) -> list[str]:
+    """Cut a list of ``entity_{confidence}`` between spaces; nothing where it is no such list."""
+    found = [BRACED.fullmatch(word) for word in listed.split(" ")]
+    cells = [cell for pair in found if pair for cell in (pair[1], pair[2].replace(",", "."))]
+    return cells if all(found) else []
+
+
+def _triple_of(where: str, cells: list[str], lists: CheckedLists) -> tuple[int, int, int]:
+    if len(cells) != 3:
+        raise CheckpointError(
+            f"{where}: expected head, relation, tail, or 'Heads:', 'Tails:'; found {len(cells)} words."
+        )
+    head, relation, tail = cells
+    return lists.id(where, "entity", head), lists.id(where, "relation", relation), lists.id(where, "entity", tail)
+
+
+def _confidences(where: str, cells: list[str]) -> list[tuple[str, float]]:
+    if len(cells) % 2:
+        raise CheckpointError(
+            f"{where}: expected pairs of entity and confidence, between tabs; found {len(cells)} cells."
+        )
+    return [(label, _confidence(where, label, cell)) for label, cell in zip(cells[::2], cells[1::2], strict=True)]
+
+
+def _confidence(where: str, label: str, spelled: str) -> float:
+    try:
+        score = float(spelled)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise CheckpointError(f"{where}: the confidence {spelled[:40]!r} of {label!r} is no number.")
+    return score
+
+
+def _is_anyburl(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open_text(path) as text:
+            beginning = list(islice((text.readline(LONGEST_LIST).strip() for _ in range(3)), 3))
+    except DatasetError:
+        return False
+    return len(beginning[0].split()) >= 3 and any(line[:6] in MARKS for line in beginning[1:])
+
+
+ANYBURL = Reader(
+    name="anyburl",
+    summary="a file of AnyBURL's predictions (three lines a triple: head relation tail, Heads: …, Tails: …)",
+    recognises=_is_anyburl,
+    read=read_anyburl,
+)
+
+
+COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
+
+NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+OTHER_DATASET = " Is it the right dataset?"
+
+LONGEST_LINE = 2**12
+"""characters of a line that are looked at to recognise the file"""
+
+
+def read_trec(path: Path, options: Options) -> Predictions:
+    """Read a run: lines of query, ``Q0``, entity, rank, score and the name of the run.
+
+    A query is called ``tail-12-3``: its side, and the ids of its anchor and relation in the dataset, and in a temporal
+    graph that of its time; an entity by its id. Entities are ranked by their scores, as by ``trec_eval``, which leaves
+    ranks aside; equal scores tie.
+    """
+    return predictions_of("trec", path, options, _lists_of_run(path, needed_dataset(path, options)))
+
+
+class _Column(NamedTuple):
+    """The cells of a column as text."""
+
+    path: Path
+    name: str
+    cells: pa.ChunkedArray
+
+    def refuse(self, wrong: BoolArray, why: str, hint: str = "") -> None:
+        """Refuse the first of some rows (bool[row]), with its line and its cell."""
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            cell = self.cells[row].as_py()[:40]
+            raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.{hint}")
+
+    def refuse_unlike(self, pattern: str, why: str) -> None:
+        self.refuse(~np.asarray(pc.match_substring_regex(self.cells, pattern)), why)
+
+
+def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
+    table = read_columns(path, COLUMNS)
+    query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
+    query.refuse_unlike(NAME, "is not named as tail-12-3")
+    entity.refuse_unlike(rf"^{ID}$", "is no id")
+    score.refuse_unlike(NUMBER, "is no number")
+    entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
+    score.refuse(~np.isfinite(scores), "is no finite number")
+    size = len(dataset.entities)
+    entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
+    codes = query.cells.combine_chunks().dictionary_encode()
+    owners = np.asarray(codes.indices, np.int64)
+    order = np.lexsort((entities, owners))
+    again = np.zeros(len(order), np.bool_)
+    again[order[1:]] = (np.diff(owners[order]) == 0) & (np.diff(entities[order]) == 0)
+    entity.refuse(again, "is there a second time for its query")
+    order = np.argsort(owners, kind="stable")
+    sides, ids = _queries(query, owners, codes.dictionary, dataset)
+    every = {side: sides == side for side in SIDES}
+    ordered = owners[order], entities[order], scores[order]
+    return {side: _of_queries(chosen, ids, *ordered) for side, chosen in every.items() if chosen.any()}
+
+
+def _queries(
+    column: _Column, owners: IntArray, names: pa.Array, dataset: Dataset
+) -> tuple[npt.NDArray[np.object_], list[IntArray]]:
+    """Take the distinct names of a column apart, of which ``owners`` (int64[row]) says where they stand.
+
+    Returns their sides, object[query], and their ids, int64[query] each: anchors, relations, and of a temporal graph
+    times.
+    """
+    parts = pc.extract_regex(names, NAME)
+    timed = np.asarray(pc.not_equal(pc.struct_field(parts, "time"), ""))[owners]
+    if dataset.times is None:
+        column.refuse(timed, f"is of a time, and {dataset.name} has none")
+    else:
+        column.refuse(~timed, f"lacks its time (tail-12-3-5), and {dataset.name} is a temporal graph")
+    kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
+    labels = {name: found for name, found in kinds.items() if found is not None}
+    ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
+    for found, (name, known) in zip(ids, labels.items(), strict=True):
+        what = _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known))
+        column.refuse((found >= len(known))[owners], what, OTHER_DATASET)
+    return pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids
+
+
+def _of_queries(
+    chosen: BoolArray, ids: list[IntArray], owners: IntArray, entities: IntArray, scores: Float64Array
+) -> SideLists:
+    """Make the lists of the chosen queries (bool[query]) of rows that are in the order of queries."""
+    rows = chosen[owners]
+    anchors, relations, *times = (found[chosen].tolist() for found in ids)
+    keys = zip(anchors, relations, [ALL_LISTS] * len(anchors), *times, strict=True)
+    lengths = np.bincount(owners, minlength=len(chosen))[chosen]
+    places = {key: row for row, key in enumerate(keys)}
+    return SideLists(places, Rows.sized(lengths, entities[rows]), scores[rows])
+
+
+def _beyond(what: str, dataset: Dataset, size: int) -> str:
+    return f"names {what} beyond the {size} of {dataset.name}"
+
+
+def _is_run(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open_text(path) as text:
+            cells = text.readline(LONGEST_LINE).split()
+    except DatasetError:
+        return False
+    return len(cells) == len(COLUMNS) and re.fullmatch(NAME, cells[0]) is not None
+
+
+TREC = Reader(
+    name="trec",
+    summary="a run of TREC (lines of query, Q0, entity, rank, score, run; queries called tail-12-3, entities by id)",
+    recognises=_is_run,
+    read=read_trec,
+)

@@ -1,0 +1,179 @@
+"""Tables in files of their own beside a configuration: DGL-KE's and Marius's models.
+
+DGL-KE's ``config.json`` names an ``.npy`` for each array: entities, relations, and TransR's projections. γ is the same
+for every candidate, so no rank depends on it; it scales the phases of RotatE. SimplE's scores are read without the
+clamp of DGL-KE's own evaluation, which its inference does not have.
+
+Marius's nodes are raw numbers, and its relations lie in a TorchScript archive, of which nothing is executed. With
+inverse edges, heads are asked for with the inverse relations. Marius ranks and trains its TransE so that larger
+distances are more plausible, and so it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import FloatArray
+from kgeval.checkpoints.checkpoint import Checkpoint
+from kgeval.checkpoints.options import Options, truth_value
+from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shared.locate import find_labels, folder_of
+from kgeval.checkpoints.shared.mapped_arrays import mapped_array
+from kgeval.checkpoints.shared.tensors import Tensors
+from kgeval.errors import CheckpointError, FileError, reason
+from kgeval.files.opening import checked, read_json, read_settings
+from kgeval.files.settings_text import read_yaml
+from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.unpickle import StubObject
+from kgeval.scorers.families.bilinear import RESCAL, DistMult, SimplE
+from kgeval.scorers.families.complex import ComplEx, RotatE
+from kgeval.scorers.families.projections import TransR
+from kgeval.scorers.families.translations import MariusTransE, TransE
+from kgeval.scorers.family import Family
+from kgeval.scorers.mapped import Reciprocal
+
+DGLKE_CONFIG = "config.json"
+
+RANGE = 2.0
+"""what DGL-KE adds to γ for the range of its embeddings"""
+
+
+def read_dglke(path: Path, options: Options) -> Checkpoint:
+    """Read a model, whose name and dataset in ``config.json`` are those of its arrays' files."""
+    folder = folder_of(path)
+    config = _dglke_config(folder)
+    if config is None:
+        raise CheckpointError(f"{folder / DGLKE_CONFIG}: not a configuration of DGL-KE.")
+    name = options.require("model_name", config["model_name"], DGLKE_CONFIG, list(FAMILIES))
+    prefix = f"{config['dataset']}_{name}"
+    arrays = {kind: mapped_array(folder / f"{prefix}_{kind}.npy") for kind in ("entity", "relation")}
+    if name == "TransR":
+        arrays["projection"] = mapped_array(folder / f"{prefix}projection.npy")
+    if name == "RotatE":
+        gamma, width = (_number(folder, config, key) for key in ("gamma", "hidden_dim"))
+        extent = (gamma + RANGE) / width
+        arrays["relation"] = np.asarray(arrays["relation"], np.float64) / (extent / np.pi)
+    family = FAMILIES[name](**arrays)
+    for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
+        options.resolve(key, config[key], DGLKE_CONFIG)
+    options.record_origins(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
+    files = (folder / DGLKE_CONFIG, *sorted(folder.glob(f"{prefix}*.npy")))
+    layouts = ("rotate", "ogb")
+    return find_labels(folder, options).checkpoint(
+        family, "dgl-ke", files, options, name=name, numbering="files", layouts=layouts
+    )
+
+
+FAMILIES: dict[str, Callable[..., Family]] = {
+    "TransE": partial(TransE, norm=2),
+    "TransE_l1": partial(TransE, norm=1),
+    "TransE_l2": partial(TransE, norm=2),
+    "DistMult": DistMult,
+    "ComplEx": ComplEx,
+    "RESCAL": RESCAL,
+    "RotatE": partial(RotatE, norm=1),
+    "SimplE": SimplE,
+    "TransR": partial(TransR, norm=1, normalization="none"),
+}
+
+
+def _number(folder: Path, config: dict[str, Any], name: str) -> float:
+    value = config[name]
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value:
+        raise CheckpointError(f"{folder / DGLKE_CONFIG}: {name} is {value!r}; expected a number.")
+    return float(value)
+
+
+def _dglke_config(folder: Path) -> dict[str, Any] | None:
+    try:
+        config = read_json(folder / DGLKE_CONFIG)
+    except (OSError, ValueError, RecursionError, FileError):
+        return None
+    complete = isinstance(config, dict) and {"model_name", "dataset", "hidden_dim", "gamma"} <= config.keys()
+    return config if complete else None
+
+
+def _is_dglke(path: Path) -> bool:
+    folder = folder_of(path)
+    inside = path.is_dir() or (path.suffix == ".npy" and path.stem.endswith(("_entity", "_relation")))
+    return inside and (folder / DGLKE_CONFIG).is_file() and _dglke_config(folder) is not None
+
+
+DGLKE = Reader(
+    name="dgl-ke",
+    summary="a folder of DGL-KE (config.json, <dataset>_<model>_entity.npy, …_relation.npy)",
+    recognises=_is_dglke,
+    read=read_dglke,
+)
+
+
+MARIUS_CONFIG, NODES, MODEL = "full_config.yaml", "embeddings.bin", "model.pt"
+
+DECODERS: dict[str, Callable[[Any, Any], Family]] = {
+    "DISTMULT": DistMult,
+    "COMPLEX": ComplEx,
+    "TRANSE": MariusTransE,
+}
+
+
+def read_marius(path: Path, options: Options) -> Checkpoint:
+    """Read a model as ``full_config.yaml`` describes it, with its inverse relations if it has any."""
+    folder = folder_of(path)
+    config = folder / MARIUS_CONFIG
+    try:
+        decoder = read_yaml(read_settings(config))["model"]["decoder"]
+        stored, inverse_edges = decoder["type"], (decoder.get("options") or {}).get("inverse_edges")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise CheckpointError(f"{config}: no configuration of Marius ({reason(error)}).") from error
+    if not isinstance(stored, str):
+        raise CheckpointError(f"{config}: its decoder has no name.")
+    inverse = truth_value(config, "inverse_edges", inverse_edges)
+    name = options.require("model", stored, MARIUS_CONFIG, list(DECODERS))
+    options.resolve("reciprocal", inverse, MARIUS_CONFIG)
+    relations = _relations(folder / MODEL, inverse=inverse)
+    family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
+    options.record_origins(family, "Marius")
+    found = find_labels(folder, options)
+    model, files = Reciprocal(family) if inverse else family, (config, folder / NODES, folder / MODEL)
+    return found.checkpoint(model, "marius", files, options, name=name, numbering="files", layouts=("marius",))
+
+
+def _relations(file: Path, *, inverse: bool) -> FloatArray:
+    archive = read_torch(file)
+    if not isinstance(archive, StubObject):
+        raise CheckpointError(f"{file}: holds no model of Marius.")
+    tensors = Tensors(file, archive.state)
+    names = ["relation_embeddings", *(["inverse_relation_embeddings"] if inverse else [])]
+    forward = tensors.matrix(names[0])
+    return np.concatenate([forward, *(tensors.take(name, *forward.shape) for name in names[1:])])
+
+
+def _nodes(file: Path, width: int) -> FloatArray:
+    """Map the nodes from disk: float32 rows without a header."""
+    try:
+        size = checked(file)
+        if size == 0 or size % (4 * width):
+            raise CheckpointError(f"{file}: {size} bytes are no rows of {width} numbers (float32). Cut short?")
+        return np.memmap(file, "<f4", "r", shape=(size // (4 * width), width))
+    except OSError as error:
+        raise CheckpointError(f"{file}: cannot be read ({error.strerror or error}).") from error
+
+
+def _is_marius(path: Path) -> bool:
+    folder = folder_of(path)
+    inside = path.is_dir() or path.name in {MARIUS_CONFIG, NODES, MODEL}
+    return inside and all((folder / name).is_file() for name in (MARIUS_CONFIG, NODES, MODEL))
+
+
+MARIUS = Reader(
+    name="marius",
+    summary="a model directory of Marius (full_config.yaml, embeddings.bin, model.pt)",
+    recognises=_is_marius,
+    read=read_marius,
+    known_by=(frozenset({MARIUS_CONFIG, NODES, MODEL}),),
+)

@@ -1,1 +1,0 @@
-"""The files of triples: text, headers, columns, numbered labels, binary ids."""
