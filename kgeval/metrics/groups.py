@@ -17,13 +17,13 @@ import numpy.typing as npt
 from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError, TableError, did_you_mean
-from kgeval.metrics.estimates.table_estimates import TableEstimates
+from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.mean_terms import attempt
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
-from kgeval.metrics.intervals.units import attempt
+from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part
-from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView
 from kgeval.metrics.summary import Group, TieStatistics, diagnose
 

@@ -17,13 +17,12 @@ import pyarrow as pa
 from kgeval.arrays import IntArray
 from kgeval.corruption import AllEntities
 from kgeval.errors import ConfigError, MetricError
-from kgeval.metrics.estimates.estimate import STRATUM, Estimate, Sampling
-from kgeval.metrics.estimates.sample_plan import Phases, Strata, next_size
-from kgeval.metrics.estimates.table_estimates import TableEstimates
-from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.intervals.estimate import STRATUM, Estimate, Sampling
+from kgeval.metrics.intervals.stratified_sample import Phases, Strata, next_size
+from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.protocols.typed_ranks import GrowingRanks, TypedRanks
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
 from kgeval.ranking.rank_table import RankTable

@@ -12,10 +12,9 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.unsampled import TypeConstrained
 from kgeval.data.triples import Side
-from kgeval.metrics.estimates.estimate import STRATUM, TYPED, Sampling
-from kgeval.metrics.estimates.sample_plan import Strata
-from kgeval.metrics.estimates.stratified_sample import auxiliary_values
-from kgeval.metrics.numerics.sums import numbered
+from kgeval.metrics.averages import numbered
+from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Sampling
+from kgeval.metrics.intervals.stratified_sample import Strata, auxiliary_values
 from kgeval.progress import unreported
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.rank_table import RankTable

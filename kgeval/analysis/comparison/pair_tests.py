@@ -12,10 +12,10 @@ import numpy as np
 
 from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
-from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values
-from kgeval.analysis.comparison.unit_contributions import MOST_FLIPS, SharedGroup, swapped_p_value
+from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, holm, sign_flip_p_values, swapped_p_value
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.intervals.bootstrap import drawn_values, percentiles
+from kgeval.data.triples import TARGETS
+from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import (
     FEWEST_UNITS,
     PLURAL,
@@ -27,13 +27,67 @@ from kgeval.metrics.intervals.interval import (
     Unit,
     is_rounding,
 )
-from kgeval.metrics.intervals.linearised import UnitScatter
-from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
-from kgeval.metrics.intervals.units import Units
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
+from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentiles
+from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.selection import TableView
+from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.progress import long_loop
+
+
+@dataclass(frozen=True, eq=False)
+class SharedGroup:
+    """A group of the rows that models share."""
+
+    views: Mapping[str, TableView]
+    same: SameRows
+    places: IntArray
+    """int64[row], into the shared rows"""
+    unit: Unit
+
+    @cached_property
+    def rows(self) -> dict[str, IntArray]:
+        """The rows of each side, and of both; int64[row], into the shared rows."""
+        sides = self.same.sides[self.places]
+        of_entities = sides != TARGETS.index("relation")
+        return {
+            **{side: self.places[sides == number] for number, side in enumerate(TARGETS)},
+            "both": self.places[of_entities] if of_entities.any() else self.places,
+        }
+
+    @cached_property
+    def selections(self) -> dict[tuple[str, str], RowSelection]:
+        """The rows of each side in the table of each model."""
+        rows = self.same.rows
+        return {
+            (model, side): RowSelection(view, rows[model][places])
+            for model, view in self.views.items()
+            for side, places in self.rows.items()
+        }
+
+    @cached_property
+    def units(self) -> dict[tuple[Needs, str], Units]:
+        """The unit of each row of a side; numbers are the same on all sides, so that some may have no row.
+
+        A list is drawn as a whole: for metrics of lists, queries are drawn in place of triples.
+        """
+        found: dict[tuple[Needs, str], Units] = {}
+        kinds: dict[Needs, Unit] = {"ranks": self.unit, "lists": "query" if self.unit == "triple" else self.unit}
+        for needs, kind in kinds.items():
+            of_row = np.zeros_like(keys := self.same.keys(kind))
+            distinct, of_row[self.places] = numbered(keys[self.places])
+            for side, places in self.rows.items():
+                found[needs, side] = Units(kind, of_row[places], len(distinct))
+        return found
+
+    def terms(self, model: str, name: MetricName) -> MeanTerms | None:
+        """Take the terms of a metric of a model; ``None`` where it is no function of means."""
+        needs, side = name.metric.needs, str(name.side)
+        selection, units = self.selections[model, side], self.units[needs, side]
+        if needs == "lists":
+            units = replace(units, ids=selection.of_lists(units.ids))
+        return mean_terms(name, selection, unit=units.kind, units=units)
 
 
 def paired_differences(

@@ -9,7 +9,6 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.intervals.bootstrap import drawn_functions, drawn_values, times_drawn
 from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
@@ -20,14 +19,19 @@ from kgeval.metrics.intervals.interval import (
     read_intervals,
     refuse_few,
 )
-from kgeval.metrics.intervals.linearised import t_quantile
-from kgeval.metrics.intervals.mean_terms import mean_terms
-from kgeval.metrics.intervals.units import units_of
+from kgeval.metrics.intervals.mean_terms import mean_terms, units_of
+from kgeval.metrics.intervals.selection_intervals import drawn_functions, drawn_values, t_quantile, times_drawn
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import MetricName, parse
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.selection import RankColumns, RowSelection, TableView, refuse_other_tables
+from kgeval.metrics.selection import (
+    DEFAULT_OPTIONS,
+    MetricOptions,
+    RankColumns,
+    RowSelection,
+    TableView,
+    refuse_other_tables,
+)
 from kgeval.provenance import ALIKE
 
 
