@@ -82,7 +82,7 @@ class MeanTerms:
 
     >>> units = Units.numbered("triple", np.array([0, 0, 1, 1]))
     >>> terms = MeanTerms(np.array([[0.0, 0.5, 0.5, 1.0]]), np.ones(4), lambda mean: mean, units)
-    >>> terms.value, terms.deviations, terms.standard_error
+    >>> terms.value, terms.deviations, standard_error(terms.deviations)
     (0.5, array([-0.125,  0.125]), 0.25)
     """
 
@@ -139,14 +139,9 @@ class MeanTerms:
             self.gradient_at(self.means) @ (self.unit_sums - np.outer(self.means, self.unit_shares)), np.float64
         )
 
-    @property
-    def standard_error(self) -> float:
-        """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
-        return standard_error(self.deviations)
-
 
 def standard_error(deviations: Float64Array) -> float:
-    """√(C/(C−1) Σ deviation²) of the deviations of C units; NaN of one unit."""
+    """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
     count = len(deviations)
     return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
 

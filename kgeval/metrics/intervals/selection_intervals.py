@@ -91,10 +91,10 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
 
     The same as of the terms themselves, and as of two tables of two triples each.
 
-    >>> from kgeval.metrics.intervals.mean_terms import Units
+    >>> from kgeval.metrics.intervals.mean_terms import Units, standard_error
     >>> units = Units.numbered("triple", np.arange(4))
     >>> terms = MeanTerms(np.array([[0.0, 0.5, 0.0, 1.0]]), np.ones(4), lambda mean: mean, units)
-    >>> unit_scatter(terms, np.zeros(4, int)).standard_errors.round(6), terms.standard_error.__round__(6)
+    >>> unit_scatter(terms, np.zeros(4, int)).standard_errors.round(6), round(standard_error(terms.deviations), 6)
     (array([0.239357]), 0.239357)
     >>> unit_scatter(terms, np.array([0, 0, 1, 1])).standard_errors
     array([0.25, 0.5 ])
