@@ -1,4 +1,4 @@
-"""Sign flips: every flip of few units, a plain numpy sum, ties by rounding, Holm; and metrics that are computed anew."""
+"""Sign flips: every flip of few units, a plain sum, ties by rounding, Holm; and metrics that are computed anew."""
 
 from __future__ import annotations
 

@@ -17,8 +17,6 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import (
-    FEWEST_UNITS,
-    PLURAL,
     UNITS,
     ZERO,
     Interval,
@@ -26,6 +24,8 @@ from kgeval.metrics.intervals.interval import (
     NoInterval,
     Unit,
     is_rounding,
+    refuse_constant,
+    too_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
 from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentiles
@@ -189,18 +189,16 @@ class _GroupTests:
             values = np.array([name(own), name(others)])
             (difference,) = _without_rounding(values[:1] - values[1:], values).tolist()
             estimate = replace(empty, units=units.count, difference=difference)
-            if units.count < FEWEST_UNITS:
-                return replace(estimate, reason=_few(units.count, empty.unit))
+            if few := too_few(units.count, empty.unit, "a test"):
+                return replace(estimate, reason=few)
             of_own = self._drawn(empty.model, name, units)
             drawn = _without_rounding(of_own - self._drawn(empty.other, name, units), of_own)
             found, draws = estimate, min(options.draws, MOST_FLIPS)
             p = swapped_p_value(name, own, others, units, draws=draws, seed=options.seed)
+            found, error, level = replace(estimate, p=p, draws=draws), float(drawn.std(ddof=1)), options.level
+            refuse_constant(error, difference)
         except (Undefined, NoInterval) as reason:
             return replace(found, reason=str(reason))
-        found = replace(estimate, p=p, draws=draws)
-        error, level = float(drawn.std(ddof=1)), options.level
-        if is_rounding(error, difference):
-            return replace(found, reason="it is the same in all draws, so they do not show how it varies")
         method = f"bootstrap, percentile, {len(drawn)} draws"
         interval = Interval(*percentiles(drawn, level), level, empty.unit, units.count, method, standard_error=error)
         return replace(found, interval=interval, detectable=detectable_difference(error, level=level))
@@ -217,8 +215,8 @@ class _GroupTests:
 def _contrast(own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
     weighed = (own.unit_shares > 0) | (others.unit_shares > 0)
     estimate = replace(empty, units=int(weighed.sum()), difference=own.value - others.value)
-    if estimate.units < FEWEST_UNITS:
-        return replace(estimate, reason=_few(estimate.units, empty.unit)), None
+    if few := too_few(estimate.units, empty.unit, "a test"):
+        return replace(estimate, reason=few), None
     # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
     middle = (own.means + others.means) / 2
     # How much each unit's sums are of the metric, to first order there; float64[unit].
@@ -253,7 +251,3 @@ def _with_interval(
 def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:
     """Set differences of equal values to 0, which sums in another order may round apart."""
     return np.where(np.abs(differences) <= ZERO * np.abs(values).max(initial=0), 0, differences)
-
-
-def _few(count: int, unit: Unit) -> str:
-    return f"{count} {unit if count == 1 else PLURAL[unit]}, and a test needs {FEWEST_UNITS}"

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kgeval.analysis.comparison.sign_flips import check_draws
+from kgeval.corruption.generator import size_range
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName
@@ -176,7 +179,9 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
 
 def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
     kinds = list(dict.fromkeys(pair.unit for pair in tested))
-    units = " or ".join(_counted(tested, unit) for unit in kinds)
+    units = " or ".join(
+        f"{size_range(np.array([pair.units for pair in tested if pair.unit == unit]))} {PLURAL[unit]}" for unit in kinds
+    )
     yield (
         f"difference: the metric of model minus that of other. {100 * options.level:g} % intervals, one difference at "
         f"a time: resampling the {units}."
@@ -215,13 +220,12 @@ def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceO
 
 def adjustment(tested: Sequence[PairedDifference]) -> str:
     """Say for how many pairs of models p-values are adjusted."""
-    sizes = sorted({pair.family for pair in tested})
-    if sizes[-1] == 1:
+    if all(pair.family == 1 for pair in tested):
         return "not adjusted, as one pair of models is compared"
-    number = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    pairs = size_range(np.array([pair.family for pair in tested]))
     of_metric = " tested by each metric" if len({pair.metric for pair in tested}) > 1 else ""
     of_group = f" {'and ' if of_metric else 'tested '}in each group" if tested[0].group else ""
-    return f"adjusted by Holm's method (1979) for the {number} pairs of models{of_metric}{of_group}"
+    return f"adjusted by Holm's method (1979) for the {pairs} pairs of models{of_metric}{of_group}"
 
 
 def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
@@ -234,9 +238,3 @@ def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
         )
     if groups > 1:
         yield f"no p-value is adjusted for the {groups:,} groups: of many groups, a few show a difference by chance."
-
-
-def _counted(tested: Sequence[PairedDifference], unit: str) -> str:
-    numbers = sorted({pair.units for pair in tested if pair.unit == unit})
-    plural = PLURAL[next(pair.unit for pair in tested if pair.unit == unit)]
-    return f"{numbers[0]:,} {plural}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,} {plural}"

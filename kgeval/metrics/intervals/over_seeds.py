@@ -15,8 +15,8 @@ from kgeval.metrics.intervals.interval import (
     NoInterval,
     Unit,
     clipped_to,
-    is_rounding,
     read_intervals,
+    refuse_constant,
     refuse_few,
 )
 from kgeval.metrics.intervals.mean_terms import mean_terms, units_of
@@ -112,8 +112,7 @@ def _pigeonhole(
     of_seeds = float(np.var(values, ddof=1)) / runs
     variance = float(drawn.var(ddof=1)) + of_seeds / runs
     value, error = float(np.mean(values)), float(np.sqrt(variance))
-    if is_rounding(error, value):
-        raise NoInterval("it is the same in all draws, so they do not show how it varies")
+    refuse_constant(error, value)
     of_units = max(variance - of_seeds, 0.0)
     degrees = (of_seeds + of_units) ** 2 / (of_seeds**2 / (runs - 1) + of_units**2 / (units.count - 1))
     half = t_quantile(degrees, intervals.level) * error

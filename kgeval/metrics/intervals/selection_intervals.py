@@ -35,6 +35,7 @@ from kgeval.metrics.intervals.interval import (
     Unit,
     clipped_to,
     is_rounding,
+    refuse_constant,
     refuse_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, units_of
@@ -149,8 +150,7 @@ def bootstrapped(
 ) -> Interval:
     refuse_few(units.count, units.kind)
     values = drawn_values(name, selection, units, intervals=intervals)
-    if is_rounding(error := float(values.std(ddof=1)), value):
-        raise NoInterval("it is the same in all draws, so they do not show how it varies")
+    refuse_constant(error := float(values.std(ddof=1)), value)
     low, high, clipped = clipped_to(name.metric, value, percentiles(values, intervals.level))
     method = f"bootstrap, percentile, {intervals.draws} draws"
     return Interval(low, high, intervals.level, units.kind, units.count, method, error, clipped)
