@@ -16,7 +16,7 @@ from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import Part, pooled_side
+from kgeval.metrics.names import MetricName, Part, pooled_side
 from kgeval.metrics.ranks.ranks import Ranks, uniform
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.provenance import Provenance
@@ -207,6 +207,10 @@ class RowSelection:
             return self
         low, high = np.searchsorted(self.groups, [group, group + 1])
         return RowSelection(self.view, np.asarray(self.rows)[low:high])
+
+    def data(self, name: MetricName) -> Any:
+        """Return what a metric is computed from, their ranks or their lists."""
+        return self.lists(name.average) if name.metric.needs == "lists" else self.ranks(name.ties, name.average)
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
         """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""

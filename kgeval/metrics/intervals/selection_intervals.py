@@ -198,10 +198,11 @@ def drawn_functions(several: Sequence[MeanTerms], *, intervals: Intervals) -> Fl
 
 def _in_one_order(name: MetricName, selection: RowSelection, units: Units) -> tuple[Ranks | RankedLists, IntArray]:
     """Return the ranks or lists, with their units, in an order that is not that of the table's rows."""
+    data = selection.data(name)
     if name.metric.needs == "lists":
-        return selection.lists(name.average), units.ids
+        return data, units.ids
     order = np.lexsort([*(column[selection.rows] for column in selection.view.ids), units.ids])
-    return selection.ranks(name.ties, name.average).at(order), units.ids[order]
+    return data.at(order), units.ids[order]
 
 
 @dataclass(frozen=True, eq=False)
