@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kgeval.doors.explain import explain as explain
     from kgeval.doors.predict import predict as predict
     from kgeval.errors import KgevalError as KgevalError
-    from kgeval.metrics.estimates.estimate import Estimate as Estimate
+    from kgeval.metrics.intervals.estimate import Estimate as Estimate
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.metric import Metric as Metric
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
@@ -67,7 +67,7 @@ _HOMES = {
     "CorruptionGenerator": "corruption.generator",
     "Dataset": "data.dataset",
     "DualEncoder": "scorers.adapters.array_scorers",
-    "Estimate": "metrics.estimates.estimate",
+    "Estimate": "metrics.intervals.estimate",
     "Family": "scorers.family",
     "KgevalError": "errors",
     "Metric": "metrics.metric",

@@ -72,6 +72,7 @@ class PageRankScorer:
     num_relations: int
     damping: float
     iterations: int
+    batch_visits: int = BATCH_VISITS
 
     @property
     def num_entities(self) -> int:
@@ -90,7 +91,7 @@ class PageRankScorer:
             own = walks[rows] - part.start
             scores[rows] = visits[own[:, None], candidates if candidates.ndim == 1 else candidates[rows]]
 
-        parallel_for(fill, len(anchors), max(1, BATCH_VISITS // self.num_entities))
+        parallel_for(fill, len(anchors), max(1, self.batch_visits // self.num_entities))
         return scores
 
     def _visits(self, anchors: IntArray) -> FloatArray:

@@ -8,23 +8,23 @@ from kgeval.discovery import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
-    from kgeval.corruption.listed import FileNegatives as FileNegatives
-    from kgeval.corruption.listed import OGBNegatives as OGBNegatives
-    from kgeval.corruption.sampled import DegreeWeighted as DegreeWeighted
-    from kgeval.corruption.sampled import PopularityWeighted as PopularityWeighted
-    from kgeval.corruption.sampled import Uniform as Uniform
+    from kgeval.corruption.limited import DegreeWeighted as DegreeWeighted
+    from kgeval.corruption.limited import FileNegatives as FileNegatives
+    from kgeval.corruption.limited import OGBNegatives as OGBNegatives
+    from kgeval.corruption.limited import PopularityWeighted as PopularityWeighted
+    from kgeval.corruption.limited import Uniform as Uniform
     from kgeval.corruption.unsampled import AllEntities as AllEntities
     from kgeval.corruption.unsampled import TypeConstrained as TypeConstrained
 
 _HOMES = {
     "AllEntities": "corruption.unsampled",
     "CorruptionGenerator": "corruption.generator",
-    "DegreeWeighted": "corruption.sampled",
-    "FileNegatives": "corruption.listed",
-    "OGBNegatives": "corruption.listed",
-    "PopularityWeighted": "corruption.sampled",
+    "DegreeWeighted": "corruption.limited",
+    "FileNegatives": "corruption.limited",
+    "OGBNegatives": "corruption.limited",
+    "PopularityWeighted": "corruption.limited",
     "TypeConstrained": "corruption.unsampled",
-    "Uniform": "corruption.sampled",
+    "Uniform": "corruption.limited",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import Unpack
 
-from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable, list_sets
-from kgeval.analysis.answer_sets.answer_sets import AnswerSets
+from kgeval.analysis.answer_sets.answer_sets import AnswerSets, AnswerSetTable, list_sets
 from kgeval.analysis.answer_sets.conformal_limits import (
     COLUMNS,
     CalibratedLimits,
@@ -19,8 +18,7 @@ from kgeval.analysis.answer_sets.conformal_limits import (
     notes_on_filter,
     notes_on_limits,
 )
-from kgeval.analysis.answer_sets.nonconformity import RANK, find_nonconformity, pessimistic_ranks
-from kgeval.analysis.answer_sets.scored_split import ScoredSplit
+from kgeval.analysis.answer_sets.nonconformity import RANK, ScoredSplit, find_nonconformity, pessimistic_ranks
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset

@@ -9,8 +9,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.triples import EntitySide
 from kgeval.data.vocabulary import Labels
 from kgeval.tasks.classification import Classification, Unseen
-from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles
+from kgeval.tasks.labelled_split import GeneratedNegatives, LabelTable, NegativesFromFiles
 
 
 def classify(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kgeval.discovery import on_first_use
 
 if TYPE_CHECKING:
-    from kgeval.metrics.confidences.confidence_metrics import rmse as rmse
+    from kgeval.metrics.confidence_metrics import rmse as rmse
     from kgeval.metrics.intervals.interval import Interval as Interval
     from kgeval.metrics.intervals.interval import Intervals as Intervals
     from kgeval.metrics.intervals.over_seeds import interval_over_seeds as interval_over_seeds
@@ -41,7 +41,7 @@ _HOMES = {
     "ndcg": "metrics.lists.gain",
     "precision_at_k": "metrics.lists.retrieval",
     "recall_at_k": "metrics.lists.retrieval",
-    "rmse": "metrics.confidences.confidence_metrics",
+    "rmse": "metrics.confidence_metrics",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

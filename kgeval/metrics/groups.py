@@ -17,13 +17,13 @@ import numpy.typing as npt
 from kgeval.arrays import IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError, TableError, did_you_mean
-from kgeval.metrics.estimates.table_estimates import TableEstimates
+from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.interval import Intervals
+from kgeval.metrics.intervals.mean_terms import attempt
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
-from kgeval.metrics.intervals.units import attempt
+from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part
-from kgeval.metrics.numerics.sums import OfGroups
 from kgeval.metrics.selection import RankColumns, RowSelection, TableView
 from kgeval.metrics.summary import Group, TieStatistics, diagnose
 
@@ -154,8 +154,7 @@ def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> lis
     if not isinstance(compute, OfGroups) or selection.groups is None or not len(selection.groups):
         return values
     try:
-        data = _data(name, selection)
-        group_ids = selection.groups_of(name.metric.needs)
+        data, group_ids = selection.data(name), selection.groups_of(name.metric.needs)
         starts = starts_of_runs(group_ids)
         computed = compute.of_groups(data, starts, name.k)
     except Undefined:
@@ -174,13 +173,7 @@ def _estimate(group: Group, names: Iterable[MetricName], selection: RowSelection
 
 
 def _value(name: MetricName, selection: RowSelection) -> float:
-    return name(_data(name, selection))
-
-
-def _data(name: MetricName, selection: RowSelection) -> Any:
-    if name.metric.needs == "lists":
-        return selection.lists(name.average)
-    return selection.ranks(name.ties, name.average)
+    return name(selection.data(name))
 
 
 def _plain(value: Any) -> Any:

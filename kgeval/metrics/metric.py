@@ -13,6 +13,7 @@ import numpy as np
 
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import MetricError
+from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.kinds import Needs
 
 Cutoff = Literal["none", "optional", "required"]
@@ -23,7 +24,7 @@ LARGEST_CUTOFF = 10**DIGITS - 1
 """so large that its sum with a count fits into int64"""
 
 ROUNDING = 1e-9
-"""the largest rounding error of a mean of billions of values, by which it may exceed its range"""
+"""the rounding error of a mean of billions of values, beside the end of its range, by which it may exceed that"""
 
 
 def check_name(kind: str, name: str) -> None:
@@ -34,6 +35,14 @@ def check_name(kind: str, name: str) -> None:
 
 class Undefined(MetricError):
     """A metric has no value on this input; the message says why."""
+
+
+class NoExpectation(Undefined):
+    """The tie policy is ``expected``, answers tie, and the metric reads single ranks."""
+
+
+EXPECTED_TIES = "expected ties"
+"""what is in ``undefined`` of a metric whose expectation over ties has no closed form"""
 
 
 def defined(values: T | Undefined) -> T:
@@ -97,10 +106,22 @@ class Metric:
         check_name("metric", self.name)
 
     def __call__(self, data: Any, *, k: int = 0) -> float:
-        value = self.compute(data, k)
+        try:
+            value = self.compute(data, k)
+        except NoExpectation as reason:
+            if EXPECTED_TIES in self.undefined:
+                raise
+            how = "where ranks.ties is 'expected', the mean over the ranks from 1 + greater to 1 + greater + tied"
+            what = "it declares no expectation over ties; choose another tie policy, or let its function return"
+            raise Undefined(f"{what}, {how}") from reason
         if not isinstance(value, float | int | np.number):
             raise MetricError(f"metric {self.name!r}: expected a number, found {value!r:.100}.")
-        return self.bounded(value if isinstance(value, int) else float(value))
+        found = self.bounded(value if isinstance(value, int) else float(value))
+        # Those of kgeval that compute groups too are trusted: another chance than the exact one takes AMRI below −1.
+        if not (self.lowest <= found <= self.highest or isinstance(self.compute, OfGroups)):
+            declared = f"its declared range goes from {self.lowest:g} to {self.highest:g}"
+            raise MetricError(f"metric {self.name!r}: the value is {found}, but {declared}. Correct one of the two.")
+        return found
 
     def at(self, k: int) -> Metric:
         """Return the metric with a fixed cut-off, for use as an object.
@@ -141,7 +162,7 @@ class Metric:
         if self.lowest <= value <= self.highest:
             return value
         end = float(min(max(value, self.lowest), self.highest))
-        return end if abs(value - end) <= ROUNDING else value
+        return end if abs(value - end) <= ROUNDING * max(1, abs(end)) else value
 
     def cutoff_in(self, text: str) -> int | None:
         """Parse the cut-off of one of its names, 0 in a name without one; ``None`` if the text is none of its names.

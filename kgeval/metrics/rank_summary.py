@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kgeval.errors import MetricError
-from kgeval.metrics.estimates.estimate import Sampling
 from kgeval.metrics.groups import group_rows, groups_of
+from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.metrics.selection import RankColumns, TableView
+from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, TableView
 from kgeval.metrics.summary import Group, Summary
 from kgeval.table import Cell, Table
 

@@ -1,27 +1,66 @@
-"""Selections: some rows of a rank table, as the ranks or the ranked lists that a metric is computed from."""
+"""Selections: some rows of a rank table, as the ranks or lists that a metric is computed from by its options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeGuard
+from typing import Any, Literal, Protocol, TypeGuard, get_args
 
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError
-from kgeval.metrics.averages import Average, against_popularity, evenly
-from kgeval.metrics.estimates.estimate import Sampling
-from kgeval.metrics.kinds import Needs
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.averages import Average, against_popularity, evenly, numbered
+from kgeval.metrics.intervals.estimate import Sampling
+from kgeval.metrics.kinds import Chance, Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
-from kgeval.metrics.names import Part, pooled_side
-from kgeval.metrics.numerics.sums import numbered
+from kgeval.metrics.names import MetricName, Part, pooled_side
 from kgeval.metrics.ranks.ranks import Ranks, uniform
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.provenance import Provenance
+
+_LARGEST = 10
+"""an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""
+
+
+@dataclass(frozen=True)
+class MetricOptions:
+    """The tie policy, and the conventions of adjusted and stratified metrics."""
+
+    ties: Ties = "realistic"
+    """of metrics that name none"""
+    seed: int = 0
+    """of random ties"""
+    chance: Chance = "exact"
+    """what adjusted metrics and z-scores compare with"""
+    popularity: tuple[float, float] = (1.0, 1.0)
+    """the exponents of the frequencies of answers and relations, for strat"""
+
+    def __post_init__(self) -> None:
+        tie_policy(self.ties)
+        if self.chance not in get_args(Chance):
+            raise MetricError(f"unknown chance {self.chance!r}. {did_you_mean(str(self.chance), get_args(Chance))}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
+            raise MetricError(f"the seed of random ties must be a whole number, found {self.seed!r}.")
+        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "popularity", checked_exponents(self.popularity))
+
+
+def checked_exponents(exponents: Any) -> tuple[float, float]:
+    pair = list(exponents) if isinstance(exponents, tuple | list | np.ndarray) else []
+    numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
+    if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
+        raise MetricError(
+            "the exponents of popularity are two numbers, of the frequencies of answer and relation, each from "
+            f"-{_LARGEST} to {_LARGEST}, found {exponents!r}."
+        )
+    return numbers[0], numbers[1]
+
+
+DEFAULT_OPTIONS = MetricOptions()
+
 
 Rows = IntArray | slice
 
@@ -168,6 +207,10 @@ class RowSelection:
             return self
         low, high = np.searchsorted(self.groups, [group, group + 1])
         return RowSelection(self.view, np.asarray(self.rows)[low:high])
+
+    def data(self, name: MetricName) -> Any:
+        """Return what a metric is computed from, their ranks or their lists."""
+        return self.lists(name.average) if name.metric.needs == "lists" else self.ranks(name.ties, name.average)
 
     def ranks(self, ties: Ties | None, average: Average | None) -> Ranks:
         """Return their ranks under a tie policy (by default that of the options), weighed by an average (micro)."""

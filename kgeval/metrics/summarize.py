@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgeval.errors import MetricError
-from kgeval.metrics.confidences.confidence_summary import ConfidenceColumns, confidence_summary
-from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
 from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
-from kgeval.metrics.labels.label_summary import LabelColumns, label_summary
+from kgeval.metrics.labels.fitted import ConfidenceMapping
+from kgeval.metrics.labels.label_summary import ConfidenceColumns, LabelColumns, confidence_summary, label_summary
 from kgeval.metrics.labels.scored_labels import ScoredLabels, ScoredSplits
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import RankColumns, is_rank_table
+from kgeval.metrics.selection import MetricOptions, RankColumns, is_rank_table
 from kgeval.metrics.summary import Summary
 
 

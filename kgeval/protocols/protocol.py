@@ -19,10 +19,9 @@ from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import TableView
+from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.progress import Progress, reporting
 from kgeval.protocols.framework_metric import (
     COUNTS,

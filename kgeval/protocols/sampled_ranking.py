@@ -20,15 +20,13 @@ from kgeval.corruption import AllEntities
 from kgeval.corruption.unsampled import TypeConstrained
 from kgeval.data.triples import Side
 from kgeval.errors import ConfigError, MetricError
-from kgeval.metrics.estimates.estimate import STRATUM, TYPED, Estimate, Sampling
-from kgeval.metrics.estimates.sample_plan import Phases, Strata, next_size
-from kgeval.metrics.estimates.stratified_sample import auxiliary_values
-from kgeval.metrics.estimates.table_estimates import TableEstimates
-from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.averages import numbered
+from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Estimate, Sampling
+from kgeval.metrics.intervals.stratified_sample import Phases, Strata, auxiliary_values, next_size
+from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.names import parse
-from kgeval.metrics.numerics.sums import numbered
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.progress import unreported
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
 from kgeval.ranking.rank_table import RankTable

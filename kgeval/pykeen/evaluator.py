@@ -16,8 +16,8 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.errors import InputError, did_you_mean, visible
-from kgeval.metrics.metric_options import DEFAULT_OPTIONS
 from kgeval.metrics.names import parse
+from kgeval.metrics.selection import DEFAULT_OPTIONS
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.pykeen.batches import Batches
 from kgeval.pykeen.request import EVALUATED, KnownGraph, Request

@@ -12,7 +12,7 @@ from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
 from kgeval.data import EntitySide, KnownTimes, Side, Split
 from kgeval.errors import InputError
-from kgeval.metrics.estimates.estimate import Estimate
+from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.settings.settings import Settings, listed
 
 MOST_MEMORY = 2**60

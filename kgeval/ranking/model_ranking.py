@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
-from kgeval.corruption.sampled import Sampled
+from kgeval.corruption.limited import Sampled
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
 from kgeval.data.loading import as_dataset

@@ -14,7 +14,7 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, counted, did_you_mean
-from kgeval.metrics.estimates.estimate import Sampling
+from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.ranking.counts import RankCounts
 from kgeval.storage.parquet_tables import LABELS, Columns

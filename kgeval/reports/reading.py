@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable

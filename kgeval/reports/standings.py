@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.compare_models import compare
-from kgeval.analysis.comparison.comparison_notes import adjustment
-from kgeval.analysis.comparison.paired_difference import PairedDifference
+from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title

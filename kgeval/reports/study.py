@@ -23,11 +23,10 @@ from kgeval.errors import KgevalError, MetricError
 from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
-from kgeval.metrics.selection import RowSelection, TableView
+from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group, Summary
 from kgeval.ranking.rank_table import TIME, RankTable

@@ -21,7 +21,7 @@ from kgeval.files.opening import sha256_of_file
 from kgeval.paths import exists_safely, is_plain_name
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
-from kgeval.tasks.label_table import LabelTable
+from kgeval.tasks.labelled_split import LabelTable
 
 CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", RankTable.FILE
 LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE

@@ -43,7 +43,7 @@ from kgeval.run_directory.contents import (
 from kgeval.run_directory.staging import publish
 from kgeval.storage import write_text
 from kgeval.tasks.confidences import ConfidenceTables
-from kgeval.tasks.label_table import LabelTable
+from kgeval.tasks.labelled_split import LabelTable
 
 KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
 """what an evaluation keeps: the ranks of the answers of a split; of a classification, labelled triples with the scores

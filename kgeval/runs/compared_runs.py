@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import ConfigError, InputError, MetricError
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
+from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.common_table import CommonTable

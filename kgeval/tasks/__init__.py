@@ -9,15 +9,15 @@ from kgeval.discovery import on_first_use
 if TYPE_CHECKING:
     from kgeval.tasks.classification import Classification as Classification
     from kgeval.tasks.confidences import Confidences as Confidences
-    from kgeval.tasks.label_table import LabelTable as LabelTable
     from kgeval.tasks.labelled_split import GeneratedNegatives as GeneratedNegatives
+    from kgeval.tasks.labelled_split import LabelTable as LabelTable
     from kgeval.tasks.labelled_split import NegativesFromFiles as NegativesFromFiles
 
 _HOMES = {
     "Classification": "tasks.classification",
     "Confidences": "tasks.confidences",
     "GeneratedNegatives": "tasks.labelled_split",
-    "LabelTable": "tasks.label_table",
+    "LabelTable": "tasks.labelled_split",
     "NegativesFromFiles": "tasks.labelled_split",
 }
 

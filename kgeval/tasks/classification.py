@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.baselines.label_baselines import label_baselines
+from kgeval.baselines.baseline import label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import ReadOnce
@@ -28,10 +28,10 @@ from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
-from kgeval.tasks.label_table import LabelTable
 from kgeval.tasks.labelled_split import (
     GeneratedNegatives,
     LabelledSplit,
+    LabelTable,
     Negatives,
     labelled_split,
     notes_on_negatives,

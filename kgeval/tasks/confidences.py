@@ -13,7 +13,7 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from kgeval.arrays import FloatArray, IntArray
-from kgeval.baselines.label_baselines import TripleRule, confidences_of_train, label_baselines
+from kgeval.baselines.baseline import TripleRule, confidences_of_train, label_baselines
 from kgeval.corruption.generator import ReadOnce
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
@@ -21,14 +21,13 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.metrics.confidences.confidence_metrics import RankedFacts
-from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.confidence_metrics import RankedFacts
 from kgeval.metrics.kinds import ConfidenceOptions
+from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import TableView
+from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.progress import Progress
 from kgeval.provenance import LabelProvenance
 from kgeval.ranking.evaluation import EntitySides, Evaluation
@@ -37,8 +36,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.functions import CallableScorer
 from kgeval.scorers.aligned import Aligned
 from kgeval.tasks.classification import SPLITS, Unseen, score_labelled
-from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.labelled_split import LabelledSplit, NegativesFromFiles, labelled_split
+from kgeval.tasks.labelled_split import LabelledSplit, LabelTable, NegativesFromFiles, labelled_split
 
 
 def as_scorer(rule: TripleRule, scorer: Aligned, dataset: Dataset) -> CallableScorer:

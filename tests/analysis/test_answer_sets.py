@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from kgeval import CallableScorer, Dataset, Estimate, answers, evaluate, load_dataset
 from kgeval.analysis import answers_of_ranks
-from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
+from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from kgeval.analysis.answer_sets.nonconformity import BelowReference
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples

@@ -1,4 +1,4 @@
-"""Every slice equals its definition, written again with plain sets and dictionaries."""
+"""Every slice equals its definition, written again with plain sets; ``leak`` says what the audit flags."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kgeval
 from kgeval import annotate
-from kgeval.analysis.slices import patterns as composition
+from kgeval.analysis.slices.patterns import composed
 from kgeval.analysis.slices.slice import slices
+from kgeval.data import leaks
+from kgeval.errors import DatasetError
 from tests.analysis.ranked_rows import graph_of, graphs, ranked
+from tests.analysis.relations_by_sets import flagged
 
 
 class Facts:
@@ -159,10 +163,8 @@ def test_what_a_row_is_does_not_depend_on_other_rows(dataset, draw):
 
 @given(dataset=graphs(), block=st.integers(1, 6))
 def test_compositions_do_not_depend_on_how_the_work_is_cut(dataset, block):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(composition, "BLOCK", block)
-        cut = composition.composed(dataset.test, dataset.train, len(dataset.entities))
-    assert cut.tolist() == composition.composed(dataset.test, dataset.train, len(dataset.entities)).tolist()
+    graph = dataset.test, dataset.train, len(dataset.entities)
+    assert composed(*graph, block=block).tolist() == composed(*graph).tolist()
 
 
 @pytest.mark.parametrize(
@@ -215,3 +217,41 @@ def test_known_answers_are_counted_without_the_answer(answers, name):
     dataset = graph_of(train, test=[(0, 0, 1), (0, 0, answers + 2)], entities=answers + 3)
     column = annotate(ranked(dataset), dataset, "known-answers").column("known-answers")
     assert column[2] == name  # the answer of the first tail row is in train too
+
+
+WAYS = ("repeated", "reverse", "duplicate", "inverse")
+
+
+@given(graphs())
+def test_the_first_way_names_the_leak(dataset):
+    flags = flagged(dataset, "test", 0.8)
+    expected = [
+        next((way for way, holds in zip(WAYS, ways, strict=True) if holds), "none")
+        for ways in zip(*(flags[way] for way in WAYS), strict=True)
+    ]
+    table = annotate(ranked(dataset), dataset, "leak")
+    assert table.column("leak").tolist() == expected * 2
+    column = table.data.column("leak").combine_chunks()
+    assert column.dictionary.to_pylist() == ["none", *WAYS]
+    assert column.type.ordered
+
+
+def test_a_search_that_was_too_much_gives_no_slice(monkeypatch):
+    dataset = graph_of(train=[(0, 0, 1), (0, 1, 1)], test=[(2, 0, 3)])
+    monkeypatch.setattr(leaks, "MOST_COMPARED", 0)
+    with pytest.raises(
+        DatasetError, match=r"slice 'leak': which relations are near-duplicate is not known: .* Leave it out\."
+    ):
+        annotate(ranked(dataset), dataset, "leak")
+
+
+def test_a_metric_on_the_clean_part_beside_the_whole():
+    """On UMLS, 11 test triples are reversed under a symmetric relation, and 8 more by inverse rules only."""
+    data = kgeval.load_dataset("umls")
+    table = annotate(kgeval.evaluate(lambda h, r, t: (h * 31 + r * 5 + t * 7) % 50, data), data, "leak")
+    groups = kgeval.summarize(table, ["both.mrr"], by="leak").to_frame()
+    assert dict(zip(groups["leak"], groups["both.count"], strict=True)) == {"none": 1284, "reverse": 22, "inverse": 16}
+    clean = kgeval.summarize(table.where(table.column("leak") == "none"), ["both.mrr"])["mrr"]
+    assert groups["both.mrr"][0] == pytest.approx(clean, rel=1e-12)
+    whole = kgeval.summarize(table, ["both.mrr"])["mrr"]
+    assert np.average(groups["both.mrr"], weights=groups["both.count"]) == pytest.approx(whole, rel=1e-12)

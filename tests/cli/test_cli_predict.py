@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
-from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
+from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from tests.cli.conftest import write_vectors
 from tests.data.folders import write
 

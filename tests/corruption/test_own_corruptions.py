@@ -12,7 +12,7 @@ import pytest
 import kgeval
 from kgeval import evaluate, generate_negatives, load_dataset
 from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
-from kgeval.corruption import listed as of_files
+from kgeval.corruption import limited as of_files
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import generators
 from kgeval.data import known

@@ -13,8 +13,7 @@ import pytest
 
 from kgeval import compare, evaluate, progress
 from kgeval.analysis.comparison import sign_flips
-from kgeval.analysis.comparison import unit_contributions as resampled_differences
-from kgeval.metrics.intervals import bootstrap
+from kgeval.metrics.intervals import selection_intervals
 from tests.conftest import random_dataset
 
 DATA = random_dataset()
@@ -173,7 +172,7 @@ def test_a_bootstrap_and_sign_flips_count_every_draw(monkeypatch):
 
         yield count
 
-    for module in (bootstrap, sign_flips, resampled_differences):
+    for module in (selection_intervals, sign_flips):
         monkeypatch.setattr(module, "long_loop", counting)
     tables = {name: evaluate(score, DATA) for name, score in (("sum", slow), ("product", lambda h, r, t: h * t % 7))}
     compare(tables, ["mrr", "median"], draws=999)

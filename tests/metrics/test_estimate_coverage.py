@@ -18,12 +18,10 @@ import kgeval
 from kgeval import Estimate, RankTable
 from kgeval.corruption import TypeConstrained
 from kgeval.errors import MetricError
-from kgeval.metrics.estimates.estimate import STRATUM, Sampling
-from kgeval.metrics.estimates.sample_plan import Strata, next_size
-from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
-from kgeval.metrics.intervals.linearised import t_quantile
-from kgeval.metrics.intervals.mean_terms import MeanTerms
-from kgeval.metrics.intervals.units import Units
+from kgeval.metrics.intervals.estimate import STRATUM, Sampling
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units
+from kgeval.metrics.intervals.selection_intervals import t_quantile
+from kgeval.metrics.intervals.stratified_sample import Auxiliary, Strata, StratifiedSample, auxiliary_values, next_size
 from kgeval.metrics.ranks.adjusted import AMRI
 from kgeval.metrics.ranks.classic import HITS, MRR
 from kgeval.metrics.ranks.ranks import Ranks

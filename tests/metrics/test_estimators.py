@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.metrics.estimates.sample_plan import Phases, Strata, next_size
-from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
+from kgeval.metrics.intervals.stratified_sample import (
+    Auxiliary,
+    Phases,
+    Strata,
+    StratifiedSample,
+    auxiliary_values,
+    next_size,
+)
 
 numbers = st.floats(0, 1, allow_subnormal=False)
 

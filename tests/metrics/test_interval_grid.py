@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from kgeval import Estimate
-from kgeval.metrics.estimates.estimate import STRATUM, Sampling
-from kgeval.metrics.estimates.sample_plan import Strata
-from kgeval.metrics.estimates.table_estimates import TableEstimates
+from kgeval.metrics.intervals.estimate import STRATUM, Sampling
+from kgeval.metrics.intervals.stratified_sample import Strata
+from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
 from tests.metrics.test_interval_coverage import Made, intervals_of

@@ -9,7 +9,7 @@ import pytest
 
 from kgeval import CallableScorer, Dataset, ScoredLabels, Summary, Triples, Vocabulary, compare, evaluate, summarize
 from kgeval.errors import MetricError
-from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.labels.fitted import ConfidenceMapping
 from tests.metrics.example_ranks import HASHED
 
 TABLE = HASHED

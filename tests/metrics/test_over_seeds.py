@@ -9,8 +9,8 @@ from scipy import stats
 from kgeval import CallableScorer, evaluate, summarize
 from kgeval.errors import MetricError
 from kgeval.metrics import Intervals, interval_over_seeds
-from kgeval.metrics.intervals.bootstrap import times_drawn
-from kgeval.metrics.metric_options import MetricOptions
+from kgeval.metrics.intervals.selection_intervals import times_drawn
+from kgeval.metrics.selection import MetricOptions
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import shuffled
 

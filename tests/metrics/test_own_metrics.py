@@ -66,6 +66,9 @@ def test_a_cutoff_is_bound_to_a_metric():
         (replace(FIRST, name="mrr"), "metric 'mrr': another metric has this name"),
         (replace(FIRST, needs="labels"), "'first-half' is computed from labels, not from ranks"),
         (replace(FIRST, compute=lambda *_: None), "metric 'first-half': expected a number, found None"),
+        (replace(FIRST, compute=lambda *_: 1.25), "'first-half': the value is 1.25, but its declared range .* 0 to 1"),
+        (replace(FIRST, compute=lambda *_: 1 + 1e-8), "the value is 1.00000001, but its declared range"),
+        (replace(FIRST, lowest=1, highest=np.inf, compute=lambda *_: 0), "the value is 0, .* from 1 to inf"),
     ],
 )
 def test_a_metric_that_cannot_be_is_refused(metric, message):
@@ -76,6 +79,17 @@ def test_a_metric_that_cannot_be_is_refused(metric, message):
 def test_what_is_undefined_is_said_of_ones_own_metric_too():
     summary = summarize(TABLE, [replace(FIRST, compute=lambda *_: np.nan)])
     with pytest.raises(MetricError, match="first-half is undefined: its value is no finite number"):
+        summary["first-half"]
+
+
+@pytest.mark.parametrize(("highest", "found"), [(1, 1 + 1e-12), (1e6, 1e6 * (1 + 1e-12))])
+def test_a_value_beyond_the_range_by_rounding_is_its_end(highest, found):
+    assert replace(FIRST, highest=highest, compute=lambda *_: found)(TABLE) == highest
+
+
+def test_what_reads_single_ranks_says_that_it_declares_no_expectation_over_ties():
+    summary = summarize(TABLE, [FIRST], ties="expected")
+    with pytest.raises(MetricError, match="first-half is undefined: it declares no expectation over ties; choose"):
         summary["first-half"]
 
 

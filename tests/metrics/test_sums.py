@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgeval.metrics.numerics.sums import mean_of_powers, sum_of_discounts, sum_of_inverse_squares, sum_of_reciprocals
+from kgeval.metrics.ranks.moments import mean_of_powers, sum_of_discounts, sum_of_inverse_squares, sum_of_reciprocals
 
 ranges = st.tuples(st.integers(1, 60) | st.integers(10**5, 10**9), st.integers(0, 40)).map(lambda r: (r[0], sum(r)))
 

@@ -9,7 +9,7 @@ from pykeen.pipeline import pipeline
 
 import kgeval.pykeen  # noqa: F401  # registers the evaluator
 from kgeval.errors import MetricError
-from kgeval.metrics.estimates.estimate import STRATUM
+from kgeval.metrics.intervals.estimate import STRATUM
 from tests.plugin.conftest import assert_same_values
 
 EVALUATORS = ("rankbased", "kgeval")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import Dataset, PredictionTable, RankTable, answers, evaluate, predict
-from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
+from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import InputError, TableError

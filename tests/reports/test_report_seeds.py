@@ -13,7 +13,7 @@ import kgeval
 from kgeval import Estimate
 from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
-from kgeval.metrics.estimates.estimate import Sampling
+from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.reports.origins import slice_scores
 from kgeval.reports.reading import EvaluatedModel, read_models
 from kgeval.reports.standings import p_value, standings, verdicts

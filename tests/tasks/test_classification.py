@@ -16,12 +16,11 @@ from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted,
 from kgeval.data.dataset import Dataset
 from kgeval.doors.classify import classify
 from kgeval.errors import DatasetError, InputError, MetricError, TableError
-from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
 from kgeval.metrics.kinds import CLASSIFICATION
+from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
-from kgeval.tasks.label_table import LabelTable
-from kgeval.tasks.labelled_split import GeneratedNegatives, NegativesFromFiles
+from kgeval.tasks.labelled_split import GeneratedNegatives, LabelTable, NegativesFromFiles
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

@@ -15,8 +15,8 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.doors.classify import classify
 from kgeval.errors import DatasetError, InputError, MetricError
-from kgeval.metrics.confidences.confidence_summary import ERRORS
-from kgeval.metrics.confidences.score_mapping import ConfidenceMapping
+from kgeval.metrics.labels.fitted import ConfidenceMapping
+from kgeval.metrics.labels.label_summary import ERRORS
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import tie_policies

@@ -1,18 +1,138 @@
-"""Nonconformity: how badly a candidate fits its query, in numbers that compare over queries, by three rules."""
+"""Nonconformity: how badly a candidate of a scored split fits its query, in numbers that compare over queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from kgeval.analysis.answer_sets.scored_split import ScoredSplit, SideTask
-from kgeval.arrays import Float64Array
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import KnownAnswers, known_triples
+from kgeval.data.queries import Queries
+from kgeval.data.triples import Side
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
+from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import tied_under
+from kgeval.scorers.aligned import Aligned
+from kgeval.threads import slices
+
+BYTES_A_PLACE = 64
+"""that a prediction takes while it is found and looked through"""
+
+
+@dataclass(frozen=True, eq=False)
+class SideTask:
+    """The queries of one side, and the rows of the rank table that their answers have."""
+
+    task: RankingTask
+    rows: IntArray
+    """int64[answer]"""
+
+    def where(self, keep: BoolArray) -> SideTask:
+        """Keep the queries for which ``keep`` (bool[query]) holds."""
+        return SideTask(self.task.where(keep), self.rows[keep[self.task.queries.owners]])
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Whether each answer is a known one, which the filter takes out of its query's candidates; bool[answer]."""
+        return np.asarray(self.task.known.positions(self.task.queries.owners, self.task.answers) >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSplit:
+    """The candidates of a row are all entities that the model knows, without known answers, and the row's answer.
+
+    What is said here of the *others* is of those candidates without the answer where it is a known one: they are the
+    same for all answers of a query.
+    """
+
+    scorer: Aligned
+    dataset: Dataset
+    engine: Engine
+    ranks: RankTable
+    sides: tuple[SideTask, ...]
+
+    @classmethod
+    def of(cls, scorer: Aligned, dataset: Dataset, engine: Engine, ranks: RankTable) -> ScoredSplit:
+        sides = ranks.column("side").astype(str)
+        names: list[Side] = [side for side in ("head", "tail") if (sides == side).any()]
+        rows = {side: np.flatnonzero(sides == side) for side in names}
+        tasks = (task for side in names for task in _side_tasks(scorer, dataset, ranks, side, rows[side]))
+        return cls(scorer, dataset, engine, ranks, tuple(tasks))
+
+    @property
+    def scores(self) -> Float64Array:
+        """The score of each answer; float64[row]."""
+        return self.ranks.column("score")
+
+    @property
+    def answer_is_known(self) -> BoolArray:
+        """Whether each answer is a known one; bool[row]."""
+        return np.asarray(self._by_row(lambda side: side.is_known), np.bool_)
+
+    @property
+    def best_others(self) -> Float64Array:
+        """The highest score among the others; float64[row], −∞ where there is none."""
+
+        def best(side: SideTask) -> Float64Array:
+            found = self.engine.best(self.scorer, side.task, 1, drops_known=True)
+            return np.asarray(found.scores[side.task.queries.owners, 0])
+
+        return self._by_row(best)
+
+    @property
+    def log_sums_of_others(self) -> Float64Array:
+        """The logarithm of the sum of the exponentials of the others' scores; float64[row]."""
+        return self._by_row(lambda side: self.engine.log_sums(self.scorer, side.task)[side.task.queries.owners])
+
+    def count_from(self, lowest: Float64Array) -> IntArray:
+        """Count the candidates that score at least ``lowest`` (float64[row]); int64[row]."""
+
+        def count(side: SideTask) -> Float64Array:
+            counts = self.engine.rank(self.scorer, side.task.counted_from(lowest[side.rows])).filtered
+            itself = side.is_known & (self.scores[side.rows] >= lowest[side.rows])
+            return np.asarray(counts.greater + counts.tied + itself, np.float64)
+
+        return self._by_row(count).astype(np.int64)
+
+    def best(self, places: IntArray) -> Iterator[tuple[SideTask, BestAnswers]]:
+        """Find the best others: of a query as many as its rows want at most (int64[row]), or some more.
+
+        Queries that want about as many are searched together, as many as the memory holds.
+        """
+        for side in self.sides:
+            wanted = np.zeros(len(side.task.queries), np.int64)
+            np.maximum.at(wanted, side.task.queries.owners, places[side.rows])
+            powers = np.ceil(np.log2(np.maximum(wanted, 1))).astype(np.int64)
+            for power in np.unique(powers[wanted > 0]).tolist():
+                alike = np.flatnonzero((powers == power) & (wanted > 0))
+                most = int(wanted[alike].max())
+                for block in slices(len(alike), max(1, self.engine.memory // (most * BYTES_A_PLACE))):
+                    part = side.where(np.isin(np.arange(len(wanted)), alike[block]))
+                    yield part, self.engine.best(self.scorer, part.task, most, drops_known=True)
+
+    def _by_row(self, compute: Callable[[SideTask], Float64Array | BoolArray]) -> Float64Array:
+        """Put what is computed of each side's answers into the order of the rows; float64[row]."""
+        values = np.empty(len(self.ranks))
+        for side in self.sides:
+            values[side.rows] = compute(side)
+        return values
+
+
+def _side_tasks(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side, rows: IntArray) -> Iterator[SideTask]:
+    """Collect the queries of a side's rows, those together whose answers are sought among the same entities."""
+    triples = dataset.split(ranks.split)[ranks.column("triple")[rows]]
+    known = KnownAnswers.of(known_triples(dataset, ranks.filter or (), ranks.times), side)
+    for part, entities in scorer.groups(side, triples.relations):
+        queries = (Queries.per_triple if scorer.lists else Queries.of)(triples[part], side)
+        candidates = Candidates.shared(np.flatnonzero(entities))
+        yield SideTask(RankingTask.of(queries, candidates, known.rows(queries)), rows[part][queries.triples])
 
 
 @dataclass(frozen=True, eq=False)

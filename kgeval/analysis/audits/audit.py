@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.audits.finding import KINDS, Finding, Tally
-from kgeval.analysis.audits.rarities import WAYS_APART, degrees_found, twins_found
-from kgeval.analysis.audits.related import (
+from kgeval.analysis.audits.searches import (
+    WAYS_APART,
     RelatedRelations,
     cartesian_found,
+    degrees_found,
     flags_of,
     leaked_found,
     related_found,
+    twins_found,
 )
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset

@@ -26,10 +26,9 @@ from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS, Chance
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import MetricOptions
 from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
-from kgeval.metrics.selection import TableView, refuse_other_tables
+from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kgeval.analysis.comparison.comparison_notes import notes_on_tests
 from kgeval.analysis.comparison.leaderboard import Leaderboard, leaderboard_of
 from kgeval.analysis.comparison.paired_difference import (
     DEFAULT_DIFFERENCES,
     DifferenceOptions,
     PairedDifference,
+    notes_on_tests,
 )
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric

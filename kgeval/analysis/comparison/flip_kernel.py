@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.compiling import njit
+from kgeval.corruption.draws import mix
 
 UNITS = 8
 """the units of a group, one for each bit of a byte"""
@@ -24,9 +25,9 @@ def add_signed_sums(contributions, seed, first, sums):  # type: ignore[no-untype
     signed = np.empty((256, sums.shape[1]))
     for group in range(len(contributions)):
         _fill(signed, contributions[group])
-        key = _mix(seed ^ _mix(np.uint64(group)))
+        key = mix(seed ^ mix(np.uint64(group)))
         for word in range(len(sums) // 8):
-            flips = _mix(key + np.uint64(first // 8 + word))
+            flips = mix(key + np.uint64(first // 8 + word))
             for draw in range(8 * word, 8 * word + 8):
                 row = np.int64(flips & np.uint64(255))
                 flips >>= np.uint64(8)
@@ -46,12 +47,3 @@ def _fill(signed, units):  # type: ignore[no-untyped-def]
         for row in range(bit):
             for column in range(signed.shape[1]):
                 signed[bit + row, column] = signed[row, column] + 2 * units[unit, column]
-
-
-@njit(cache=True)
-def _mix(z):  # type: ignore[no-untyped-def]
-    """The SplitMix64 generator (Steele, Lea and Flood, 2014)."""
-    z += np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kgeval.analysis.comparison.comparison_notes import adjustment
-from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
 from kgeval.metrics.names import ARROWS, PARTS, MetricName, short_title
 from kgeval.metrics.rank_summary import RankSummary, shared_columns
 from kgeval.metrics.summary import Group

@@ -12,13 +12,11 @@ import numpy as np
 
 from kgeval.analysis.comparison.comparable import SameRows
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
-from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values
-from kgeval.analysis.comparison.unit_contributions import MOST_FLIPS, SharedGroup, swapped_p_value
+from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, holm, sign_flip_p_values, swapped_p_value
 from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.metrics.intervals.bootstrap import drawn_values, percentiles
+from kgeval.data.triples import TARGETS
+from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import (
-    FEWEST_UNITS,
-    PLURAL,
     UNITS,
     ZERO,
     Interval,
@@ -26,14 +24,70 @@ from kgeval.metrics.intervals.interval import (
     NoInterval,
     Unit,
     is_rounding,
+    refuse_constant,
+    too_few,
 )
-from kgeval.metrics.intervals.linearised import UnitScatter
-from kgeval.metrics.intervals.mean_terms import MeanTerms, standard_error
-from kgeval.metrics.intervals.units import Units
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
+from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentiles
+from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.selection import TableView
+from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.progress import long_loop
+
+
+@dataclass(frozen=True, eq=False)
+class SharedGroup:
+    """A group of the rows that models share."""
+
+    views: Mapping[str, TableView]
+    same: SameRows
+    places: IntArray
+    """int64[row], into the shared rows"""
+    unit: Unit
+
+    @cached_property
+    def rows(self) -> dict[str, IntArray]:
+        """The rows of each side, and of both; int64[row], into the shared rows."""
+        sides = self.same.sides[self.places]
+        of_entities = sides != TARGETS.index("relation")
+        return {
+            **{side: self.places[sides == number] for number, side in enumerate(TARGETS)},
+            "both": self.places[of_entities] if of_entities.any() else self.places,
+        }
+
+    @cached_property
+    def selections(self) -> dict[tuple[str, str], RowSelection]:
+        """The rows of each side in the table of each model."""
+        rows = self.same.rows
+        return {
+            (model, side): RowSelection(view, rows[model][places])
+            for model, view in self.views.items()
+            for side, places in self.rows.items()
+        }
+
+    @cached_property
+    def units(self) -> dict[tuple[Needs, str], Units]:
+        """The unit of each row of a side; numbers are the same on all sides, so that some may have no row.
+
+        A list is drawn as a whole: for metrics of lists, queries are drawn in place of triples.
+        """
+        found: dict[tuple[Needs, str], Units] = {}
+        kinds: dict[Needs, Unit] = {"ranks": self.unit, "lists": "query" if self.unit == "triple" else self.unit}
+        for needs, kind in kinds.items():
+            of_row = np.zeros_like(keys := self.same.keys(kind))
+            distinct, of_row[self.places] = numbered(keys[self.places])
+            for side, places in self.rows.items():
+                found[needs, side] = Units(kind, of_row[places], len(distinct))
+        return found
+
+    def terms(self, model: str, name: MetricName) -> MeanTerms | None:
+        """Take the terms of a metric of a model; ``None`` where it is no function of means."""
+        needs, side = name.metric.needs, str(name.side)
+        selection, units = self.selections[model, side], self.units[needs, side]
+        if needs == "lists":
+            units = replace(units, ids=selection.of_lists(units.ids))
+        return mean_terms(name, selection, unit=units.kind, units=units)
 
 
 def paired_differences(
@@ -135,18 +189,16 @@ class _GroupTests:
             values = np.array([name(own), name(others)])
             (difference,) = _without_rounding(values[:1] - values[1:], values).tolist()
             estimate = replace(empty, units=units.count, difference=difference)
-            if units.count < FEWEST_UNITS:
-                return replace(estimate, reason=_few(units.count, empty.unit))
+            if few := too_few(units.count, empty.unit, "a test"):
+                return replace(estimate, reason=few)
             of_own = self._drawn(empty.model, name, units)
             drawn = _without_rounding(of_own - self._drawn(empty.other, name, units), of_own)
             found, draws = estimate, min(options.draws, MOST_FLIPS)
             p = swapped_p_value(name, own, others, units, draws=draws, seed=options.seed)
+            found, error, level = replace(estimate, p=p, draws=draws), float(drawn.std(ddof=1)), options.level
+            refuse_constant(error, difference)
         except (Undefined, NoInterval) as reason:
             return replace(found, reason=str(reason))
-        found = replace(estimate, p=p, draws=draws)
-        error, level = float(drawn.std(ddof=1)), options.level
-        if is_rounding(error, difference):
-            return replace(found, reason="it is the same in all draws, so they do not show how it varies")
         method = f"bootstrap, percentile, {len(drawn)} draws"
         interval = Interval(*percentiles(drawn, level), level, empty.unit, units.count, method, standard_error=error)
         return replace(found, interval=interval, detectable=detectable_difference(error, level=level))
@@ -163,8 +215,8 @@ class _GroupTests:
 def _contrast(own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
     weighed = (own.unit_shares > 0) | (others.unit_shares > 0)
     estimate = replace(empty, units=int(weighed.sum()), difference=own.value - others.value)
-    if estimate.units < FEWEST_UNITS:
-        return replace(estimate, reason=_few(estimate.units, empty.unit)), None
+    if few := too_few(estimate.units, empty.unit, "a test"):
+        return replace(estimate, reason=few), None
     # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
     middle = (own.means + others.means) / 2
     # How much each unit's sums are of the metric, to first order there; float64[unit].
@@ -199,7 +251,3 @@ def _with_interval(
 def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:
     """Set differences of equal values to 0, which sums in another order may round apart."""
     return np.where(np.abs(differences) <= ZERO * np.abs(values).max(initial=0), 0, differences)
-
-
-def _few(count: int, unit: Unit) -> str:
-    return f"{count} {unit if count == 1 else PLURAL[unit]}, and a test needs {FEWEST_UNITS}"

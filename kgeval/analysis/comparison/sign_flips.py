@@ -1,15 +1,24 @@
 """Sign flips: how often chance alone makes a difference as large, were two models exchangeable within each unit.
 
 If they are, swapping them in a unit only turns the sign of its difference. The p-value counts the draws of signs whose
-sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007).
+sum is at least as far from 0 as the one that was found (Fisher, 1935; Smucker, Allan and Carterette, 2007). Where a
+metric is no function of means, the ranks of both are swapped, and the metric is computed anew.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from kgeval.arrays import Float64Array
+import numpy as np
+from numpy.random import Generator, Philox
+
+from kgeval.arrays import BoolArray, Float64Array
 from kgeval.errors import MetricError
+from kgeval.metrics.intervals.interval import NoInterval
+from kgeval.metrics.intervals.mean_terms import Units
+from kgeval.metrics.metric import Undefined
+from kgeval.metrics.names import MetricName
+from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.progress import long_loop
 from kgeval.threads import parallel_for
 
@@ -76,3 +85,47 @@ def holm(p_values: Float64Array) -> Float64Array:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(remaining * p_values[order]), 1)
     return adjusted
+
+
+MOST_FLIPS = 999
+"""in each of which the metric is computed twice"""
+
+FLIPS = 1
+"""the stream of a draw's random numbers that is not the bootstrap's"""
+
+ROUNDING = 1e-12
+"""how far apart, beside the largest, equal differences may be"""
+
+
+def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *, draws: int, seed: int) -> float:
+    """Compute (1 + #{|T*| ≥ |T|}) / (1 + draws), T* the difference where random units have swapped their models."""
+    both = _behind(own, others)
+    observed = _difference(name, both, np.zeros(units.count, np.bool_), units)
+    differences = np.empty(draws)
+    with long_loop(f"sign flips of {name}", draws, unit="draws") as report:
+        for draw in range(draws):
+            generator = Generator(Philox(key=np.array([seed % 2**64, draw], np.uint64), counter=[0, 0, 0, FLIPS]))
+            swapped = generator.integers(0, 2, units.count).astype(np.bool_)
+            try:
+                differences[draw] = _difference(name, both, swapped, units)
+            except Undefined as reason:
+                raise NoInterval(f"it is undefined in a draw: {reason}") from reason
+            report(1)
+    least = abs(observed) - ROUNDING * float(np.abs(differences).max())
+    return float((1 + (np.abs(differences) >= least).sum()) / (1 + draws))
+
+
+def _difference(name: MetricName, both: Ranks, swapped: BoolArray, units: Units) -> float:
+    """The difference of two models, the rows of the second standing behind those of the first, with some swapped."""
+    rows = np.arange(len(units.ids))
+    behind = len(rows) * swapped[units.ids]
+    return float(name(both.at(rows + behind)) - name(both.at(rows + (len(rows) - behind))))
+
+
+def _behind(first: Ranks, second: Ranks) -> Ranks:
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("greater", "tied", "candidates", "weights", "draws")
+        if getattr(first, name) is not None and getattr(second, name) is not None
+    }
+    return Ranks(**columns, ties=first.ties)

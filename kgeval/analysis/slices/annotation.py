@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice
+from kgeval.analysis.slices.slice import slices as slices_by_name
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
@@ -74,6 +75,11 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
         codes, names = pa.array(found.codes.astype(np.int32)), pa.array(found.names, pa.string())
         data = data.append_column(one.name, pa.DictionaryArray.from_arrays(codes, names, ordered=True))
     return replace(table, data=data)
+
+
+def slices_to_add(table: RankTable, names: Iterable[str]) -> list[str]:
+    """List those of some names that are slices and no columns of the table yet."""
+    return [name for name in names if name not in table.columns and name in slices_by_name()]
 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:

@@ -17,7 +17,7 @@ BLOCK = 2**22
 """how many entities in between are tried at a time, unless one pair has more"""
 
 
-def composed(pairs: Triples, edges: Triples, entities: int) -> BoolArray:
+def composed(pairs: Triples, edges: Triples, entities: int, *, block: int = BLOCK) -> BoolArray:
     """Whether a path (h, r1, x), (x, r2, t) leads from head to tail, with h, x and t all different; bool[triple].
 
     Of the successors of h and the predecessors of t, the fewer are tried, each by one bisection.
@@ -40,7 +40,7 @@ def composed(pairs: Triples, edges: Triples, entities: int) -> BoolArray:
         (~fewer, before, backwards, heads, forwards),
     ):
         wanted = np.flatnonzero(chosen & (heads != tails))
-        found[wanted] = _any_continues(spans[wanted], pool % entities, ends[wanted] * entities, to)
+        found[wanted] = _any_continues(spans[wanted], pool % entities, ends[wanted] * entities, to, block)
     return np.asarray(found[places.ravel()])
 
 
@@ -49,10 +49,10 @@ def _spans(entities: IntArray, keys: IntArray, size: int) -> IntArray:
     return np.stack([np.searchsorted(keys, entities * size), np.searchsorted(keys, (entities + 1) * size)], axis=1)
 
 
-def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: IntArray) -> BoolArray:
+def _any_continues(spans: IntArray, pool: IntArray, prefixes: IntArray, keys: IntArray, block: int) -> BoolArray:
     """Whether any id of each span of the pool gives, with the prefix, one of the ascending keys; bool[span]."""
     found = np.zeros(len(spans), np.bool_)
-    blocks = np.cumsum(spans[:, 1] - spans[:, 0]) // BLOCK
+    blocks = np.cumsum(spans[:, 1] - spans[:, 0]) // block
     for part in np.split(np.arange(len(spans)), starts_of_runs(blocks)[1:]):
         between = Rows.spans(spans[part, 0], spans[part, 1], pool)
         sought = prefixes[part][between.owners] + between.ids

@@ -10,7 +10,7 @@ import click
 from kgeval.cli.configuration import configuration, run_and_show
 from kgeval.cli.setting_options import blocks, setting_option, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, thresholds
-from kgeval.metrics.estimates.estimate import Estimate
+from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest

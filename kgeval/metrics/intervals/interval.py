@@ -121,9 +121,21 @@ def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple
     return float(low), float(high), (low, high) != ends
 
 
+def too_few(count: int, unit: Unit, what: str) -> str:
+    """Say that there are fewer units than an interval or a test needs; empty where there are enough."""
+    few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs {FEWEST_UNITS}"
+    return few if count < FEWEST_UNITS else ""
+
+
 def refuse_few(count: int, unit: Unit) -> None:
-    if count < FEWEST_UNITS:
-        raise NoInterval(f"{count} {unit if count == 1 else PLURAL[unit]}, and an interval needs {FEWEST_UNITS}")
+    if few := too_few(count, unit, "an interval"):
+        raise NoInterval(few)
+
+
+def refuse_constant(standard_error: float, value: float) -> None:
+    """Refuse the draws of a metric that does not vary in them."""
+    if is_rounding(standard_error, value):
+        raise NoInterval("it is the same in all draws, so they do not show how it varies")
 
 
 def is_rounding(standard_error: float, value: float) -> bool:

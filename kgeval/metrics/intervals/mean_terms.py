@@ -1,4 +1,4 @@
-"""Mean terms: a metric as a function of means, which tells how much each unit contributes to it."""
+"""Units, which are resampled as one block, and mean terms: how much each unit contributes to a function of means."""
 
 from __future__ import annotations
 
@@ -9,16 +9,66 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
-from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.intervals.units import Units, units_of
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.averages import numbered
+from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
+from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import PerList
-from kgeval.metrics.metric import Metric
+from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.adjusted import ZScore
 from kgeval.metrics.ranks.classic import FunctionOfMeans
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The unit that each row, or each list, belongs to."""
+
+    kind: Unit
+    ids: IntArray
+    """int64[row], from 0, in the order of the table's ids"""
+    count: int
+    """how many units there are"""
+
+    @classmethod
+    def numbered(cls, kind: Unit, keys: IntArray) -> Units:
+        """Number units by their keys (int64[row], from 0), in ascending order.
+
+        >>> units = Units.numbered("relation", np.array([7, 2, 7]))
+        >>> units.ids, units.count
+        (array([1, 0, 1]), 2)
+        """
+        distinct, ids = numbered(keys)
+        return cls(kind, ids, len(distinct))
+
+    def sums(self, values: Float64Array) -> Float64Array:
+        """Sum a value of the rows over each unit; float64[unit]."""
+        return np.asarray(np.bincount(self.ids, values, minlength=self.count), np.float64)
+
+
+def units_of(selection: RowSelection, unit: Unit, *, needs: Needs) -> Units:
+    """Number the units of some rows (``needs="ranks"``) or of their lists (``"lists"``).
+
+    A list is drawn as a whole: in place of triples, the queries of lists are drawn.
+    """
+    if needs == "lists":
+        if unit == "relation":
+            return Units.numbered(unit, selection.of_lists(selection.numbers(unit)))
+        return Units.numbered("query", np.arange(len(selection.unweighed.lengths)))
+    return Units.numbered(unit, selection.numbers(unit))
+
+
+def attempt(make: Callable[[], Interval]) -> Interval | NoInterval:
+    """Make an interval, or say why there is none."""
+    try:
+        return make()
+    except NoInterval as reason:
+        return reason
+    except Undefined as reason:  # its units are, as relations of lists that have several
+        return NoInterval(str(reason))
+
 
 STEP = 1e-30
 """of complex-step derivatives, f'(x) = Im f(x + ih) / h, which lose no digits (Squire and Trapp, 1998)"""
@@ -32,7 +82,7 @@ class MeanTerms:
 
     >>> units = Units.numbered("triple", np.array([0, 0, 1, 1]))
     >>> terms = MeanTerms(np.array([[0.0, 0.5, 0.5, 1.0]]), np.ones(4), lambda mean: mean, units)
-    >>> terms.value, terms.deviations, terms.standard_error
+    >>> terms.value, terms.deviations, standard_error(terms.deviations)
     (0.5, array([-0.125,  0.125]), 0.25)
     """
 
@@ -89,14 +139,9 @@ class MeanTerms:
             self.gradient_at(self.means) @ (self.unit_sums - np.outer(self.means, self.unit_shares)), np.float64
         )
 
-    @property
-    def standard_error(self) -> float:
-        """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
-        return standard_error(self.deviations)
-
 
 def standard_error(deviations: Float64Array) -> float:
-    """√(C/(C−1) Σ deviation²) of the deviations of C units; NaN of one unit."""
+    """√(C/(C−1) Σ deviation²) over C units (cluster-robust linearisation; Binder, 1983); NaN of one unit."""
     count = len(deviations)
     return float(np.sqrt(count / (count - 1) * deviations @ deviations)) if count > 1 else float("nan")
 

@@ -9,25 +9,29 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.intervals.bootstrap import drawn_functions, drawn_values, times_drawn
 from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
     NoInterval,
     Unit,
     clipped_to,
-    is_rounding,
     read_intervals,
+    refuse_constant,
     refuse_few,
 )
-from kgeval.metrics.intervals.linearised import t_quantile
-from kgeval.metrics.intervals.mean_terms import mean_terms
-from kgeval.metrics.intervals.units import units_of
+from kgeval.metrics.intervals.mean_terms import mean_terms, units_of
+from kgeval.metrics.intervals.selection_intervals import drawn_functions, drawn_values, t_quantile, times_drawn
 from kgeval.metrics.metric import Metric
-from kgeval.metrics.metric_options import DEFAULT_OPTIONS, MetricOptions
 from kgeval.metrics.names import MetricName, parse
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.selection import RankColumns, RowSelection, TableView, refuse_other_tables
+from kgeval.metrics.selection import (
+    DEFAULT_OPTIONS,
+    MetricOptions,
+    RankColumns,
+    RowSelection,
+    TableView,
+    refuse_other_tables,
+)
 from kgeval.provenance import ALIKE
 
 
@@ -108,8 +112,7 @@ def _pigeonhole(
     of_seeds = float(np.var(values, ddof=1)) / runs
     variance = float(drawn.var(ddof=1)) + of_seeds / runs
     value, error = float(np.mean(values)), float(np.sqrt(variance))
-    if is_rounding(error, value):
-        raise NoInterval("it is the same in all draws, so they do not show how it varies")
+    refuse_constant(error, value)
     of_units = max(variance - of_seeds, 0.0)
     degrees = (of_seeds + of_units) ** 2 / (of_seeds**2 / (runs - 1) + of_units**2 / (units.count - 1))
     half = t_quantile(degrees, intervals.level) * error

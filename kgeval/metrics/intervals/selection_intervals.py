@@ -1,23 +1,208 @@
-"""Intervals of the metrics of some rows: linearised for functions of means, by the bootstrap for all else."""
+"""Intervals of the metrics of some rows: linearised for functions of means, by the bootstrap for all else.
+
+Linearised intervals (delta method): the variance of f(M_1, M_2, …) from its gradient and the scatter of its units.
+
+Cluster-robust linearisation (Binder, 1983): with s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
+M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval is
+f ± t √V with C − 1 degrees of freedom. Where few units carry the mean, it is that of a bounded mean. A difference that
+is at an end of its range in all units has the interval of Wilson (1927) in place of one without width.
+
+Bootstrap over units: a metric computed anew on tables that are made of drawn units (Efron, 1979).
+
+As many units are drawn, with replacement, as there are; a unit that is drawn twice has each of its rows twice. Draw d
+of a seed is one stream of the Philox generator, so that the same table and seed give the same interval anywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.random import Generator, Philox
 
-from kgeval.metrics.intervals.bootstrap import bootstrapped
-from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
-from kgeval.metrics.intervals.linearised import unit_scatter
-from kgeval.metrics.intervals.mean_terms import mean_terms
-from kgeval.metrics.intervals.units import Units, attempt, units_of
+from kgeval.arrays import Float64Array, IntArray
+from kgeval.metrics.averages import OfGroups
+from kgeval.metrics.intervals.bounded_means import BoundedMeans
+from kgeval.metrics.intervals.interval import (
+    BOUNDED,
+    PLURAL,
+    ZERO,
+    Interval,
+    Intervals,
+    NoInterval,
+    Unit,
+    clipped_to,
+    is_rounding,
+    refuse_constant,
+    refuse_few,
+)
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, units_of
 from kgeval.metrics.kinds import Needs
-from kgeval.metrics.metric import Undefined
+from kgeval.metrics.lists.ranked_lists import RankedLists
+from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.numerics.sums import OfGroups
+from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
+from kgeval.progress import long_loop
+
+
+@dataclass(frozen=True, eq=False)
+class UnitScatter:
+    """How much the units of each group scatter around its metric; of a whole table, there is one group."""
+
+    unit: Unit
+    standard_errors: Float64Array
+    """float64[group]"""
+    counts: IntArray
+    """int64[group], the units that have a weight"""
+    effective: Float64Array
+    """float64[group], how many units of equal weight would tell as much: (Σ w_c)² / Σ w_c² (Kish, 1965)"""
+    degrees: Float64Array | None = None
+    """float64[group], of freedom; by default one less than there are units"""
+    bounded: BoundedMeans | None = None
+    """how far few units carry the metric, and the interval that it then has; ``None`` where that is not known"""
+    method: str = "linearised"
+
+    def interval(self, metric: Metric, value: float, intervals: Intervals, *, group: int = 0) -> Interval:
+        """Make the interval of a group: here it is decided which one a mean has."""
+        count, error, level = int(self.counts[group]), float(self.standard_errors[group]), intervals.level
+        refuse_few(count, self.unit)
+        doubt = 0.0 if self.bounded is None else float(self.bounded.doubt[group])
+        if self.bounded is None and is_rounding(error, value):
+            ends = wilson(metric, value, float(self.effective[group]), level)
+            return Interval(*ends, level, self.unit, count, "Wilson", 0.0)
+        degrees = count - 1 if self.degrees is None else float(self.degrees[group])
+        half = t_quantile(degrees, level) * error
+        low, high, clipped = clipped_to(metric, value, (value - half, value + half))
+        if self.bounded is None or not doubt:
+            return Interval(low, high, level, self.unit, count, self.method, error, clipped)
+        lower, upper = self.bounded.ends(level)[:, group].tolist()
+        if not np.isfinite([lower, upper]).all():
+            raise NoInterval(f"few {PLURAL[self.unit]} carry it, and its values have no bounds")
+        if lower == upper:
+            raise NoInterval("it has the only value that it can have")
+        low, high = (1 - doubt) * low + doubt * lower, (1 - doubt) * high + doubt * upper
+        return Interval(min(low, value), max(high, value), level, self.unit, count, BOUNDED, error)
+
+
+def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
+    """Compute the scatter of the units of each group, numbered from 0; int64[unit].
+
+    The same as of the terms themselves, and as of two tables of two triples each.
+
+    >>> from kgeval.metrics.intervals.mean_terms import Units, standard_error
+    >>> units = Units.numbered("triple", np.arange(4))
+    >>> terms = MeanTerms(np.array([[0.0, 0.5, 0.0, 1.0]]), np.ones(4), lambda mean: mean, units)
+    >>> unit_scatter(terms, np.zeros(4, int)).standard_errors.round(6), round(standard_error(terms.deviations), 6)
+    (array([0.239357]), 0.239357)
+    >>> unit_scatter(terms, np.array([0, 0, 1, 1])).standard_errors
+    array([0.25, 0.5 ])
+    """
+    sums, shares = terms.unit_sums, terms.unit_shares
+    groups_of_units, num_groups = groups, 1 + groups.max(initial=-1)  # also those of which no unit has a weight
+    has_weight = shares > 0
+    if not has_weight.all():
+        sums, shares, groups = sums[:, has_weight], shares[has_weight], groups[has_weight]
+    counts = np.bincount(groups, minlength=num_groups)
+    sums_by_group = partial(np.bincount, groups, minlength=num_groups)
+    totals = sums_by_group(shares)
+    with np.errstate(divide="ignore", invalid="ignore"):  # in groups without a weight, and where it is undefined
+        means = np.stack([sums_by_group(sums_of_term) for sums_of_term in sums]) / totals  # M_j
+        scaled_gradient = terms.gradient_at(means) / totals  # ∂f/∂M_j / Σ_c w_c
+        deviations = -(scaled_gradient * means).sum(axis=0)[groups] * shares  # d_c: first the part of M_j w_c
+        for slopes, sums_of_term in zip(scaled_gradient, sums, strict=True):
+            deviations += slopes[groups] * sums_of_term  # then that of s_cj
+        variances = sums_by_group(deviations**2) * counts / np.maximum(counts - 1, 1)
+        effective = totals**2 / sums_by_group(shares**2)
+        bounded = BoundedMeans.of(terms, groups_of_units, means)
+    return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective, bounded=bounded)
+
+
+def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:
+    """Compute the score interval (Wilson, 1927) of a metric at an end of its range."""
+    from scipy.special import ndtri
+
+    width = metric.highest - metric.lowest
+    if not np.isfinite(width) or min(value - metric.lowest, metric.highest - value) > ZERO * max(1, abs(value)):
+        raise NoInterval("it is the same in all units, so they do not show how it varies")
+    square = float(ndtri((1 + level) / 2)) ** 2
+    reach = width * square / (effective + square)
+    return (value, value + reach) if value - metric.lowest < metric.highest - value else (value - reach, value)
+
+
+def t_quantile(degrees: float, level: float) -> float:
+    """Return the two-sided quantile of Student's t: P(|T| ≤ result) = level, with ``degrees`` degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, (1 + level) / 2))
+
+
+def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArray:
+    """Draw as many units as there are, with replacement: how often each was drawn; int64[unit]."""
+    generator = Generator(Philox(key=np.array([seed, draw], np.uint64), counter=[0, 0, 0, stream]))
+    return np.bincount(generator.integers(0, count, count), minlength=count)
+
+
+def bootstrapped(
+    name: MetricName, selection: RowSelection, units: Units, *, value: float, intervals: Intervals
+) -> Interval:
+    refuse_few(units.count, units.kind)
+    values = drawn_values(name, selection, units, intervals=intervals)
+    refuse_constant(error := float(values.std(ddof=1)), value)
+    low, high, clipped = clipped_to(name.metric, value, percentiles(values, intervals.level))
+    method = f"bootstrap, percentile, {intervals.draws} draws"
+    return Interval(low, high, intervals.level, units.kind, units.count, method, error, clipped)
+
+
+def percentiles(values: Float64Array, level: float) -> tuple[float, float]:
+    """Return the ends between which a share of some values lies, as many below as above."""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, intervals: Intervals) -> Float64Array:
+    """Compute a metric of the rows of each draw; float64[draw]."""
+    data, ids = _in_one_order(name, selection, units)
+    places = np.arange(len(ids))
+    values = np.empty(intervals.draws)
+    with long_loop(f"bootstrap of {name}", intervals.draws, unit="draws") as report:
+        for draw in range(intervals.draws):
+            times = times_drawn(units.count, seed=intervals.seed, draw=draw)
+            try:
+                values[draw] = name(data.at(np.repeat(places, times[ids])))
+            except Undefined as reason:
+                raise NoInterval(f"it is undefined in a draw: {reason}") from reason
+            report(1)
+    return values
+
+
+def drawn_functions(several: Sequence[MeanTerms], *, intervals: Intervals) -> Float64Array:
+    """Compute functions of means, which have the same units, of the units of each draw; float64[draw, function].
+
+    The rows of a unit count together: a draw weighs their sums.
+    """
+    sums = np.concatenate([np.vstack([terms.unit_sums, terms.unit_shares]) for terms in several]).T
+    count = several[0].units.count
+    totals = np.empty((intervals.draws, sums.shape[1]))
+    with long_loop("bootstrap", intervals.draws, unit="draws") as report:
+        for draw in range(intervals.draws):
+            totals[draw] = times_drawn(count, seed=intervals.seed, draw=draw) @ sums
+            report(1)
+    of_each = totals.reshape(intervals.draws, len(several), -1)
+    means = of_each[..., :-1] / of_each[..., -1:]
+    each = [terms.combine(*means[:, place].T) for place, terms in enumerate(several)]
+    return np.asarray(np.stack(each, axis=1), np.float64)
+
+
+def _in_one_order(name: MetricName, selection: RowSelection, units: Units) -> tuple[Ranks | RankedLists, IntArray]:
+    """Return the ranks or lists, with their units, in an order that is not that of the table's rows."""
+    data = selection.data(name)
+    if name.metric.needs == "lists":
+        return data, units.ids
+    order = np.lexsort([*(column[selection.rows] for column in selection.view.ids), units.ids])
+    return data.at(order), units.ids[order]
 
 
 @dataclass(frozen=True, eq=False)

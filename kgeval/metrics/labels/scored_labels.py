@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, detached
 from kgeval.errors import MetricError, reason
-from kgeval.metrics.numerics.array_inputs import floats
+from kgeval.metrics.array_inputs import floats
 from kgeval.provenance import UNKNOWN, LabelProvenance
 
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.array_inputs import optional_cutoff, relevances
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
-from kgeval.metrics.numerics.array_inputs import optional_cutoff, relevances
-from kgeval.metrics.numerics.sums import sum_of_discounts
+from kgeval.metrics.ranks.moments import sum_of_discounts
 
 Gain = Literal["linear", "exponential"]
 GAINS: tuple[Gain, ...] = get_args(Gain)

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.errors import MetricError
+from kgeval.metrics.array_inputs import order_preserving_float64, relevances
+from kgeval.metrics.averages import means_of_groups
 from kgeval.metrics.metric import Metric, Undefined, declared
-from kgeval.metrics.numerics.array_inputs import order_preserving_float64, relevances
-from kgeval.metrics.numerics.sums import means_of_groups
 from kgeval.metrics.ranks.ranks import Ranks
 
 

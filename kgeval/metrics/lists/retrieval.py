@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.metrics.array_inputs import optional_cutoff
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
-from kgeval.metrics.numerics.array_inputs import optional_cutoff
-from kgeval.metrics.numerics.sums import sum_of_reciprocals
+from kgeval.metrics.ranks.moments import sum_of_reciprocals
 
 
 def precisions(lists: RankedLists, k: int | None) -> Float64Array:

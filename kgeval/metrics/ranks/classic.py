@@ -1,4 +1,4 @@
-"""Means of ranks: mean rank, mean reciprocal rank, hits at k, and the other means that PyKEEN reports.
+"""Metrics of ranks alone: their means, such as mean reciprocal rank and hits at k, their median, and their spread.
 
 A rank is 1 + the candidates above the answer; a tie makes it an interval a … b (``kgeval.metrics.ranks.ranks``), over
 which the expectation of r is (a + b)/2, of 1/r (H(b) − H(a − 1))/(b − a + 1) with H the harmonic numbers, and of a hit
@@ -23,20 +23,22 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.metric import declared
-from kgeval.metrics.numerics.array_inputs import as_number_row, cutoff
+from kgeval.metrics.array_inputs import as_number_row, cutoff
+from kgeval.metrics.metric import EXPECTED_TIES, declared, measured
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
     INVERSE_GEOMETRIC_MEAN,
     MEAN_RANK,
     MEAN_RECIPROCAL_RANK,
+    RANK,
     Mean,
 )
 from kgeval.metrics.ranks.ranks import Ranks
+from kgeval.metrics.ranks.ties import EXPECTED
 
 BORDES, HOYT = "Bordes et al., 2013", "Hoyt et al., 2022"
-UNTIED = "no ranks; expected ties"
+UNTIED = f"no ranks; {EXPECTED_TIES}"
 """when a metric whose expectation over ties has no closed form is undefined"""
 
 
@@ -160,3 +162,58 @@ IMR = _share(
 HMR = _rank(
     "hmr harmonic_mean_rank", "harmonic mean rank: n / Σ (1/r)", inverse(lambda rank: 1 / rank), undefined=UNTIED
 )
+
+
+NORMAL = 1.482602218505602
+"""1 / Φ⁻¹(3/4): the standard deviation of a normal distribution whose median absolute deviation is 1"""
+
+_middle = partial(measured, source=HOYT, undefined=UNTIED)
+_spread = partial(measured, source="—", highest=np.inf, increasing=None)
+
+
+@_middle("median median_rank", "median rank: the middle rank", lowest=1, highest=np.inf, increasing=False)
+def median(ranks: Ranks) -> float:
+    return _median(ranks.values, ranks)
+
+
+@_middle("inverse-median inverse_median_rank", "inverse median rank: 1 / the middle rank")
+def inverse_median(ranks: Ranks) -> float:
+    return 1 / _median(ranks.values, ranks)
+
+
+@_spread("variance var rank_var", "variance of the ranks: Σ (r − MR)² / n")
+def variance(ranks: Ranks) -> float:
+    """The exact expectation over ties subtracts the variance that the mean itself has."""
+    if ranks.policy is not EXPECTED:
+        return ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)
+    middles, within = (ranks.optimistic + ranks.pessimistic) / 2, RANK.variance(ranks.tied + 1, 0)
+    between = ranks.mean((middles - ranks.mean(middles)) ** 2)
+    return between + ranks.mean(within) - float(ranks.normalized_weights**2 @ within)
+
+
+@_spread("std standard_deviation rank_std", "standard deviation of the ranks: √(Σ (r − MR)² / n)", undefined=UNTIED)
+def standard_deviation(ranks: Ranks) -> float:
+    return float(np.sqrt(ranks.mean((ranks.values - ranks.mean(ranks.values)) ** 2)))
+
+
+@_spread(
+    "mad median_absolute_deviation rank_mad",
+    "median absolute deviation of the ranks: 1.4826 · median of |r − median|",
+    undefined=UNTIED,
+)
+def median_absolute_deviation(ranks: Ranks) -> float:
+    """Scaled as PyKEEN and SciPy do for normal distributions."""
+    return NORMAL * _median(np.abs(ranks.values - _median(ranks.values, ranks)), ranks)
+
+
+def _median(values: Float64Array, ranks: Ranks) -> float:
+    """The value with half of the weight on either side; the mean of two where the halves meet between them."""
+    shares = ranks.normalized_weights
+    if ranks.weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    reached = np.cumsum(shares[order])
+    # Equal weights must meet in the middle in spite of the rounding of their sum.
+    middle = int(np.searchsorted(reached, 0.5 * (1 - 1e-12)))
+    meets = abs(reached[middle] - 0.5) <= 0.5e-12 and middle + 1 < len(values)
+    return float(np.mean(values[order[middle : middle + 1 + meets]]))

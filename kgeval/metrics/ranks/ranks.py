@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
+from kgeval.metrics.averages import means_of_groups, numbered
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.numerics.sums import means_of_groups, numbered
 from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy
 
 UInt64Array = npt.NDArray[np.uint64]

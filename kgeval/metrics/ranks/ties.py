@@ -11,7 +11,7 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.discovery import brought, by_name
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.metrics.metric import Undefined, check_name
+from kgeval.metrics.metric import NoExpectation, check_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def _mean(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
 
 def _untied(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
     if (optimistic < pessimistic).any():
-        raise Undefined("its expectation over ties has no closed form; choose another tie policy")
+        raise NoExpectation("its expectation over ties has no closed form; choose another tie policy")
     return optimistic.astype(np.float64)
 
 

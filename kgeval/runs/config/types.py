@@ -85,7 +85,7 @@ TieName = Annotated[
 
 
 def _exponents(value: Any) -> tuple[float, float]:
-    from kgeval.metrics.metric_options import checked_exponents
+    from kgeval.metrics.selection import checked_exponents
 
     with as_validation_error():
         return checked_exponents(value)

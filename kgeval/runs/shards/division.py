@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import IntArray
 from kgeval.corruption import AllEntities
-from kgeval.corruption.sampled import Sampled
+from kgeval.corruption.limited import Sampled
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError, TableError, reason

@@ -8,16 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.metrics.estimates.estimate import STRATUM, TYPED, Sampling, no_estimator
-from kgeval.metrics.estimates.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
+from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
+from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Sampling, no_estimator
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval, refuse_few
-from kgeval.metrics.intervals.linearised import UnitScatter
-from kgeval.metrics.intervals.mean_terms import MeanTerms, mean_terms
-from kgeval.metrics.intervals.units import Units
+from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms
+from kgeval.metrics.intervals.selection_intervals import UnitScatter
+from kgeval.metrics.intervals.stratified_sample import Auxiliary, StratifiedSample, auxiliary_values
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
-from kgeval.metrics.numerics.sums import numbered
 from kgeval.metrics.ranks.classic import COUNT
 from kgeval.metrics.selection import RowSelection, TableView
 

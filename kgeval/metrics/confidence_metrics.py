@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.errors import MetricError
+from kgeval.metrics.array_inputs import as_number_row
 from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_of
 from kgeval.metrics.metric import Undefined, declared, defined
-from kgeval.metrics.numerics.array_inputs import as_number_row
 from kgeval.metrics.ranks.classic import MR, MRR
 from kgeval.metrics.ranks.ranks import Ranks
 

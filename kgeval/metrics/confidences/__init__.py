@@ -1,1 +1,0 @@
-"""Metrics of predicted confidences: errors, and ranks weighted by confidence."""
