@@ -16,7 +16,7 @@ from kgeval.runs.config.metric_request import MetricRequest
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets, SetGroup
-    from kgeval.runs.stored_model import StoredModel
+    from kgeval.runs.stored import StoredModel
 
 
 SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
@@ -116,7 +116,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely
     from kgeval.run_directory.stored_run import StoredRun
-    from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
+    from kgeval.runs.stored import StoredModel, load_model, read_stored_model
 
     block = blocks(options).get("evaluation", {})
     if dataset is None:

@@ -23,7 +23,7 @@ def command(folder: Path, force: bool, form: str) -> None:
     from kgeval.cli.display import show_note, watching
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.runs.several_models import common_table
+    from kgeval.runs.outcome import common_table
     from kgeval.runs.shards.shard_job import merge
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)

@@ -140,7 +140,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     from kgeval.cli.display import watching
     from kgeval.doors.predict import predict
     from kgeval.ranking.predictions.prediction_files import read_query_file
-    from kgeval.runs.stored_model import load_model
+    from kgeval.runs.stored import load_model
 
     settings = config.evaluation
     with watching("loading dataset"):

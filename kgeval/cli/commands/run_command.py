@@ -92,7 +92,7 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
     """The models whose metrics are compared with thresholds."""
     from kgeval.baselines.baseline import Baseline
     from kgeval.runs.metric_bounds import Judged
-    from kgeval.runs.several_models import with_common_ties
+    from kgeval.runs.outcome import with_common_ties
 
     def judged(path: Path, outcome: Outcome) -> Judged:
         source = str(path) if len(configs) > 1 else ""
@@ -104,7 +104,7 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
     """The content of ``metrics.json``: of one model, or the common table of several."""
-    from kgeval.runs.several_models import ModelsFailed, common_table
+    from kgeval.runs.outcome import ModelsFailed, common_table
 
     if config.models is None:
         return outcomes[0].to_dict() if outcomes else {}
@@ -117,8 +117,8 @@ def _run(
     """Run a configuration; of several, return its error, so that the others are still run."""
     from kgeval.cli.display import show_note, watching
     from kgeval.errors import KgevalError
+    from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
-    from kgeval.runs.several_models import ModelsFailed
 
     try:
         return run(config, folder, force=force, watch=watching, warn=show_note, limits=limits), None
