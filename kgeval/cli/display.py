@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,6 +87,14 @@ def show_note(note: str) -> None:
 def show_place(path: Any, *, stored: bool = False) -> None:
     """Print where results were written, or which earlier run they were read from."""
     _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
+
+
+def show_file(path: Path, *, as_json: bool) -> None:
+    """Say where a file was written."""
+    if as_json:
+        say_json({"path": str(path), "bytes": path.stat().st_size})
+    else:
+        show_place(path)
 
 
 def show_page(path: Any) -> None:

@@ -1,4 +1,4 @@
-"""Settings: frozen pydantic models, whose bad arguments raise kgeval's own errors, types of their paths, and keywords."""
+"""Settings: frozen pydantic models, whose bad arguments raise kgeval's own errors; types of paths; keywords."""
 
 from __future__ import annotations
 
@@ -49,6 +49,46 @@ class Settings(BaseModel):
     def of_keywords(cls, keywords: Mapping[str, object]) -> Self:
         """Make settings of the keywords of a function, whose types are wider: a path or a name, one or several."""
         return cls(**keywords)
+
+
+@contextmanager
+def as_validation_error() -> Iterator[None]:
+    """Turn an InputError into a ValueError, which pydantic collects with the errors of all other values."""
+    try:
+        yield
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def writable(path: str) -> str:
+    """Refuse a path that cannot be written to a configuration or a manifest."""
+    if not path:
+        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
+    if "\0" in path:
+        raise ValueError("a path has no null byte")
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
+    return path
+
+
+def existing(path: str) -> str:
+    if not (exists_safely(Path(path)) and Path(path).is_file()):
+        raise NoPathError(no_file(Path(path)))
+    return path
+
+
+PathText = Annotated[str, AfterValidator(writable)]
+
+ExistingFile = Annotated[PathText, AfterValidator(existing)]
+
+
+def or_text(schema: dict[str, Any]) -> None:
+    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
+    block = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, block]
 
 
 def listed(value: Any) -> Any:
@@ -119,43 +159,3 @@ def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Func
 def _described(name: str, description: str) -> str:
     text = textwrap.fill(" ".join(description.split()), 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
     return f"    {name}\n{text}\n"
-
-
-@contextmanager
-def as_validation_error() -> Iterator[None]:
-    """Turn an InputError into a ValueError, which pydantic collects with the errors of all other values."""
-    try:
-        yield
-    except InputError as error:
-        raise ValueError(str(error)) from error
-
-
-def writable(path: str) -> str:
-    """Refuse a path that cannot be written to a configuration or a manifest."""
-    if not path:
-        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
-    if "\0" in path:
-        raise ValueError("a path has no null byte")
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
-    return path
-
-
-def existing(path: str) -> str:
-    if not (exists_safely(Path(path)) and Path(path).is_file()):
-        raise NoPathError(no_file(Path(path)))
-    return path
-
-
-PathText = Annotated[str, AfterValidator(writable)]
-
-ExistingFile = Annotated[PathText, AfterValidator(existing)]
-
-
-def or_text(schema: dict[str, Any]) -> None:
-    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
-    block = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"type": "string"}, block]

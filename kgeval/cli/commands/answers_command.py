@@ -10,7 +10,7 @@ import click
 
 from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options, split_at_commas
-from kgeval.cli.shared_options import DIGITS, JSON, QUIET, run_or_model_and_dataset
+from kgeval.cli.shared_options import DIGITS, JSON, QUIET, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 
@@ -57,7 +57,9 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 @DIGITS
 @QUIET
 @JSON
-def command(source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
+def answers_command(
+    source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any
+) -> None:
     """Make conformal prediction sets: each test query gets a set that has its answer with a chosen probability.
 
     A run knows its checkpoint and dataset: kgeval answers runs/mine --coverage .9
@@ -83,7 +85,6 @@ def command(source: str, dataset: str | None, out: Path | None, force: bool, as_
 
 
 def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[str, Any], *, force: bool) -> None:
-    from kgeval.cli.named_runs import refuse_file
     from kgeval.errors import ConfigError
 
     if out is not None and out.suffix != ".parquet":

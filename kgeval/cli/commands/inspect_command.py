@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @CHECKPOINT_FORMAT
 @setting_options(Evaluation, "nan", place=("evaluation",))
 @JSON
-def command(path: str, as_json: bool, **settings: Any) -> None:
+def inspect_command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show
     from kgeval.errors import ConfigError

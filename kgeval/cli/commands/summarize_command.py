@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @FORMAT
 @DIGITS
 @QUIET
-def command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
+def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet), without its model.
 
     For several models, give a directory with their runs in it, up to three levels deep.
