@@ -20,9 +20,8 @@ from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.ranking.rank_table import TIME
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.models import TrainingConfig
-from kgeval.runs.config.pykeen_components import has_device, scores_new_entities
+from kgeval.runs.config.pykeen_components import has_device, scores_new_entities, wrong_arguments
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
-from kgeval.runs.config.training_arguments import wrong_arguments
 from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.settings.messages import Location, Problem, as_texts, problems_of
@@ -50,8 +49,8 @@ def check(document: Document) -> RunConfig:
     document = document.read()
     problems = [
         Problem((*location, *wrong.location), wrong.message, wrong.hint)
-        for location, job in _trainings(document.content)
-        for wrong in wrong_arguments(job)
+        for location, training in _trainings(document.content)
+        for wrong in wrong_arguments(training)
     ]
     try:
         config = RunConfig.model_validate(document.content)
@@ -76,7 +75,7 @@ def _with_cure(problem: Problem, document: Document) -> Problem:
     return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 
-def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingConfig]]:
+def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any]]]:
     """Yield the location and content of the models to be trained, whose values are not checked yet."""
     models = content.get("models")
     blocks: dict[Location, Any] = {("model",): content.get("model")}
@@ -84,8 +83,7 @@ def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingC
         blocks |= {("models", name): block for name, block in models.items()}
     for location, block in blocks.items():
         if isinstance(block, dict) and block.get("kind") == "pykeen":
-            keys = {key: value for key, value in block.items() if key in TrainingConfig.model_fields}
-            yield location, TrainingConfig.model_construct(**{"model": "", **keys})
+            yield location, block
 
 
 def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
