@@ -22,7 +22,7 @@ def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
     """Keep that notes and progress are not wanted."""
     context.meta[IS_QUIET] = quiet
     if quiet:
-        context.with_resource(loops_shown(wanted=False))
+        context.with_resource(loops_shown(None))
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
