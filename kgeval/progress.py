@@ -8,18 +8,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 Progress = Callable[[int], None]
 """called with the number of ranks that were just computed"""
 
-EVERY = 10.0
-"""seconds from one line to the next"""
 
-PATIENCE = 2.0
-"""seconds that a loop takes before a terminal shows its bar"""
+@dataclass(frozen=True)
+class Pace:
+    every: float = 10.0
+    """seconds from one line to the next"""
+    patience: float = 2.0
+    """seconds that a loop takes before a terminal shows its bar"""
 
-_shown: ContextVar[bool] = ContextVar("shown", default=False)
+
+USUAL = Pace()
+
+_shown: ContextVar[Pace | None] = ContextVar("shown", default=None)
 
 
 def unreported(_count: int) -> None:
@@ -27,9 +33,9 @@ def unreported(_count: int) -> None:
 
 
 @contextmanager
-def loops_shown(*, wanted: bool = True) -> Iterator[None]:
+def loops_shown(pace: Pace | None = USUAL) -> Iterator[None]:
     """Show the progress of long loops within, or of none; a library shows none unless a program wants it."""
-    token = _shown.set(wanted)
+    token = _shown.set(pace)
     try:
         yield
     finally:
@@ -43,12 +49,13 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
     Of loops within loops only the outer one shows, unless it has a single step. The steps, whose plural is ``unit``,
     may be counted in any thread.
     """
-    if not _shown.get() or total <= 1:
+    pace = _shown.get()
+    if pace is None or total <= 1:
         yield unreported
         return
     lock, start, done = threading.Lock(), time.perf_counter(), 0
     report: Progress | None = None
-    with loops_shown(wanted=False), ExitStack() as display:
+    with loops_shown(None), ExitStack() as display:
 
         def count(more: int) -> None:
             nonlocal done, report
@@ -56,19 +63,19 @@ def long_loop(what: str, total: int, *, unit: str) -> Iterator[Progress]:
                 done += more
                 if report is not None:
                     report(more)
-                elif time.perf_counter() - start >= PATIENCE:
-                    report = display.enter_context(_display(what, total, unit))
+                elif time.perf_counter() - start >= pace.patience:
+                    report = display.enter_context(_display(what, total, unit, pace))
                     report(done)
 
         if sys.stderr is not None and not sys.stderr.isatty():
-            report = display.enter_context(_display(what, total, unit))
+            report = display.enter_context(_display(what, total, unit, pace))
         yield count
 
 
 @contextmanager
-def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
+def watching(what: str, total: int | None = None, *, unit: str = "ranks", pace: Pace = USUAL) -> Iterator[Progress]:
     """Show the progress of some work, without a ``total`` the elapsed time; ``unit`` is a plural."""
-    with loops_shown(wanted=False), _display(what, total, unit) as report:
+    with loops_shown(None), _display(what, total, unit, pace) as report:
         yield report
 
 
@@ -81,11 +88,13 @@ def reporting(
     return watching(what, total, unit=unit) if progress else nullcontext(unreported)
 
 
-def _display(what: str, total: int | None, unit: str) -> AbstractContextManager[Progress]:
+def _display(what: str, total: int | None, unit: str, pace: Pace) -> AbstractContextManager[Progress]:
     """Choose between bar and lines; a closed stream has neither."""
     if sys.stderr is None:
         return nullcontext(unreported)
-    return _bar(what, total, unit) if sys.stderr.isatty() else _lines(what, total, unit, sys.stderr)
+    if sys.stderr.isatty():
+        return _bar(what, total, unit)
+    return _lines(what, total, unit, sys.stderr, pace.every)
 
 
 @contextmanager
@@ -107,7 +116,7 @@ def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def _lines(what: str, total: int | None, unit: str, stream: TextIO) -> Iterator[Progress]:
+def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float) -> Iterator[Progress]:
     start, done, over = time.perf_counter(), 0, threading.Event()
 
     def report(more: int) -> None:
@@ -115,7 +124,7 @@ def _lines(what: str, total: int | None, unit: str, stream: TextIO) -> Iterator[
         done += more
 
     def write() -> None:
-        while not over.wait(EVERY):
+        while not over.wait(every):
             print(_line(what, done, total, time.perf_counter() - start, unit), file=stream, flush=True)
 
     writer = threading.Thread(target=write, daemon=True)

@@ -36,6 +36,13 @@ COMMANDS = {
     "summarize": "Compute metrics from the stored ranks or labels of a run, without its model.",
 }
 
+MODULES = {
+    **dict.fromkeys(["run", "merge", "schema"], "kgeval.cli.commands.run_commands"),
+    **dict.fromkeys(["evaluate", "classify"], "kgeval.cli.commands.evaluate_commands"),
+    **dict.fromkeys(["report", "plot"], "kgeval.cli.commands.report_commands"),
+    **dict.fromkeys(["audit", "negatives"], "kgeval.cli.commands.dataset_commands"),
+}
+"""the modules of commands that have none of their name"""
 
 CLOSED_PIPE = 128 + 13
 """the exit status of a program whose reader has closed the pipe, as shells report it after SIGPIPE"""
@@ -72,8 +79,12 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"kgeval.cli.commands.{cmd_name}_command")
-        command: click.Command = module.command
+        if cmd_name == "pykeen":
+            from kgeval.pykeen.command import command as of_pykeen
+
+            return of_pykeen
+        module = importlib.import_module(MODULES.get(cmd_name, f"kgeval.cli.commands.{cmd_name}_command"))
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def resolve_command(

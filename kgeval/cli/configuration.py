@@ -46,7 +46,7 @@ def configuration(
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
     from kgeval.runs.config.yaml_document import Document
-    from kgeval.runs.stored_model import read_stored_document
+    from kgeval.runs.stored import read_stored_document
 
     if dataset is not None:
         blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"])} | {**blocks}

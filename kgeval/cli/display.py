@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -88,22 +89,35 @@ def show_place(path: Any, *, stored: bool = False) -> None:
     _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
 
 
+def show_file(path: Path, *, as_json: bool) -> None:
+    """Say where a file was written."""
+    if as_json:
+        say_json({"path": str(path), "bytes": path.stat().st_size})
+    else:
+        show_place(path)
+
+
 def show_page(path: Any) -> None:
     """Say where a page is."""
     _remark(f"To be read in a browser: {path}")
 
 
-def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
-    """Show the progress of some work."""
+@contextmanager
+def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
+    """Show the progress of some work, and that its loops are compiled first, where they are."""
     from kgeval import progress
 
-    if total is not None and not _quiet():
-        import kgeval.ranking.kernels.screening.screened_kernel  # noqa: F401  # what was compiled of it is looked for
-        from kgeval.compiling import is_cache_cold
+    if _quiet():
+        yield progress.unreported
+        return
+    with ExitStack() as stack:
+        if total is not None:  # work with loops, not the reading of files
+            from kgeval.compiling import compilation_told
 
-        if is_cache_cold():
-            _remark("Compiling the counting loops, once on this machine.")
-    return nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
+            stack.enter_context(
+                compilation_told(lambda: _remark("Compiling the counting loops, once on this machine."))
+            )
+        yield stack.enter_context(progress.watching(visible(what), total, unit=unit))
 
 
 def _remark(text: str) -> None:

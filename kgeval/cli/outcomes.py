@@ -15,7 +15,7 @@ def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
     """Print the metrics of one model; of several, one table with a row each, or with groups a table each."""
     from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say
-    from kgeval.runs.several_models import with_common_ties
+    from kgeval.runs.outcome import with_common_ties
 
     for index, page in enumerate(_pages(with_common_ties(outcomes))):
         if index:
@@ -29,7 +29,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
     from kgeval.metrics.labels.label_summary import LabelSummary, label_table
     from kgeval.metrics.rank_summary import RankSummary
     from kgeval.metrics.summary import MODEL
-    from kgeval.runs.several_models import comparability_notes
+    from kgeval.runs.outcome import comparability_notes
     from kgeval.table import Page
 
     of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
@@ -82,7 +82,7 @@ def show_remarks(
 ) -> None:
     """Print the notes on outcomes, their folders, whether they compare, and which models failed."""
     from kgeval.cli.display import show_notes, show_place
-    from kgeval.runs.several_models import comparability_notes, notes_by_model
+    from kgeval.runs.outcome import comparability_notes, notes_by_model
 
     show_notes(notes_by_model(outcomes))
     for outcome in outcomes:

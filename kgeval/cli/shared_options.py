@@ -1,9 +1,9 @@
-"""Options that several commands share."""
+"""Options and arguments that several commands share, and the files that they name."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import JSON_HELP, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
 from kgeval.cli.setting_options import split_at_commas
+from kgeval.errors import ConfigError, InputError
+from kgeval.paths import exists_safely
 from kgeval.progress import loops_shown
 
 
@@ -20,7 +22,7 @@ def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
     """Keep that notes and progress are not wanted."""
     context.meta[IS_QUIET] = quiet
     if quiet:
-        context.with_resource(loops_shown(wanted=False))
+        context.with_resource(loops_shown(None))
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
@@ -205,3 +207,27 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Split the words of a command line into names, empty where there is none, and paths.
+
+    >>> named_runs(["runs/a", "best=runs/b"])
+    [('', 'runs/a'), ('best', 'runs/b')]
+    """
+    return [_named(word) for word in words]
+
+
+def _named(word: str) -> tuple[str, str]:
+    name, equals, path = word.partition("=")
+    if word and (not equals or exists_safely(Path(word))):
+        return "", word
+    if not name or not path:
+        raise ConfigError(f"{word!r}: expected PATH or NAME=PATH.")
+    return name, path
+
+
+def refuse_file(path: Path, *, force: bool) -> None:
+    """Refuse to replace a file."""
+    if exists_safely(path) and not force:
+        raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")

@@ -16,8 +16,7 @@ from kgeval.data.text import first_line
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.paths import exists_safely, no_file, suggest_paths
 from kgeval.settings.messages import short_repr
-from kgeval.settings.path_types import PathText, as_validation_error, or_text
-from kgeval.settings.settings import Settings, listed
+from kgeval.settings.settings import PathText, Settings, as_validation_error, listed, or_text
 
 
 def readable(path: str) -> str:

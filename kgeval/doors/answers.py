@@ -32,7 +32,7 @@ from kgeval.ranking.evaluation import Evaluation, WorkKeywords
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.settings.keywords import takes
+from kgeval.settings.settings import takes
 from kgeval.threads import bound_threads
 
 

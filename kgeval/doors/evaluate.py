@@ -16,7 +16,7 @@ from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.settings.keywords import takes
+from kgeval.settings.settings import takes
 
 
 @takes(Evaluation, EvaluationKeywords)

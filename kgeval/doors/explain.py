@@ -27,7 +27,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import require_relations
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
-from kgeval.settings.keywords import takes
+from kgeval.settings.settings import takes
 
 RULES = {
     "sides": ("sides",),

@@ -19,7 +19,7 @@ from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
 from kgeval.scorers.alignment import align
-from kgeval.settings.keywords import takes
+from kgeval.settings.settings import takes
 
 KnownPolicy = Literal["keep", "drop"]
 

@@ -15,7 +15,7 @@ from kgeval.pykeen.scoring import device_for, scorer_of
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.adapters.live_models import is_pykeen_model, labels_of_pykeen, mode_of_pykeen
-from kgeval.settings.keywords import takes
+from kgeval.settings.settings import takes
 
 
 @takes(Evaluation, EvaluationKeywords)

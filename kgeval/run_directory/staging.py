@@ -29,9 +29,6 @@ LOCK = ".kgeval.lock"
 TRAINED = "training.json"
 """on the stage: the training that made its model; written once the model is complete"""
 
-PATIENCE = 10
-"""seconds that one process of several waits for another to begin its shard"""
-
 
 @contextmanager
 def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = False) -> Iterator[Path]:
@@ -60,15 +57,15 @@ def reserve(folder: Path, *, force: bool, resume: bool = False, trains: bool = F
 
 @contextmanager
 def reserve_shard(
-    folder: Path, number: int, *, force: bool, prepare: Callable[[], None] = lambda: None
+    folder: Path, number: int, *, force: bool, prepare: Callable[[], None] = lambda: None, patience: float = 10
 ) -> Iterator[None]:
     """Lock one shard of a run, which is written to the stage; other processes may rank others at the same time.
 
     With ``force`` the folder may hold an existing run, which stays until the new one is complete; ``prepare`` is called
-    while no other process writes there.
+    while no other process writes there. For so many seconds, another process may take to begin its shard.
     """
     stage = folder / STAGE
-    with locked(folder, wait=PATIENCE):
+    with locked(folder, wait=patience):
         _refuse_link(stage)
         _refuse_use(folder, force=force, resume=False, trains=False)
         with _as_run_error(folder):

@@ -14,10 +14,9 @@ from kgeval.metrics.ranks.ties import common_ties, note_on_ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
-from kgeval.run_directory.common_table import CommonTable
-from kgeval.run_directory.folders import distinct_names, runs_at, unfinished_in, words_of
+from kgeval.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.runs.stored_outcome import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
+from kgeval.runs.stored import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,8 @@ from kgeval.runs.config.models import CheckpointConfig, TrainingConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.variables import Variables
 from kgeval.runs.outcome import Outcome, task_policies
-from kgeval.runs.shards.fingerprint import Fingerprint, leaves, slow_hash
-from kgeval.runs.stored_model import load_model
-from kgeval.runs.stored_outcome import with_slices
+from kgeval.runs.resume import Fingerprint, leaves, slow_hash
+from kgeval.runs.stored import load_model, with_slices
 from kgeval.runs.training import train
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align

@@ -19,18 +19,16 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import other_files
 from kgeval.run_directory.staging import locked, reserve
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.runs.config.dataset_checks import check_against_dataset
+from kgeval.runs.config.load import check_against_dataset
 from kgeval.runs.config.models import CheckpointConfig
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.jobs import Clock, Job
 from kgeval.runs.metric_bounds import Threshold
-from kgeval.runs.outcome import Outcome, concealed
-from kgeval.runs.resume import goes_on, refuse_changes
-from kgeval.runs.several_models import ModelsFailed, common_table
-from kgeval.runs.shards.executors.executor import LocalExecutor
-from kgeval.runs.shards.fingerprint import Fingerprint
+from kgeval.runs.outcome import ModelsFailed, Outcome, common_table, concealed
+from kgeval.runs.resume import Fingerprint, goes_on, refuse_changes
+from kgeval.runs.shards.executors import LocalExecutor
 from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_shards
-from kgeval.runs.stored_outcome import read_outcome
+from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.settings.messages import Problem

@@ -22,7 +22,7 @@ from kgeval.files.opening import read_settings
 from kgeval.run_directory.contents import MODEL, as_json
 from kgeval.run_directory.staging import TRAINED
 from kgeval.runs.config.models import TrainingConfig
-from kgeval.runs.shards.fingerprint import slow_hash
+from kgeval.runs.resume import slow_hash
 from kgeval.scorers.adapters.live_models import PyKEENScorer, mode_of_pykeen
 from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import Scorer, VectorScorer

@@ -1,15 +1,21 @@
-"""Settings: frozen pydantic models, whose bad arguments raise kgeval's own errors."""
+"""Settings: frozen pydantic models, whose bad arguments raise kgeval's own errors; types of paths; keywords."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from typing_extensions import Self
 
-from kgeval.errors import InputError
-from kgeval.settings.messages import problems_of
+from kgeval.errors import InputError, NoPathError, did_you_mean
+from kgeval.paths import exists_safely, no_file
+from kgeval.settings.messages import problems_of, short_repr
 
 
 class Settings(BaseModel):
@@ -45,6 +51,46 @@ class Settings(BaseModel):
         return cls(**keywords)
 
 
+@contextmanager
+def as_validation_error() -> Iterator[None]:
+    """Turn an InputError into a ValueError, which pydantic collects with the errors of all other values."""
+    try:
+        yield
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
+def writable(path: str) -> str:
+    """Refuse a path that cannot be written to a configuration or a manifest."""
+    if not path:
+        raise ValueError("the path is empty. Name a file or a folder; '.' is the current one")
+    if "\0" in path:
+        raise ValueError("a path has no null byte")
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the path {short_repr(path)} is not UTF-8 text. Give it another name") from error
+    return path
+
+
+def existing(path: str) -> str:
+    if not (exists_safely(Path(path)) and Path(path).is_file()):
+        raise NoPathError(no_file(Path(path)))
+    return path
+
+
+PathText = Annotated[str, AfterValidator(writable)]
+
+ExistingFile = Annotated[PathText, AfterValidator(existing)]
+
+
+def or_text(schema: dict[str, Any]) -> None:
+    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
+    block = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, block]
+
+
 def listed(value: Any) -> Any:
     """Wrap a bare string in a tuple.
 
@@ -52,3 +98,64 @@ def listed(value: Any) -> Any:
     (('tail',), ['head', 'tail'])
     """
     return (value,) if isinstance(value, str) else value
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+PLACEHOLDER = "    {settings}\n"
+"""the line of a docstring where the descriptions of the fields go"""
+
+
+def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Function]:
+    """Let a function take the fields of settings that a ``TypedDict`` names as its ``**settings``.
+
+    None is not given, where another part then decides. ``help`` lists each keyword with its default and description.
+
+    >>> from typing import TypedDict
+    >>> class Cut(Settings):
+    ...     first: int = 10
+    ...     '''how many rows'''
+    >>> Keywords = TypedDict("Keywords", {"first": int}, total=False)
+    >>> @takes(Cut, Keywords)
+    ... def cut(rows, **settings):
+    ...     return rows[: Cut.of_keywords(settings).first]
+    >>> cut([1, 2], first=1), str(inspect.signature(cut)).partition(":")[0]
+    ([1], '(rows, *, first')
+    """
+    types = {name: getattr(it, "__forward_arg__", it) for name, it in keywords.__annotations__.items()}
+    fields = {name: field for name, field in settings.model_fields.items() if name in types}
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [it for it in signature.parameters.values() if it.kind is not it.VAR_KEYWORD]
+        names = [it.name for it in own] + list(fields)
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in names:
+                    raise InputError(f"{function.__name__}: no argument {name!r}. {did_you_mean(name, names)}")
+            undecided = [name for name, it in given.items() if it is None and name in settings.decided_later]
+            return function(*args, **{name: it for name, it in given.items() if name not in undecided})
+
+        further = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None if name in settings.decided_later else field.default,
+                annotation=types[name],
+            )
+            for name, field in fields.items()
+        ]
+        call.__signature__ = signature.replace(parameters=[*own, *further])  # type: ignore[attr-defined]
+        call.__doc__ = (function.__doc__ or "").replace(
+            PLACEHOLDER, "".join(_described(name, field.description or "") for name, field in fields.items())
+        )
+        return cast("Function", call)
+
+    return decorate
+
+
+def _described(name: str, description: str) -> str:
+    text = textwrap.fill(" ".join(description.split()), 112, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    return f"    {name}\n{text}\n"

@@ -17,8 +17,7 @@ import kgeval
 from kgeval import Baseline, Dataset, RankTable, evaluate, load_dataset, summarize
 from kgeval.baselines.baseline import baselines
 from kgeval.errors import ConfigError, DatasetError, InputError
-from kgeval.runs.config.dataset_checks import check_against_dataset
-from kgeval.runs.config.load import load_config
+from kgeval.runs.config.load import check_against_dataset, load_config
 from tests.cli.conftest import invoke
 from tests.data.folders import write
 

@@ -12,8 +12,7 @@ import pytest
 from scipy.stats import rankdata
 
 from kgeval import RankTable, compare, evaluate, summarize
-from kgeval.runs.outcome import Outcome
-from kgeval.runs.several_models import with_common_ties
+from kgeval.runs.outcome import Outcome, with_common_ties
 from tests.cli.conftest import CONFIG, SPLITS, invoke, spelled, write_config
 from tests.conftest import random_dataset
 from tests.data.folders import lines

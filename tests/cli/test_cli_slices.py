@@ -9,8 +9,7 @@ import pytest
 
 from kgeval import Dataset, RankTable, annotate, load_dataset, summarize
 from kgeval.errors import ConfigError
-from kgeval.runs.config.dataset_checks import check_against_dataset
-from kgeval.runs.config.load import load_config
+from kgeval.runs.config.load import check_against_dataset, load_config
 from tests.cli.conftest import CONFIG, RELATIONS, below_head, write_config
 
 SLICED = {**CONFIG, "metrics": ["mrr", "hits@3"], "by": ["side", "cardinality"]}

@@ -20,7 +20,7 @@ from kgeval.cli import main
 from kgeval.errors import ConfigError, InputError
 from kgeval.pykeen import KGEvalEvaluator
 from kgeval.runs.config.load import load_config
-from kgeval.runs.stored_model import read_stored_document
+from kgeval.runs.stored import read_stored_document
 from tests.plugin.conftest import assert_same_ranks, assert_same_values, run, theirs
 
 

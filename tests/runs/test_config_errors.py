@@ -301,7 +301,7 @@ SEVERAL = """\
 dataset: {path: graph}
 models:
   fresh: {kind: pykeen, model: DistMlt, model_kwargs: {dim: 3}, training_kwargs: {num_epoch: 3}}
-  named: {kind: pykeen, model: DistMult, model_kwargs: {dim: 3}, loss: sofplus, optimizer_kwargs: {lr: "high"}}
+  named: {kind: pykeen, model: DistMult, model_kwargs: {dim: 3}, loss: sofplus, optimizer_kwargs: {lr: 1e-3}}
   read: nowhere.npz
 metrics: [mrr, mmr]
 tracker: {kind: cvs}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kgeval.errors import FileError, InputError
-from kgeval.run_directory.common_table import CommonTable
 from kgeval.run_directory.contents import STAGE, altered, read_json
+from kgeval.run_directory.folders import CommonTable
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.stored_outcome import read_outcomes
+from kgeval.runs.stored import read_outcomes
 from tests.runs.test_several_models import MODELS
 
 OUTSIDE = ["/etc/hostname", "../secret", "a/b", "..", ".", "", "a\0b", "a" * 5000, "a\\b"]

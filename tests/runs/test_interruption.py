@@ -24,7 +24,7 @@ from kgeval.run_directory.contents import STAGE, altered, is_run
 from kgeval.run_directory.staging import LOCK, reserve
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.stored_outcome import read_outcome
+from kgeval.runs.stored import read_outcome
 from kgeval.storage import replacing_folder
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]

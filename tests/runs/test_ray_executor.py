@@ -19,8 +19,7 @@ from kgeval.run_directory.contents import num_shards
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.shards.division import divide, join_shards
-from kgeval.runs.shards.executors.executor import LocalExecutor
-from kgeval.runs.shards.executors.ray_executor import RayExecutor, _rank_shard
+from kgeval.runs.shards.executors import LocalExecutor, RayExecutor, _rank_shard
 from kgeval.runs.shards.shard_store import ShardStore
 from tests.conftest import random_dataset
 from tests.runs.conftest import table

@@ -11,13 +11,12 @@ import pytest
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.errors import ConfigError, InputError, ScoreError
 from kgeval.ranking.engine import Engine
-from kgeval.run_directory.common_table import CommonTable
 from kgeval.run_directory.contents import is_run
-from kgeval.run_directory.folders import unfinished_in
+from kgeval.run_directory.folders import CommonTable, unfinished_in
 from kgeval.runs.config.load import load_config
+from kgeval.runs.outcome import ModelsFailed
 from kgeval.runs.runner import run
-from kgeval.runs.several_models import ModelsFailed
-from kgeval.runs.stored_outcome import read_outcomes
+from kgeval.runs.stored import read_outcomes
 from kgeval.scorers.families.bilinear import DistMult
 from tests.cli.conftest import invoke
 from tests.runs.conftest import ENTITIES, RELATIONS

@@ -101,10 +101,13 @@ def test_two_jobs_of_one_shard_and_a_run_beside_jobs_are_refused(settings, place
     assert table(place / "run") == table(place / "whole")
 
 
-def test_a_job_beside_a_whole_run_is_refused(settings, place, monkeypatch):
-    monkeypatch.setattr("kgeval.run_directory.staging.PATIENCE", 0.1)
-    with reserve(place / "run", force=False), pytest.raises(InputError, match="another process is writing a run into"):
-        run_shard(settings, place / "run", 1, COUNT)
+def test_a_job_beside_a_whole_run_is_refused(place):
+    with (
+        reserve(place / "run", force=False),
+        pytest.raises(InputError, match="another process is writing a run into"),
+        reserve_shard(place / "run", 1, force=False, patience=0.1),
+    ):
+        pytest.fail("both write there")
 
 
 def test_jobs_that_begin_together_wait_for_each_other(settings, place):

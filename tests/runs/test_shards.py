@@ -24,12 +24,12 @@ from kgeval.run_directory.contents import SHARDS, STAGE
 from kgeval.runs.compared_runs import read_compared
 from kgeval.runs.config.load import load_config
 from kgeval.runs.jobs import Job
+from kgeval.runs.resume import Fingerprint, leaves
 from kgeval.runs.runner import run
 from kgeval.runs.shards import division
 from kgeval.runs.shards.division import KEY, divide, divide_exactly, usual_count
-from kgeval.runs.shards.fingerprint import Fingerprint, leaves
 from kgeval.runs.shards.shard_store import ShardStore
-from kgeval.runs.stored_outcome import read_outcome
+from kgeval.runs.stored import read_outcome
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 from tests.runs.conftest import table

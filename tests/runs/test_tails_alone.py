@@ -15,7 +15,7 @@ from kgeval.cli import main
 from kgeval.errors import InputError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
-from kgeval.runs.stored_model import read_stored_model
+from kgeval.runs.stored import read_stored_model
 
 
 @pytest.fixture

@@ -99,8 +99,6 @@ def test_what_pykeen_refuses_is_one_message_and_leaves_the_folder_free(config, p
 ARGUMENTS = {
     "of another framework": ({"model_kwargs": {"dim": 4}}, r"model_kwargs\.dim: unknown argument 'dim' .*'embedding"),
     "of the pipeline": ({"training_kwargs": {"epochs": 3}}, r"epochs: unknown argument .* Did you mean 'num_epochs'"),
-    "no number": ({"model_kwargs": {"embedding_dim": "abc"}}, "embedding_dim: expected a whole number, found 'abc'"),
-    "a fraction": ({"training_kwargs": {"num_epochs": 2.5}}, r"num_epochs: expected a whole number, found 2\.5"),
     "a number that is text": ({"optimizer_kwargs": {"lr": "1e-3"}}, r"lr: expected a number.*Write .*1\.0e-3"),
     "of a loss": ({"loss": "nssa", "loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),
     "of the model's own loss": ({"loss_kwargs": {"margn": 1}}, r"margn: unknown argument .* Did you mean 'margin'"),

@@ -16,7 +16,7 @@ from kgeval.runs.config.load import load_config
 from kgeval.runs.config.variables import ExpandingLoader
 from kgeval.runs.runner import run
 from kgeval.runs.shards.shard_job import merge, run_shard
-from kgeval.runs.stored_model import read_stored_model
+from kgeval.runs.stored import read_stored_model
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,13 @@ import click
 
 from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options, split_at_commas
-from kgeval.cli.shared_options import DIGITS, JSON, QUIET, run_or_model_and_dataset
+from kgeval.cli.shared_options import DIGITS, JSON, QUIET, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets, SetGroup
-    from kgeval.runs.stored_model import StoredModel
+    from kgeval.runs.stored import StoredModel
 
 
 SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
@@ -57,7 +57,9 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 @DIGITS
 @QUIET
 @JSON
-def command(source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any) -> None:
+def answers_command(
+    source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any
+) -> None:
     """Make conformal prediction sets: each test query gets a set that has its answer with a chosen probability.
 
     A run knows its checkpoint and dataset: kgeval answers runs/mine --coverage .9
@@ -83,7 +85,6 @@ def command(source: str, dataset: str | None, out: Path | None, force: bool, as_
 
 
 def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[str, Any], *, force: bool) -> None:
-    from kgeval.cli.named_runs import refuse_file
     from kgeval.errors import ConfigError
 
     if out is not None and out.suffix != ".parquet":
@@ -116,7 +117,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely
     from kgeval.run_directory.stored_run import StoredRun
-    from kgeval.runs.stored_model import StoredModel, load_model, read_stored_model
+    from kgeval.runs.stored import StoredModel, load_model, read_stored_model
 
     block = blocks(options).get("evaluation", {})
     if dataset is None:

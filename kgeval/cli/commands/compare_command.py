@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from kgeval.cli.display import format_options, show, show_notes
-from kgeval.cli.named_runs import named_runs
 from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options
+from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options, named_runs
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
@@ -50,7 +49,7 @@ from kgeval.table import Page
 @format_options("html")
 @DIGITS
 @QUIET
-def command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
+def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
     A RUN is a path or NAME=PATH. For each metric and pair of models kgeval shows the difference with its interval, a

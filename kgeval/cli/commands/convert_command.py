@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.setting_options import pairs
-from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, QUIET, how_both_are_read
+from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, QUIET, how_both_are_read, refuse_file
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace the file, or the converted dataset, that is already there.")
 @QUIET
 @JSON
-def command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
+def convert_command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
     """Write a checkpoint of a model family as one .safetensors file, or a dataset as a folder that loads fast.
 
     Both may be in any format that kgeval reads, and give the same ranks afterwards.
     Examples: kgeval convert umls-TransE --out model.safetensors; kgeval convert data/wikikg2 --out wikikg2
     """
     from kgeval.checkpoints.reader import formats
-    from kgeval.cli.named_runs import refuse_file
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
     from kgeval.errors import ConfigError

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 @setting_options(Evaluation, "split", "unseen", place=("evaluation",))
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any) -> None:
+def explain_command(
+    checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any
+) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
 
     CHECKPOINT may be a run directory, whose model and dataset are then taken: kgeval explain runs/m --protocols libkge

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @CHECKPOINT_FORMAT
 @setting_options(Evaluation, "nan", place=("evaluation",))
 @JSON
-def command(path: str, as_json: bool, **settings: Any) -> None:
+def inspect_command(path: str, as_json: bool, **settings: Any) -> None:
     """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
     from kgeval.cli.display import show
     from kgeval.errors import ConfigError
@@ -86,8 +86,8 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _results(path: str, place: Path) -> dict[str, Any]:
     """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
-    from kgeval.run_directory.common_table import CommonTable
     from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
+    from kgeval.run_directory.folders import CommonTable
     from kgeval.run_directory.stored_run import StoredRun
 
     run = StoredRun(place)
@@ -111,8 +111,7 @@ def _run(run: StoredRun) -> dict[str, Any]:
 
 def _runs(folder: Path) -> dict[str, Any]:
     """Describe the runs inside a folder."""
-    from kgeval.run_directory.common_table import CommonTable
-    from kgeval.run_directory.folders import runs_in, unfinished_in
+    from kgeval.run_directory.folders import CommonTable, runs_in, unfinished_in
     from kgeval.run_directory.stored_run import StoredRun
 
     table = CommonTable.read(folder)

@@ -35,7 +35,7 @@ BRIEF = {
 )
 @click.argument("name", required=False)
 @FORMAT
-def command(what: str, name: str | None, form: str) -> None:
+def list_command(what: str, name: str | None, form: str) -> None:
     """List metrics, models, baselines, formats and so on; with a NAME, show all about that one.
 
     Example: kgeval list metrics ndcg

@@ -10,7 +10,7 @@ import click
 
 from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options
-from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone
+from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.table import Cell, Figure, Page, Table
 
@@ -71,7 +71,7 @@ OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "mem
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
-def command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any) -> None:
+def predict_command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any) -> None:
     """Predict the best answers of queries among all entities: exactly, with score, rank and what is known of each.
 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
@@ -128,7 +128,6 @@ def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
 
 
 def _refuse_existing(out: Path, written_as: str) -> None:
-    from kgeval.cli.named_runs import refuse_file
 
     if written_as == "ogb-lsc" and out.is_dir():
         return
@@ -140,7 +139,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     from kgeval.cli.display import watching
     from kgeval.doors.predict import predict
     from kgeval.ranking.predictions.prediction_files import read_query_file
-    from kgeval.runs.stored_model import load_model
+    from kgeval.runs.stored import load_model
 
     settings = config.evaluation
     with watching("loading dataset"):

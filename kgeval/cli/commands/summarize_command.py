@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @FORMAT
 @DIGITS
 @QUIET
-def command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
+def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet), without its model.
 
     For several models, give a directory with their runs in it, up to three levels deep.
@@ -76,7 +76,7 @@ def _summarize_one(
     from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
-    from kgeval.runs.stored_outcome import named, read_outcome
+    from kgeval.runs.stored import named, read_outcome
     from kgeval.table import Page
 
     outcome = read_outcome(run, metrics, options)
@@ -99,11 +99,10 @@ def _summarize_several(
     from kgeval.cli.display import show_notes
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say_json
-    from kgeval.run_directory.common_table import CommonTable
-    from kgeval.run_directory.folders import unfinished_in
+    from kgeval.run_directory.folders import CommonTable, unfinished_in
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
-    from kgeval.runs.several_models import common_table, with_common_ties
-    from kgeval.runs.stored_outcome import read_outcomes
+    from kgeval.runs.outcome import common_table, with_common_ties
+    from kgeval.runs.stored import read_outcomes
 
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
@@ -133,7 +132,7 @@ def _judged(run: Path, name: str, options: dict[str, Any]) -> Judged:
     """A stored run whose metrics are compared with thresholds."""
     from kgeval.run_directory.stored_run import StoredRun
     from kgeval.runs.metric_bounds import Judged
-    from kgeval.runs.stored_outcome import read_outcome, ungrouped
+    from kgeval.runs.stored import read_outcome, ungrouped
 
     def compute(metrics: Sequence[str]) -> Summary:
         return read_outcome(run, tuple(metrics), ungrouped(run, options)).summary

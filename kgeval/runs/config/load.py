@@ -1,22 +1,27 @@
-"""Load a configuration: from YAML and overrides to a checked ``RunConfig``, or an error with all problems."""
+"""Load a configuration, from YAML and overrides to a checked ``RunConfig``, and check it against its dataset."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from kgeval.analysis.slices.slice import slices
+from kgeval.baselines.baseline import Baseline
 from kgeval.corruption import CorruptionGenerator
 from kgeval.corruption.generator import Corruption
-from kgeval.errors import ConfigError
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import known_answers
+from kgeval.errors import ConfigError, DatasetError, InputError
+from kgeval.ranking.rank_table import TIME
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.models import TrainingConfig
+from kgeval.runs.config.pykeen_components import has_device, scores_new_entities, wrong_arguments
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
-from kgeval.runs.config.training_arguments import wrong_arguments
 from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document, read_document
 from kgeval.settings.messages import Location, Problem, as_texts, problems_of
@@ -44,8 +49,8 @@ def check(document: Document) -> RunConfig:
     document = document.read()
     problems = [
         Problem((*location, *wrong.location), wrong.message, wrong.hint)
-        for location, job in _trainings(document.content)
-        for wrong in wrong_arguments(job)
+        for location, training in _trainings(document.content)
+        for wrong in wrong_arguments(training)
     ]
     try:
         config = RunConfig.model_validate(document.content)
@@ -70,7 +75,7 @@ def _with_cure(problem: Problem, document: Document) -> Problem:
     return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 
-def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingConfig]]:
+def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any]]]:
     """Yield the location and content of the models to be trained, whose values are not checked yet."""
     models = content.get("models")
     blocks: dict[Location, Any] = {("model",): content.get("model")}
@@ -78,8 +83,7 @@ def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, TrainingC
         blocks |= {("models", name): block for name, block in models.items()}
     for location, block in blocks.items():
         if isinstance(block, dict) and block.get("kind") == "pykeen":
-            keys = {key: value for key, value in block.items() if key in TrainingConfig.model_fields}
-            yield location, TrainingConfig.model_construct(**{"model": "", **keys})
+            yield location, block
 
 
 def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> CorruptionGenerator:
@@ -89,3 +93,84 @@ def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> C
         document = Document("corruption", content, options=options)
         raise document.refusal(problems_of(error, content, Corruption)) from error
     return generator
+
+
+def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
+    """Refuse missing splits and slices, negatives or types that do not fit the dataset, and unfit tasks.
+
+    The returned configuration has a corruption and a task that have read their files.
+    """
+    problems = [*_missing_splits(config, dataset), *_impossible_slices(config, dataset)]
+    try:
+        config = _with_negatives(config, dataset)
+    except DatasetError as error:
+        explicit = "corruption" in config.evaluation.model_fields_set
+        problems.append(Problem.of(("evaluation", "corruption", "path") if explicit else ("protocol",), error))
+    try:
+        task = None if config.task is None else config.task.prepare(dataset)
+        config = config.model_copy(update={"task": task})
+    except InputError as error:
+        problems.append(Problem.of(("task",), error))
+    problems += _nothing_to_learn_from(config, dataset)
+    if problems:
+        raise config.document.refusal(problems)
+    return config
+
+
+def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+    evaluation = config.evaluation
+    if config.task is not None:
+        return
+    splits: dict[Location, str] = {("evaluation", "split"): evaluation.split}
+    if "filter" in evaluation.model_fields_set:
+        splits |= {("evaluation", "filter", index): split for index, split in enumerate(evaluation.filter)}
+    for location, split in splits.items():
+        yield from _refused(location, dataset.split, split)
+
+
+def _refused(location: Location, check: Callable[[Any], object], value: Any) -> Iterator[Problem]:
+    """Yield the problem at a place whose check refuses a value."""
+    try:
+        check(value)
+    except InputError as error:
+        yield Problem.of(location, error)
+
+
+def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+    for index, name in enumerate(config.by or ()):
+        if name in slices():
+            yield from _refused(("by", index), slices()[name].refuse_unfit, dataset)
+        if name == TIME and dataset.times is None:
+            yield Problem.of(("by", index), DatasetError(f"dataset {dataset.name} has no times. Leave {TIME} out."))
+
+
+def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
+    """Read the files of the corruption, and refuse negatives that fit no query."""
+    evaluation = config.evaluation
+    if config.task is not None or evaluation.split not in dataset.splits:
+        return config
+    corruption = config.resolved_evaluation(dataset).evaluation.corruption
+    if not corruption.files:
+        return config
+    corruption = corruption.prepare(dataset)
+    for side in evaluation.sides:
+        queries = corruption.queries(dataset.split(evaluation.split), side)
+        corruption.choose(queries, known_answers(queries, []), dataset)
+        corruption.notes(queries, dataset)
+    return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
+
+
+def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
+    inductive = dataset.training_graph is not None
+    for name, model in config.jobs.items():
+        place: Location = ("models", name) if name else ("model",)
+        if model.trains and "train" not in dataset.splits:
+            yield Problem(place, f"dataset {dataset.name} has no train triples")
+        if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
+            what = f"{model.model} learns the entities of one graph, and dataset {dataset.name} is inductive"
+            yield Problem((*place, "model"), what, "Train one that scores new entities, such as InductiveNodePiece.")
+        if isinstance(model, TrainingConfig) and not has_device(model.device):
+            what = f"PyKEEN would train on the processor: this machine has no device {model.device!r}"
+            yield Problem((*place, "device"), what, "Leave it out, or say cpu.")
+        if isinstance(model, Baseline):
+            yield from _refused(place, model.check, dataset)

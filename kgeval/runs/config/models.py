@@ -23,12 +23,11 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
+from kgeval.runs.config.metric_request import Scalar
 from kgeval.runs.config.pykeen_components import refuse_unknown
-from kgeval.runs.config.types import Scalar
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.messages import UNTRAINED, short_repr
-from kgeval.settings.path_types import PathText, as_validation_error, or_text
-from kgeval.settings.settings import Settings
+from kgeval.settings.settings import PathText, Settings, as_validation_error, or_text
 
 BASELINE = "baseline:"
 

@@ -22,10 +22,9 @@ from kgeval.reports.document import EXTRA, has_libraries
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
-from kgeval.runs.shards.executors.executor import ExecutorConfig
+from kgeval.runs.shards.executors import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.settings.path_types import ExistingFile, PathText, as_validation_error, writable
-from kgeval.settings.settings import Settings
+from kgeval.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.errors import ConfigError, InputError, first_few
-from kgeval.run_directory.common_table import CommonTable
 from kgeval.run_directory.contents import STAGE, is_run
+from kgeval.run_directory.folders import CommonTable
 from kgeval.run_directory.staging import reserve_shard
-from kgeval.runs.config.dataset_checks import check_against_dataset
-from kgeval.runs.config.load import check
+from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.yaml_document import Document, parse_value
 from kgeval.runs.jobs import Job

@@ -18,9 +18,9 @@ from kgeval.files.settings_text import dump_yaml
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.ranking.table_rows import RankedPart
 from kgeval.run_directory.contents import PLAN, SHARDS, as_json, num_shards, read_json
+from kgeval.runs.resume import Fingerprint
 from kgeval.runs.shards.division import RankedShard, Shard, divide, join_shards, usual_count
-from kgeval.runs.shards.executors.executor import Executor
-from kgeval.runs.shards.fingerprint import Fingerprint
+from kgeval.runs.shards.executors import Executor
 from kgeval.storage import replacing, write_text
 
 DIVISION = "evaluation.shards"

@@ -1,4 +1,4 @@
-"""``kgeval run``: run experiments from configuration files."""
+"""``kgeval run`` runs experiments, ``merge`` finishes sharded ones, ``schema`` describes a configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, SET, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -37,7 +37,7 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 @FORMAT
 @DIGITS
 @QUIET
-def command(
+def run_command(
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
     out: Path | None,
@@ -92,7 +92,7 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
     """The models whose metrics are compared with thresholds."""
     from kgeval.baselines.baseline import Baseline
     from kgeval.runs.metric_bounds import Judged
-    from kgeval.runs.several_models import with_common_ties
+    from kgeval.runs.outcome import with_common_ties
 
     def judged(path: Path, outcome: Outcome) -> Judged:
         source = str(path) if len(configs) > 1 else ""
@@ -104,7 +104,7 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
     """The content of ``metrics.json``: of one model, or the common table of several."""
-    from kgeval.runs.several_models import ModelsFailed, common_table
+    from kgeval.runs.outcome import ModelsFailed, common_table
 
     if config.models is None:
         return outcomes[0].to_dict() if outcomes else {}
@@ -117,8 +117,8 @@ def _run(
     """Run a configuration; of several, return its error, so that the others are still run."""
     from kgeval.cli.display import show_note, watching
     from kgeval.errors import KgevalError
+    from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
-    from kgeval.runs.several_models import ModelsFailed
 
     try:
         return run(config, folder, force=force, watch=watching, warn=show_note, limits=limits), None
@@ -162,3 +162,39 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     if out is None:
         return Path(output) if output else Path("runs") / config.stem
     return out / config.stem if several else out
+
+
+@click.command("merge")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@FORMAT
+@DIGITS
+@QUIET
+def merge_command(folder: Path, force: bool, form: str) -> None:
+    """Finish the run in DIR, all of whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
+
+    Missing shards and shards of another run are named.
+    """
+    from kgeval.cli.display import show_note, watching
+    from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.outcome import common_table
+    from kgeval.runs.shards.shard_job import merge
+
+    outcomes = merge(folder, force=force, watch=watching, warn=show_note)
+    if form == "json":
+        say_json(common_table(outcomes, {}) if outcomes[0].name else outcomes[0].to_dict())
+    else:
+        show_outcomes(outcomes, form)
+    show_remarks(outcomes)
+
+
+@click.command("schema")
+@JSON
+def schema_command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
+    """Print the JSON schema of the configuration, for editors."""
+    from kgeval.cli.streams import say_json
+    from kgeval.runs.config.run_config import RunConfig
+
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunConfig.model_json_schema()}
+    say_json(schema)

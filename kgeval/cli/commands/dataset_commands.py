@@ -1,4 +1,4 @@
-"""``kgeval negatives``: write the synthetic negatives of a dataset's triples."""
+"""``kgeval audit`` searches a dataset for what inflates metrics; ``kgeval negatives`` writes false triples."""
 
 from __future__ import annotations
 
@@ -8,10 +8,64 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.setting_options import corruption_block
-from kgeval.cli.shared_options import JSON, QUIET
+from kgeval.cli.shared_options import FORMAT, JSON, NAMES, QUIET, refuse_file
 
 if TYPE_CHECKING:
     from kgeval.corruption import CorruptionGenerator
+
+
+@click.command("audit")
+@click.argument("dataset")
+@click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
+@NAMES
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="The least share of pairs that agree in duplicate, symmetric, Cartesian or inverse relations.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="A .json file for everything that is found.")
+@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@FORMAT
+@QUIET
+def audit_command(
+    dataset: str,
+    layout: str,
+    names: tuple[str, ...],
+    threshold: float,
+    out: Path | None,
+    form: str,
+    *,
+    force: bool,
+) -> None:
+    """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and labels that look the same.
+
+    Example: kgeval audit wn18rr --out audit.json
+    """
+    from kgeval.analysis.audits.audit import audit
+    from kgeval.cli.display import show, show_notes, show_place, watching
+    from kgeval.data.loading import load_dataset
+    from kgeval.run_directory.contents import as_json
+    from kgeval.storage import write_text
+    from kgeval.table import Page, Table
+
+    if out is not None:
+        refuse_file(out, force=force)
+    with watching("loading dataset"):
+        graph = load_dataset(dataset, layout=layout, names=names)
+    with watching("comparing relations"):
+        found = audit(graph, threshold=threshold)
+    if out is not None:
+        write_text(out, as_json(found.to_dict()))
+    if form != "text":
+        show(found, form)
+    else:
+        kinds = Table(["", ""], [*found.explanations().items()], prose=True)
+        show(Page(found.heads, (*found.tables(), kinds)))
+    show_notes([*graph.notes, *found.notes])
+    if out is not None:
+        show_place(out)
 
 
 @click.command("negatives")
@@ -35,7 +89,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
-def command(
+def negatives_command(
     dataset: str,
     corruption: str,
     split: str,
@@ -47,7 +101,6 @@ def command(
 ) -> None:
     """Write the negatives that a corruption generates; with corruption {kind: file, path: FILE}, ranks are the same."""
     from kgeval.cli.display import show_notes, watching
-    from kgeval.cli.named_runs import refuse_file
     from kgeval.cli.streams import say, say_json
     from kgeval.corruption.export import generate_negatives, write_negatives
     from kgeval.data.loading import load_dataset

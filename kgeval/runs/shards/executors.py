@@ -1,15 +1,16 @@
-"""Shards as tasks of Ray, on this machine or a cluster: Ray schedules them, and tries again where a worker is lost."""
+"""Executors: settings with a kind, each of which ranks shards somewhere: in this process, or as tasks of Ray."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
-from itertools import islice
-from typing import Annotated, Any, Literal
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,8 +21,40 @@ from kgeval.progress import unreported
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.runs.shards.division import RankedShard, Shard
-from kgeval.runs.shards.executors.executor import Executor, RankedShards
+from kgeval.settings.by_kind import ByKind
+from kgeval.settings.settings import Settings
 from kgeval.threads import bound_threads
+
+RankedShards = Generator[tuple[Shard, RankedShard], None, None]
+
+
+class Executor(Settings):
+    """Ranks shards somewhere."""
+
+    is_local: ClassVar[bool] = False
+    """whether it ranks in this process"""
+
+    kind: str
+
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
+        """Rank shards, and yield each when it is done; ``warn`` is called with what a user should know."""
+        raise NotImplementedError
+
+
+class LocalExecutor(Executor):
+    """Ranks in this process, one shard after the other, each with all threads."""
+
+    is_local: ClassVar[bool] = True
+
+    kind: Literal["local"] = "local"
+    """in this process"""
+
+    def rank(self, ranking: ModelRanking, shards: Sequence[Shard], warn: Callable[[str], None]) -> RankedShards:
+        for _, of_side in groupby(shards, key=attrgetter("side")):
+            for shard in of_side:
+                yield shard, RankedShard.of(ranking.part(shard.side, shard.rows))
+            ranking.facts.forget()
+
 
 RETRIES = 10
 
@@ -128,3 +161,8 @@ def _fetch(reference: Any, threads: int) -> ModelRanking:
     others = 1 if ranking.evaluation.memory_limit else max(1, (os.cpu_count() or 1) // threads)
     engine = replace(engine, memory=engine.memory // others, tie_rule=ranking.engine.tie_rule)
     return replace(ranking, engine=engine)
+
+
+EXECUTORS = {"local": LocalExecutor, "ray": RayExecutor}
+
+ExecutorConfig = Annotated[Executor, ByKind(Executor, lambda: EXECUTORS)]
