@@ -7,12 +7,16 @@ import pytest
 from safetensors.numpy import save_file
 
 from kgeval import Triples, load_checkpoint
+from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
 from kgeval.data.queries import Queries
-from kgeval.errors import CheckpointError, UsageError
+from kgeval.errors import CheckpointError, InputError, UsageError
+from kgeval.scorers.families import DistMult
 from tests.checkpoints.layouts import small_graph, table, tensors, torch
 from tests.contracts.test_foreign_package import package, run
 
 TRANSE = {"model": "TransE", "norm": 1}
+
+TABLES = {"entity": named("nodes"), "relation": named("edges")}
 
 NAMES = {"entity": "ent.weight", "relation": "rel.weight"}
 
@@ -152,3 +156,26 @@ def test_a_model_of_keen_is_refused_and_read_by_the_names_of_its_tensors(tmp_pat
     with pytest.raises(CheckpointError, match=rf"of PyKEEN 0\.0 \(KEEN\), .* --option model=MODEL {named}\."):
         load_checkpoint(tmp_path)
     assert scores(load_checkpoint(tmp_path, format="state-dict", **names, **TRANSE)) == pytest.approx(distances())
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ({"numbering": "Sorted"}, "format 'tiny': unknown numbering 'Sorted'. Did you mean 'sorted'"),
+        ({"ignored": "loss.*"}, "format 'tiny': ignored is a tuple, and 'loss.*' is none"),
+        ({"files": holds({".pt"}, {"nodes"})}, "format 'tiny': files is a tuple"),
+        (
+            {"arguments": {"entities": named("nodes")}},
+            "of DistMult: .*'entity'. Its arguments are entity, relation",
+        ),
+        ({"arguments": TABLES | {"entity": lambda tensors: None}}, "the argument 'entity' is a function. Write Take"),
+        ({"of_model": "epoch"}, "a model of DistMult: ignored is a tuple"),
+    ],
+)
+def test_a_table_with_a_mistake_is_refused_when_it_is_written(mistake, message):
+    model = {"arguments": mistake.pop("arguments", TABLES), "ignored": mistake.pop("of_model", ())}
+    with pytest.raises(InputError, match=message):
+        StateDictFormat(
+            **{"name": "tiny", "framework": "Tiny", "summary": "", "what": "model", "files": ()} | mistake,
+            models={"DistMult": Model(DistMult, **model)},
+        )

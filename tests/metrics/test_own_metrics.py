@@ -93,6 +93,12 @@ def test_what_reads_single_ranks_says_that_it_declares_no_expectation_over_ties(
         summary["first-half"]
 
 
+def test_a_mean_has_a_number_for_each_rank():
+    short = replace(FIRST, compute=lambda ranks, _: ranks.mean(ranks.values[:5]))
+    with pytest.raises(MetricError, match=rf"expected a number for each of {len(TABLE)}, found shape \(5,\)"):
+        summarize(TABLE, short)
+
+
 @pytest.mark.parametrize("name", ["", "My metric", "a.b", "hits@3", None, 5])
 def test_names_can_be_read_again(name):
     for make in (lambda: replace(FIRST, name=name), lambda: TiePolicy(name, rank=THIRDS.rank)):

@@ -131,8 +131,8 @@ class Slice:
         codes, names = np.asarray(found.codes), found.names
         fits = codes.shape == (size,) and codes.dtype.kind in "iu" and len(set(names)) == len(names)
         if not fits or (size and not 0 <= codes.min() <= codes.max() < len(names)):
-            expected = f"one of its {len(names)} categories for each of {size} rows"
-            raise TableError(f"slice {self.name!r}: expected {expected}.")
+            expected = f"{size} whole numbers below {len(names)}, the place of each row's category in the names"
+            raise TableError(f"slice {self.name!r}: expected {expected}; found {codes.dtype} of shape {codes.shape}.")
         return Categories(codes, names)
 
     def refuse_unfit(self, dataset: Dataset) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
@@ -13,6 +14,7 @@ from kgeval.checkpoints.options import Options, spelled
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
+from kgeval.errors import InputError, did_you_mean
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.scorer import Numbering
@@ -82,6 +84,18 @@ class Model:
     ignored: tuple[str, ...] = ()
     """patterns of tensors that scores of this model do not depend on"""
 
+    def __post_init__(self) -> None:
+        what = f"a model of {self.family.name}"
+        _refuse_text(what, ignored=self.ignored)
+        try:
+            inspect.signature(self.family).bind(**self.arguments)
+        except TypeError as error:
+            names = ", ".join(inspect.signature(self.family).parameters)
+            raise InputError(f"{what}: {error}. Its arguments are {names}.") from None
+        if functions := [name for name, source in self.arguments.items() if inspect.isfunction(source)]:
+            made = "Take('the tensors that it reads', the function)"
+            raise InputError(f"{what}: the argument {functions[0]!r} is a function. Write {made}.")
+
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
         """Make the formula, record where its options came from, and refuse tensors that it has no use for."""
         file, settings = tensors.path.name, self.settings
@@ -141,6 +155,12 @@ class StateDictFormat:
     tensors: Callable[[Path], Tensors] = Tensors.read
     known_by: tuple[frozenset[str], ...] = ()
 
+    def __post_init__(self) -> None:
+        what = f"format {self.name!r}"
+        _refuse_text(what, ignored=self.ignored, files=self.files)
+        if self.numbering not in (known := get_args(Numbering)):
+            raise InputError(f"{what}: unknown numbering {self.numbering!r}. {did_you_mean(self.numbering, known)}")
+
     def read(self, path: Path, options: Options) -> Checkpoint:
         """Read the tensors of a model, which a table of models names."""
         file = find_checkpoint_file(path, self.files, self.what)
@@ -178,6 +198,13 @@ class StateDictFormat:
             known_by=self.known_by,
             models=describe(self.models, self.unmarked),
         )
+
+
+def _refuse_text(what: str, **collections: Any) -> None:
+    """Refuse a single value where several are expected: the letters of a text would be taken for patterns."""
+    for name, found in collections.items():
+        if not isinstance(found, Collection) or isinstance(found, str):
+            raise InputError(f"{what}: {name} is a tuple, and {found!r:.60} is none. Write ({found!r:.60},).")
 
 
 def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:

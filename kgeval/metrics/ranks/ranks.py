@@ -120,6 +120,8 @@ class Ranks:
 
     def mean(self, values: Float64Array) -> float:
         """The mean of a value of each row (float64[row]), by the weights of the average that is computed."""
+        if (shape := np.shape(values)) != (len(self),):
+            raise MetricError(f"a mean of ranks: expected a number for each of {len(self)}, found shape {shape}.")
         self.normalized_weights  # noqa: B018 - raises where there is no mean
         return float(self.means(values, np.zeros(1, np.int64))[0])
 
