@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from kgeval import PredictionTable, RankTable
-from kgeval.analysis.answer_sets.answer_set_table import AnswerSetTable
+from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from kgeval.storage.parquet_tables import Columns
 from kgeval.tasks import LabelTable
 
