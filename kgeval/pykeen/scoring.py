@@ -59,7 +59,9 @@ def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | 
     the like; ``mode`` is the graph of an inductive model. The caller compares the scores with the model's.
     """
     try:
-        family = family_of(live_parts(model, mode), type(model.interaction).__name__.removesuffix("Interaction"))
+        bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
+        parts = LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model, mode)
+        family = family_of(parts, type(model.interaction).__name__.removesuffix("Interaction"))
     except Exception:  # an interaction of that name can be anything, and the model has its own functions
         return None
     if isinstance(family, NTN):
@@ -70,11 +72,6 @@ def live_family(model: Any, mode: str | None = None) -> Scorer | VectorScorer | 
     scorer = Reciprocal(family) if model.use_inverse_triples else family
     is_squared = getattr(family, "similarity", None) == "l2" and getattr(model.interaction, "power_norm", False) is True
     return Squared(scorer) if is_squared else scorer
-
-
-def live_parts(model: Any, mode: str | None = None) -> LiveParts:
-    bare = Module(type(model).__name__, {"_modules": {}, "num_relations": model.num_relations})
-    return LiveParts(bare, _module_tree(model.interaction), bool(model.use_inverse_triples), model, mode)
 
 
 @dataclass(frozen=True)
@@ -196,9 +193,12 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
         return live
     with evaluating(model):
         family = live_family(model, mode)
+        if family is None:
+            return live
         # Relations are scored by their tails.
-        tail = _fastest(family, live, "tail") if {"tail", "relation"} & {*sides} else live
-        head = _fastest(family, live, "head") if "head" in sides else live
+        tails = "tail" in sides or "relation" in sides
+        tail = family if tails and reproduces_scores(family, live, "tail", model) else live
+        head = family if "head" in sides and reproduces_scores(family, live, "head", model) else live
     return tail if tail is head else PerSideScorer(tail, head)
 
 
@@ -213,9 +213,3 @@ def device_for(model: Any, *, device: str, kernel: str) -> str:
         return device
     places = {str(tensor.device) for tensor in model.parameters() if tensor.device.type == "cuda"}
     return places.pop() if len(places) == 1 else device
-
-
-def _fastest(family: Scorer | VectorScorer | None, live: PyKEENScorer, side: Side) -> Scorer | VectorScorer:
-    """Return the formula, if there is one and it gives the model's own scores of a side, or its score functions."""
-    gives_them = family is not None and reproduces_scores(family, live, side, live.model)
-    return family if family is not None and gives_them else live

@@ -115,7 +115,7 @@ OPENKE = Protocol(
     repeats="each",
     side_aggregation="apart",
     mean=running32,
-    order=("relation", "head", "tail"),
+    order=("relation", "head", "tail"),  # it sorts its test triples
     framework_metrics=named(
         "{side}({setting}) {metric}",
         setting={"raw": "raw", "filter": "filtered"},

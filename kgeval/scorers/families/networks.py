@@ -131,8 +131,7 @@ class NTN(ScoredFamily):
 
     def query_vectors(self, queries: Queries) -> Float64Array:
         width, slices = self.entity.shape[1], self.slice_output.shape[1]
-        anchors = rows64(self.entity, queries.anchors)
-        tails = queries.side == "tail"
+        anchors, tails = rows64(self.entity, queries.anchors), queries.side == "tail"
         near, far = (self.head_weight, self.tail_weight) if tails else (self.tail_weight, self.head_weight)
 
         def multiply(relation: int, part: BoolArray) -> Float64Array:
@@ -297,5 +296,4 @@ class Transformer(TailNetwork):
         centred = sequence - dot_rows(sequence, np.ones(width))[..., None] / width
         variance = dot_rows(centred, centred)[..., None] / width
         scale, shift = (np.asarray(array[layer, which], np.float64) for array in (self.norm_scale, self.norm_shift))
-        # PyTorch adds 1e-5 to a variance.
-        return np.asarray(centred / np.sqrt(variance + 1e-5) * scale + shift)
+        return np.asarray(centred / np.sqrt(variance + 1e-5) * scale + shift)  # PyTorch adds 1e-5, too
