@@ -87,13 +87,13 @@ def main(repeat: int, only: tuple[str, ...], growth: bool, device: str | None, t
 def _on_device(device: str, repeat: int, test: int | None, cases: list[Case], out: Path) -> None:
     """Time all tools on one device."""
     from kgeval.ranking.kernels.device.devices import describe as describe_device
-    from kgeval.ranking.kernels.device.devices import find_devices
+    from kgeval.ranking.kernels.device.devices import find_device
 
     graph = everyday_graph() if test is None else synthetic(500, {"train": 20 * test, "valid": test, "test": test})
     result = {
         "date": str(date.today()),
         "machine": describe(),
-        "device": ", ".join(map(describe_device, find_devices(device))),
+        "device": describe_device(find_device(device)),
         "graph": {"name": graph.name, "test": len(graph.test), "entities": len(graph.entities)},
         "models": on_device(cases, graph, device, repeat),
     }
