@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import inspect
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
 
 Function = Callable[..., Any]
+
+CACHED: list[Any] = []
+"""the functions that numba keeps in its cache"""
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
@@ -22,6 +25,8 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     def compiled(function: Function) -> Function:
         try:
             dispatcher: Function = numba.njit(cache=cache, **options)(function)
+            if cache:
+                CACHED.append(dispatcher)
         except RuntimeError:  # "cannot cache function …: no locator available"
             dispatcher = numba.njit(**options)(function)
         return dispatcher
@@ -29,20 +34,13 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     return compiled
 
 
-@contextmanager
-def compilation_told(tell: Callable[[], None]) -> Iterator[None]:
-    """Call a function, once, when something begins to be compiled; what is in numba's cache is only loaded."""
+def is_cache_cold(functions: list[Any] | None = None) -> bool:
+    """Whether none of these functions, by default all, was compiled on this machine since its file was written."""
+    return not any(_was_compiled(function) for function in (CACHED if functions is None else functions))
 
-    class Listener(event.Listener):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.told = False
 
-        def on_start(self, _: event.Event) -> None:
-            if not self.told:
-                self.told = True
-                tell()
-
-        def on_end(self, _: event.Event) -> None: ...
-
-    with event.install_listener("numba:compile", Listener()):
-        yield
+def _was_compiled(function: Any) -> bool:
+    source = Path(inspect.getfile(function.py_func))
+    index = f"{source.stem}.{function.py_func.__qualname__.replace('<locals>', '_locals_')}-*.nbi"
+    entries = Path(function.stats.cache_path).glob(index)
+    return any(entry.stat().st_mtime >= source.stat().st_mtime for entry in entries)

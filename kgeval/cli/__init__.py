@@ -47,15 +47,8 @@ MODULES = {
 CLOSED_PIPE = 128 + 13
 """the exit status of a program whose reader has closed the pipe, as shells report it after SIGPIPE"""
 
-
 YOUNG_OBJECTS = 50_000
 """objects that are made before Python looks for circles of garbage: imports make many objects, and no garbage"""
-
-
-def _interruption(stop: KeyboardInterrupt) -> click.exceptions.Exit:
-    """Say that a command was interrupted, and end it with the status that shells report."""
-    say(f"Error: {str(stop) or 'interrupted'}.", err=True)
-    return click.exceptions.Exit(exit_status(stop))
 
 
 @contextmanager
@@ -64,7 +57,8 @@ def _refusals_readable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stop:
-        raise _interruption(stop) from stop
+        say(f"Error: {str(stop) or 'interrupted'}.", err=True)
+        raise click.exceptions.Exit(exit_status(stop)) from stop
     except click.ClickException as error:
         error.message = visible(error.message)  # type: ignore[misc]  # it has what was typed
         raise

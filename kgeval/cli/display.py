@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,22 +102,17 @@ def show_page(path: Any) -> None:
     _remark(f"To be read in a browser: {path}")
 
 
-@contextmanager
-def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
-    """Show the progress of some work, and that its loops are compiled first, where they are."""
+def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
+    """Show the progress of some work."""
     from kgeval import progress
 
-    if _quiet():
-        yield progress.unreported
-        return
-    with ExitStack() as stack:
-        if total is not None:  # work with loops, not the reading of files
-            from kgeval.compiling import compilation_told
+    if total is not None and not _quiet():
+        import kgeval.ranking.kernels.screening.screened_kernel  # noqa: F401  # what was compiled of it is looked for
+        from kgeval.compiling import is_cache_cold
 
-            stack.enter_context(
-                compilation_told(lambda: _remark("Compiling the counting loops, once on this machine."))
-            )
-        yield stack.enter_context(progress.watching(visible(what), total, unit=unit))
+        if is_cache_cold():
+            _remark("Compiling the counting loops, once on this machine.")
+    return nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
 
 
 def _remark(text: str) -> None:

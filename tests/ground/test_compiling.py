@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kgeval.compiling import compilation_told
+from kgeval.compiling import is_cache_cold
 
 EVALUATION = """
 import numpy as np
@@ -55,15 +55,14 @@ def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
     assert ranks == capsys.readouterr().out.splitlines()[1]
 
 
-def test_a_compilation_is_told_once_and_what_the_cache_holds_is_none(tmp_path, monkeypatch):
+def test_what_was_never_compiled_is_cold_and_then_no_more(tmp_path, monkeypatch):
+    """As after an update: a source that is newer than what was compiled of it is cold again."""
     source = tmp_path / "loops.py"
     source.write_text("from kgeval.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    told = []
     loops = importlib.import_module("loops")
-    with compilation_told(lambda: told.append("compiled")):
-        assert (loops.twice(3), loops.twice(3.5)) == (6, 7.0)
-    assert told == ["compiled"]
-    with compilation_told(lambda: told.append("again")):
-        assert importlib.reload(loops).twice(3) == 6
-    assert told == ["compiled"]
+    assert is_cache_cold([loops.twice])
+    assert loops.twice(3) == 6
+    assert not is_cache_cold([loops.twice])
+    os.utime(source, (source.stat().st_atime, source.stat().st_mtime + 60))
+    assert is_cache_cold([loops.twice])

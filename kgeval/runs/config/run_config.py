@@ -45,7 +45,7 @@ class RunEvaluation(Evaluation):
 
 
 class Evaluated(Settings):
-    """What is evaluated, and by which rules."""
+    """What is evaluated, and by which rules: the keys that a configuration begins with."""
 
     dataset: DatasetConfig
     """the graph"""
