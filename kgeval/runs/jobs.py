@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
@@ -34,7 +35,7 @@ from kgeval.runs.config.run_config import RunConfig
 from kgeval.runs.config.variables import Variables
 from kgeval.runs.outcome import Outcome, task_policies
 from kgeval.runs.resume import Fingerprint, leaves, slow_hash
-from kgeval.runs.stored import load_model, with_slices
+from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
@@ -155,7 +156,8 @@ class Job:
         if (keep := config.evaluation.keep) and keep.predictions is not None:
             request = PredictionRequest(keep.predictions)
             predictions = predict_model(align(model, dataset), dataset, resolved.evaluation, request, title=table.model)
-        about |= {"groups_by": by, "grouped": with_slices(table, by, dataset), "predictions": predictions}
+        grouped = annotate(table, dataset, slices_to_add(table, by))
+        about |= {"groups_by": by, "grouped": grouped, "predictions": predictions}
         return Outcome(self.name, table, policies=config.policies, **about)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgeval.analysis.slices.annotation import annotate
+from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slices
 from kgeval.baselines.baseline import Baseline, FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
@@ -221,11 +221,6 @@ def _read_ranking(run: StoredRun, by: Sequence[str], options: Mapping[str, Any])
     return table.raw() if raw else table
 
 
-def with_slices(table: RankTable, by: Sequence[str], dataset: Dataset) -> RankTable:
-    """Add those slices of some names that are no columns of a table yet."""
-    return annotate(table, dataset, [name for name in by if name not in table.columns and name in slices()])
-
-
 def names_slices(by: Sequence[str]) -> bool:
     return any(name in slices() for name in by)
 
@@ -244,12 +239,12 @@ def group_stored(
         return table, ()
     dataset = run.dataset() if source is None else load_dataset(source)
     if run.fingerprint in (None, dataset.sha256()):
-        return with_slices(table, by, dataset), ()
+        return annotate(table, dataset, slices_to_add(table, by)), ()
     what = f"dataset {dataset.name} is not as it was ranked in {str(run.path)!r}"
     what = f"{what}: labels, triples or their order are others"
     if source is None:
         raise InputError(f"{what}. Give the one that was ranked: --dataset.")
-    return with_slices(table, by, dataset), (f"{what}; the slices are of what was given.",)
+    return annotate(table, dataset, slices_to_add(table, by)), (f"{what}; the slices are of what was given.",)
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:

@@ -93,17 +93,16 @@ def check(found, scorer, dataset, name, coverage, filter=ALL):
 
 
 @pytest.mark.parametrize(("similarity", "name"), [("dot", "rank"), ("dot", "softmax"), ("l2", "gap")])
-def test_sets_are_those_of_the_definition_however_the_work_is_cut(similarity, name, monkeypatch):
+def test_sets_are_those_of_the_definition_however_the_work_is_cut(similarity, name):
     dataset, scorer = random_dataset(3, entities=60, triples=200), Vectors(similarity, entities=60)
     whole = answers(scorer, dataset, coverage=0.6, nonconformity=name, list_sets=True, kernel="reference")
     check(whole, scorer, dataset, name, 0.6)
     assert 1 < whole.mean_size < 50
-    monkeypatch.setattr("kgeval.ranking.plan.CHUNK", 17)
     for options in (
-        *({"kernel": kernel} for kernel in KERNELS),
+        *({"kernel": kernel, "memory_limit": "100kB"} for kernel in KERNELS),
         {"threads": 2, "batch_size": 7},
         {"memory_limit": 4096},
-        {"nan": "worst"},
+        {"nan": "worst", "memory_limit": "100kB"},
     ):
         again = answers(scorer, dataset, coverage=0.6, nonconformity=name, list_sets=True, **options)
         assert again.sets.data.equals(whole.sets.data), options
