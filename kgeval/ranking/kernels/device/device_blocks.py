@@ -31,7 +31,8 @@ from kgeval.ranking.kernels.device.comparison import (
     screen_scores,
     unscaling,
 )
-from kgeval.ranking.kernels.device.device_vectors import Block, Bounds, expand, to_device
+from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
+from kgeval.ranking.kernels.device.device_vectors import to_device
 from kgeval.threads import parallel_for, slices
 
 

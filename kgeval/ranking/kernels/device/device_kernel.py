@@ -21,7 +21,8 @@ from kgeval.errors import RunError
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.comparison import BYTES_PER_PAIR, ScreenResult, compare
 from kgeval.ranking.kernels.device.device_blocks import Answers, BlockCounting, BlockSelection
-from kgeval.ranking.kernels.device.device_vectors import Block, DeviceVectors, to_device
+from kgeval.ranking.kernels.device.device_pairs import Block
+from kgeval.ranking.kernels.device.device_vectors import DeviceVectors, to_device
 from kgeval.ranking.kernels.device.devices import describe, triton_runs
 from kgeval.ranking.kernels.device.tensor_scores import count_listed, count_tensor, select_tensor
 from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel

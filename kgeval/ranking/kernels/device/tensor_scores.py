@@ -15,7 +15,8 @@ from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.device_blocks import cut_at
-from kgeval.ranking.kernels.device.device_vectors import expand, to_device
+from kgeval.ranking.kernels.device.device_pairs import expand
+from kgeval.ranking.kernels.device.device_vectors import to_device
 from kgeval.threads import slices
 
 BYTES_PER_SCORE = 32
