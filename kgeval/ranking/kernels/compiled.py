@@ -28,7 +28,10 @@ TILE = 64
 """candidates that a group of queries meets before the next ones are fetched"""
 
 GROUP = 32
-"""queries that a thread takes at a time"""
+"""queries that a thread takes at a time, whose scores are many"""
+
+GROUP_OF_ROWS = 512
+"""queries that a thread takes at a time, where each has a short list of its own"""
 
 
 class CompiledKernel(Kernel):
@@ -38,7 +41,8 @@ class CompiledKernel(Kernel):
 
     def scores(self, queries: QueryVectors, entities: EntityVectors, own: Rows) -> Float64Array:
         found = np.empty(len(own.ids))
-        _run(_score_rows, len(queries.vectors), arrays_of(queries, entities), own.offsets, own.ids, found)
+        arrays = arrays_of(queries, entities)
+        _run(_score_rows, len(own), arrays, own.offsets, own.ids, found, group=GROUP_OF_ROWS)
         return found
 
     def count(self, queries: QueryVectors, entities: EntityVectors, intervals: Intervals) -> Counted:
@@ -46,7 +50,7 @@ class CompiledKernel(Kernel):
 
     def count_own(self, queries: QueryVectors, entities: EntityVectors, own: Rows, intervals: Intervals) -> Counted:
         scores = self.scores(queries, entities, own)
-        return _count(_count_rows, intervals, scores, own.offsets[:-1], own.lengths)
+        return _count(_count_rows, intervals, scores, own.offsets[:-1], own.lengths, group=GROUP_OF_ROWS)
 
     def count_known(self, queries: QueryVectors, entities: EntityVectors, known: Rows, intervals: Intervals) -> Counted:
         return CompiledKernel.count_own(self, queries, entities, known, intervals)
@@ -61,13 +65,13 @@ class CompiledKernel(Kernel):
         _run(select_rows, len(scores), scores, 0, best_arrays(best))
 
 
-def _run(loop: Callable[..., None], total: int, *arguments: Any) -> None:
-    parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, GROUP)
+def _run(loop: Callable[..., None], total: int, *arguments: Any, group: int = GROUP) -> None:
+    parallel_for(lambda part: loop(part.start, part.stop, *arguments), total, group)
 
 
-def _count(loop: Callable[..., None], intervals: Intervals, *arguments: Any) -> Counted:
+def _count(loop: Callable[..., None], intervals: Intervals, *arguments: Any, group: int = GROUP) -> Counted:
     counted = Counted.zero(intervals)
-    _run(loop, len(counted.undefined), *arguments, intervals, *counted)
+    _run(loop, len(counted.undefined), *arguments, intervals, *counted, group=group)
     return counted
 
 
