@@ -200,28 +200,24 @@ def count_rows(start, stop, own, pairs, intervals, counts, effort):  # type: ign
 @njit(cache=True)
 def _count_bounded(pairs, query, lowest, highest, candidates, lows, highs, counts):  # type: ignore[no-untyped-def]
     """Count candidates above an interval, and inside it; return how many bounds decided neither: a score does."""
-    above, inside, num_undecided = 0, 0, 0
+    above, near = 0, 0
+    for place in range(len(candidates)):
+        above += lows[place] > highest
+        near += (lows[place] <= highest) & (highs[place] >= lowest)
+    counts[0] += above
+    if near == 0:
+        return 0
+    undecided, found, inside = np.empty(near + 1, np.int64), 0, 0
     for place in range(len(candidates)):
         low, high = lows[place], highs[place]
-        above += low > highest
-        inside += (low >= lowest) & (high <= highest)
-        num_undecided += _is_undecided(low, high, lowest, highest)
-    if num_undecided > 0:
-        undecided = np.empty(num_undecided + 1, np.int64)
-        found = 0
-        for place in range(len(candidates)):
-            undecided[found] = candidates[place]
-            found += _is_undecided(lows[place], highs[place], lowest, highest)
-        further = compare(exact(pairs, query, undecided[:num_undecided]), lowest, highest)
-        above, inside = above + further[0], inside + further[1]
-    counts[0] += above
-    counts[1] += inside
-    return num_undecided
-
-
-@njit(cache=True)
-def _is_undecided(low, high, lowest, highest):  # type: ignore[no-untyped-def]
-    return (low <= highest) & (high >= lowest) & ((low < lowest) | (high > highest))
+        is_inside = (low >= lowest) & (high <= highest)
+        inside += is_inside
+        undecided[found] = candidates[place]
+        found += (low <= highest) & (high >= lowest) & (not is_inside)
+    further = compare(exact(pairs, query, undecided[:found]), lowest, highest)
+    counts[0] += further[0]
+    counts[1] += inside + further[1]
+    return found
 
 
 @njit(cache=True)

@@ -90,7 +90,7 @@ def middle_of(similarity: Similarity, scores: Any, norms: Any, sizes: Any, farth
 TILE = 64
 """candidates whose distances are summed side by side"""
 
-QUERY_BLOCK = 32
+QUERY_BLOCK = 256
 """queries that are compared with a tile while it is in cache"""
 
 
