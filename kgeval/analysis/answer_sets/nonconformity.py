@@ -48,8 +48,8 @@ class SideTask:
 class ScoredSplit:
     """The candidates of a row are all entities that the model knows, without known answers, and the row's answer.
 
-    What is said here of the *others* is of those candidates without the answer where it is a known one: they are the
-    same for all answers of a query.
+    The *others* of a row are these candidates; where the answer is a known one, it is not among them. So all answers of
+    a query have the same others.
     """
 
     scorer: Aligned

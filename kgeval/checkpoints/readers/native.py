@@ -13,9 +13,9 @@ Its metadata are strings: ``format`` ("kgeval"), ``version`` ("1"), ``model`` (t
 ``reciprocal`` ("true" or "false"), ``numbering`` (what ids without labels are: "dataset", those of the dataset;
 "sorted", the places of its sorted labels; "files", those of its framework's files; "unknown"), ``layouts`` (a
 JSON list of the layouts of datasets that have such files, if there are any), ``lower_is_better`` ("true" or "false":
-whether the framework's own evaluator takes the lowest score for the best) and, if it is another than the family's,
-``name`` (what its framework calls the model). All but ``model`` may be missing: then there are no options, nothing is
-true, and the numbering is unknown.
+whether the framework's own evaluator ranks the lowest score first). ``name`` is what the framework calls the model, if
+the family has another name. All but ``model`` may be missing: then there are no options, nothing is true, and the
+numbering is unknown.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def _phases(name: str, pi: float = PI) -> Take:
 
 
 def _protate_entity(tensors: Tensors) -> FloatArray:
-    """A trained modulus multiplies the distance: it is no matter to a rank as long as it is positive."""
+    """A trained modulus multiplies the distance. No rank depends on it, as long as it is positive."""
     modulus = tensors.number("modulus")
     if modulus is None or not modulus > 0:
         raise CheckpointError(

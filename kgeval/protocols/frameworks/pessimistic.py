@@ -138,7 +138,7 @@ class TailsAsHeads(FrameworkQuirk):
             queries, answers = replace(part.queries, side="head"), np.flatnonzero(part.answers >= 0)
             scores = as_float64(scorer.scores(queries, part.candidates.ids_of(0)), "the scorer")
             counted = np.stack([scores > highest[own], (scores >= lowest[own]) & (scores <= highest[own])])
-            # An answer is left out by its position, not by its score, which is another model's.
+            # The answer is left out by its position: its own score comes from the other direction of the model.
             counted[:, answers, part.answers[answers]] = False
             raw[:, own] = counted.sum(axis=2)
             counted[:, :, part.known.ids] = False

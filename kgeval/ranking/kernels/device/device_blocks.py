@@ -4,8 +4,8 @@ The screen decides almost all pairs, float64 sums almost all others, canonical s
 that are each query's own are lists: their pairs go to the float64 sums at once.
 
 To select, the screen's highest scores are taken in float64; the last of their lower bounds is a threshold that as many
-candidates reach for certain. Whoever cannot reach it, by the screen or in float64, is discarded. What is left, a few
-for each place and whoever may tie with the last, is scored canonically.
+candidates reach for certain. Those that cannot reach it, by the screen or in float64, are discarded. A few are
+left for each place, and those that may tie with the last place: they are scored canonically.
 """
 
 from __future__ import annotations

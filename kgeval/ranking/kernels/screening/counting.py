@@ -163,14 +163,7 @@ def count_screened(start, statistics, columns, pairs, intervals, counts, effort)
             score_bounds(pairs, query, candidates, lows, highs)
             effort[query, REFINED] += found
             effort[query, CANONICAL] += _count_bounded(
-                pairs,
-                query,
-                intervals.lowest[answer],
-                intervals.highest[answer],
-                candidates,
-                lows,
-                highs,
-                counts[answer],
+                pairs, query, candidates, (lows, highs), intervals, answer, counts
             )
             counts[answer, 0] += above
 
@@ -186,25 +179,19 @@ def count_rows(start, stop, own, pairs, intervals, counts, effort):  # type: ign
         for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
             effort[query, REFINED] += len(candidates)
             effort[query, CANONICAL] += _count_bounded(
-                pairs,
-                query,
-                intervals.lowest[answer],
-                intervals.highest[answer],
-                candidates,
-                lows,
-                highs,
-                counts[answer],
+                pairs, query, candidates, (lows, highs), intervals, answer, counts
             )
 
 
 @njit(cache=True)
-def _count_bounded(pairs, query, lowest, highest, candidates, lows, highs, counts):  # type: ignore[no-untyped-def]
-    """Count candidates above an interval, and inside it; return how many bounds decided neither: a score does."""
-    above, near = 0, 0
+def _count_bounded(pairs, query, candidates, bounds, intervals, answer, counts):  # type: ignore[no-untyped-def]
+    """Count candidates above an answer's interval, and inside it; return how many took a canonical score."""
+    lowest, highest, above, near = intervals.lowest[answer], intervals.highest[answer], 0, 0
+    lows, highs = bounds
     for place in range(len(candidates)):
         above += lows[place] > highest
         near += (lows[place] <= highest) & (highs[place] >= lowest)
-    counts[0] += above
+    counts[answer, 0] += above
     if near == 0:
         return 0
     undecided, found, inside = np.empty(near + 1, np.int64), 0, 0
@@ -215,8 +202,8 @@ def _count_bounded(pairs, query, lowest, highest, candidates, lows, highs, count
         undecided[found] = candidates[place]
         found += (low <= highest) & (high >= lowest) & (not is_inside)
     further = compare(exact(pairs, query, undecided[:found]), lowest, highest)
-    counts[0] += further[0]
-    counts[1] += inside + further[1]
+    counts[answer, 0] += further[0]
+    counts[answer, 1] += inside + further[1]
     return found
 
 
