@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 NAMES = {
     "\\": "backslash",
@@ -39,8 +40,19 @@ Marked = tuple[str, str]
 """a text, empty for an undefined number, and its mark: ``best``, ``near`` or none"""
 
 
-def latex(title: str, columns: Sequence[str], keys: int, rows: Sequence[Sequence[Marked]], notes: str) -> str:
-    """Write a table whose first columns, ``keys`` of them, are text; of the others, plain numbers are aligned."""
+def latex(
+    title: str,
+    columns: Sequence[str],
+    keys: int,
+    rows: Sequence[Sequence[Marked]],
+    notes: str,
+    *,
+    heads: Sequence[str] = (),
+) -> str:
+    """Write a table whose first columns, ``keys`` of them, are text; of the others, plain numbers are aligned.
+
+    ``heads`` stand above the columns, one above equal neighbours; a table of many such columns is as wide as the page.
+    """
     own = [[row[place] for row in rows] for place in range(len(columns))]
     formats = [_digits([text for text, _ in column]) for column in own]
     specs = [
@@ -48,25 +60,52 @@ def latex(title: str, columns: Sequence[str], keys: int, rows: Sequence[Sequence
         for place, (column, digits) in enumerate(zip(own, formats, strict=True))
     ]
     cells = [
-        [escape(text) if place < keys else _cell(text, mark, formats[place]) for place, (text, mark) in enumerate(row)]
+        [
+            escape(text) if place < keys else _cell(text, mark, formats[place]) + _room(text, own[place])
+            for place, (text, mark) in enumerate(row)
+        ]
         for row in rows
     ]
+    kind = "table*" if heads and len(columns) - keys > 3 else "table"
     lines = [
         PREAMBLE,
-        r"\begin{table}",
+        rf"\begin{{{kind}}}",
         r"\centering",
-        *([rf"\caption{{{escape(title)}.}}", r"\smallskip"] if title else []),
+        *([rf"\caption{{{escape(title)}.}}", rf"\label{{tab:{_slug(title)}}}", r"\smallskip"] if title else []),
         rf"\begin{{tabular}}{{{' '.join(specs)}}}",
         r"\toprule",
+        *_spans(heads),
         _row([f"{{{escape(name)}}}" for name in columns]),
         r"\midrule",
         *map(_row, cells),
         r"\bottomrule",
         r"\end{tabular}",
         *([rf"\par\smallskip\footnotesize {escape(notes)}"] if notes else []),
-        r"\end{table}",
+        rf"\end{{{kind}}}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _spans(heads: Sequence[str]) -> list[str]:
+    """Write a row of heads, each above its columns, and the rules below them."""
+    if not heads:
+        return []
+    cells, rules, start = [], [], 1
+    for head, group in groupby(heads):
+        width = len(list(group))
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(head)}}}" if head else " & " * (width - 1))
+        rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if head else []
+        start += width
+    return [_row(cells), " ".join(rules)]
+
+
+def _slug(title: str) -> str:
+    """Make a name to refer to a table by, of the first words of its caption.
+
+    >>> _slug("3 models on umls, nations; mean")
+    '3-models-on-umls-nations'
+    """
+    return "-".join(re.findall(r"[a-z0-9]+", title.partition(";")[0].lower())[:6]) or "results"
 
 
 def escape(text: str) -> str:
@@ -100,6 +139,12 @@ def _cell(text: str, mark: str, digits: str) -> str:
     if mark == "near":
         return rf"{{\underline{{\tablenum[{digits}]{{{text}}}}}}}" if digits else rf"\underline{{{text}}}"
     return text
+
+
+def _room(text: str, column: Sequence[Marked]) -> str:
+    """Leave the room of ± and what follows, so that numbers stand below each other."""
+    spreads = [other[other.index(" ±") :] for other, _ in column if " ±" in other]
+    return rf"\phantom{{{escape(spreads[0])}}}" if text and spreads and " ±" not in text else ""
 
 
 def _digits(texts: Sequence[str]) -> str:

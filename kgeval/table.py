@@ -113,6 +113,14 @@ class Table:
     prose: bool = False
     title: str = ""
     notes: Sequence[str] = ()
+    heads: Sequence[str] = ()
+    """what stands above the columns of numbers, such as their dataset: equal neighbours share it"""
+
+    @property
+    def titles(self) -> list[str]:
+        """The columns, each with what stands above it."""
+        heads = ["" for _ in range(self.keys)] + [f"{head} " for head in self.heads]
+        return [f"{head}{column}" for head, column in zip(heads, self.columns, strict=True)] if self.heads else [*self.columns]
 
     def texts(self, digits: int | None = None) -> list[list[str]]:
         return [[written(cell, digits) for cell in row] for row in self.rows]
@@ -131,11 +139,11 @@ class Table:
         """
         if self.title:
             yield from (*text_layout.wrap_lines(self.title, width), "")
-        columns, *rows = ([spell(text) for text in row] for row in (self.columns, *self.texts(digits)))
+        columns, *rows = ([spell(text) for text in row] for row in (self.titles, *self.texts(digits)))
         if self.prose:
             yield from text_layout.prose(columns, rows, width, ruled=ruled)
         else:
-            yield from text_layout.numbers(columns, rows, self.keys, self.parts, width, ruled=ruled)
+            yield from text_layout.numbers(columns, rows, self.keys, self.parts or self.heads, width, ruled=ruled)
 
     def html(self) -> str:
         """Write the table as HTML; labels are escaped.
@@ -144,7 +152,7 @@ class Table:
         '<table><tr><th></th><th>mrr</th></tr><tr><th>&lt;b&gt;</th><td>0.500000</td></tr></table>'
         """
         rows = "".join(_html_row(row, self.keys) for row in self.texts())
-        return f"<table>{_html_row(self.columns, len(self.columns))}{rows}</table>"
+        return f"<table>{_html_row(self.titles, len(self.columns))}{rows}</table>"
 
     def markdown(self, digits: int | None = None) -> str:
         """Write the table in Markdown, its title above and its notes below it."""
@@ -153,14 +161,16 @@ class Table:
             [_markdown_cell(*cell, of_text=place < self.text_columns) for place, cell in enumerate(row)]
             for row in self._marked(digits)
         ]
-        lines = [f"| {' | '.join(row)} |" for row in (map(escape_markdown, self.columns), rule, *rows)]
+        lines = [f"| {' | '.join(row)} |" for row in (map(escape_markdown, self.titles), rule, *rows)]
         above = [escape_markdown(self.title), ""] if self.title else []
         below = ["", escape_markdown(" ".join(self.notes))] if self.notes else []
         return "\n".join([*above, *lines, *below]) + "\n"
 
     def latex(self, digits: int | None = None) -> str:
         """Write the table for a document with the packages ``booktabs`` and ``siunitx``."""
-        return latex(self.title, self.columns, self.text_columns, self._marked(digits), " ".join(self.notes))
+        heads = [*[""] * self.keys, *self.heads] if self.heads else []
+        notes = " ".join(self.notes)
+        return latex(self.title, self.columns, self.text_columns, self._marked(digits), notes, heads=heads)
 
     @property
     def text_columns(self) -> int:
@@ -174,7 +184,7 @@ class Table:
         """Write the table as CSV, with all digits; an undefined number is an empty cell."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
+        writer.writerow(self.titles)
         writer.writerows([cell.value if isinstance(cell, Figure) else cell for cell in row] for row in self.rows)
         return text.getvalue()
 

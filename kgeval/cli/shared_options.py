@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,16 @@ def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
     >>> named_runs(["runs/a", "best=runs/b"])
     [('', 'runs/a'), ('best', 'runs/b')]
     """
-    return [_named(word) for word in words]
+    return [run for word in words for run in _every(*_named(word))]
+
+
+def _every(name: str, path: str) -> list[tuple[str, str]]:
+    """List the runs that a path with wildcards names, which the shell leaves as it is behind ``NAME=``."""
+    if not name or exists_safely(Path(path)) or not has_magic(path):
+        return [(name, path)]
+    if found := sorted(glob(path)):
+        return [(name, run) for run in found]
+    raise InputError(f"{name}={path}: no such run. Nothing fits the wildcards.")
 
 
 def _named(word: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.errors import InputError
+from kgeval.errors import InputError, counted
 from kgeval.provenance import UNKNOWN, LabelProvenance, Provenance
 
 EXTRA = "kgeval[report]"
@@ -62,6 +62,16 @@ def common_provenance(provenances: Sequence[Provenance | LabelProvenance]) -> st
     """
     fullest = min(provenances, key=lambda one: str(one).count(UNKNOWN))
     return str(fullest)[str(fullest).rindex(f", {fullest.triples:,} ") + 2 :]
+
+
+def models_in_words(names: Collection[str], baselines: Collection[str]) -> str:
+    """Count models and baselines.
+
+    >>> models_in_words(["a", "b", "popularity"], ["popularity"])
+    '2 models and 1 baseline'
+    """
+    floors = f" and {counted(len(baselines), 'baseline')}" if baselines else ""
+    return f"{counted(len(names) - len(baselines), 'model')}{floors}"
 
 
 def pack(content: Any) -> str:
@@ -140,7 +150,7 @@ def comparison_document(comparison: Comparison) -> str:
 @dataclass(frozen=True)
 class Section:
     anchor: str
-    """its id in the page; its template is the file of that name"""
+    """its id in the page"""
     name: str
     """in the navigation"""
     title: str
@@ -148,3 +158,5 @@ class Section:
     charts: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     """what the page's script reads, by name: plain data"""
+    file: str = ""
+    """the name of its template; by default its anchor"""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
-from kgeval.errors import InputError, RunError, counted, did_you_mean
+from kgeval.errors import InputError, RunError, did_you_mean
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.progress import long_loop
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import common_provenance, document, isolated, library
+from kgeval.reports.document import common_provenance, document, isolated, library, models_in_words
+from kgeval.reports.grid_page import by_dataset, render_grid
 from kgeval.reports.origins import (
     axes,
     cumulative,
@@ -66,9 +67,7 @@ def _title(study: Study) -> str:
     dataset = "an unknown dataset" if dataset == UNKNOWN else dataset
     if len(study.names) == 1:
         return f"{isolated(study.names[0])} on {dataset}"
-    baselines = len(study.baselines)
-    floors = f" and {counted(baselines, 'baseline')}" if baselines else ""
-    return f"{counted(len(study.names) - baselines, 'model')}{floors} on {dataset}"
+    return f"{models_in_words(study.names, study.baselines)} on {dataset}"
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,8 @@ def report(
     allow: str | Collection[str] = (),
 ) -> Report:
     """Make a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
+
+    Runs of several datasets make a page of one table, with a switch for dataset and metric.
 
     Nothing is scored; the page is a function of what the runs kept, and of their dataset for what it says of triples.
 
@@ -124,7 +125,11 @@ def report(
     >>> page.html.count("<!doctype html>")
     1
     """
-    return Report(render(study_of_runs(runs, dataset, unit=unit, ties=ties, allow=allow)))
+    models = read_models(runs)
+    datasets = by_dataset(models)
+    if len(datasets) > 1 and dataset is None and "dataset" not in allow:
+        return Report(render_grid(datasets, unit=unit, ties=ties, allow=allow))
+    return Report(render(study_of_runs(models, dataset, unit=unit, ties=ties, allow=allow)))
 
 
 def study_of_runs(

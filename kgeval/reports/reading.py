@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +19,7 @@ from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.folders import distinct_names, runs_at, words_of
 from kgeval.run_directory.stored_run import StoredRun
+from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +51,8 @@ class EvaluatedModel:
         return "baseline" in self.model
 
     @property
-    def seed(self) -> int | None:
-        seed = self.model.get(SEED)
-        return seed if isinstance(seed, int) else None
+    def training(self) -> Training:
+        return Training.of(self.config, self.manifest)
 
     @property
     def ties(self) -> str:
@@ -67,60 +64,36 @@ class EvaluatedModel:
         return dataset.get("sha256") if isinstance(dataset, Mapping) else None
 
 
-SEED = "random_seed"
-
-SEED_ENDING = re.compile(r"[\s_.,(-]*(seed)?[\s_.=-]*\d*$", re.IGNORECASE)
-"""the end of what the names of runs have in common that is no part of the model's: ``-seed_1`` of seeds 10 and 11"""
-
-
-def join_seeds(models: Iterable[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
-    """Join the runs that are seeds of one model, in the place of the first; runs that were named stay apart.
+def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:
+    """Join the runs that are seeds of one model, in the place of the first.
 
     Each run stands after the name that was chosen for it, or that of its folder; empty where there is none.
     """
-    groups: dict[Hashable, list[tuple[str, EvaluatedModel]]] = {}
-    for place, (name, model) in enumerate(models):
-        training = None if name and name == model.name else _training(model)
-        groups.setdefault(place if training is None else (name, training), []).append((name, model))
-    found: list[tuple[str, EvaluatedModel]] = []
-    for members in groups.values():
-        seeds = {model.seed for _, model in members}
-        if len(members) == 1 or len(seeds) < len(members):  # a seed twice shows no spread
-            found += members
-        else:
-            found.append((members[0][0], model_of_seeds([model for _, model in members])))
-    return found
+    groups = join_seeds([_run_of(name, model) for name, model in models])
+    members = [[models[place] for place in group] for group in groups]
+    return [own[0] if len(own) == 1 else (own[0][0], model_of_seeds(own)) for own in members]
 
 
-def model_of_seeds(runs: Sequence[EvaluatedModel]) -> EvaluatedModel:
+def model_of_seeds(runs: Sequence[tuple[str, EvaluatedModel]]) -> EvaluatedModel:
     """Make one model of several runs: their seeds, and the ranks of the run in the middle by mean reciprocal rank."""
     values = []
-    for run in runs:
+    for _, run in runs:
         summary = rank_summary(run.table, ["mrr"], by=(), options=MetricOptions(run.ties))
         values.append(next((value for value in summary.groups[0].values.values() if value is not None), 0.0))
     middle = sorted(range(len(runs)), key=lambda place: values[place])[(len(runs) - 1) // 2]
-    named = [replace(run, name=run.name or f"seed {run.seed}") for run in runs]
-    return replace(runs[middle], name=_common_name(runs), seeds=tuple(named))
+    unnamed = [_run_of(name, run).chosen or not run.name for name, run in runs]
+    seeds = [place if run.training.seed is None else run.training.seed for place, (_, run) in enumerate(runs)]
+    named = [
+        replace(run, name=f"seed {seed}" if new else run.name)
+        for (_, run), seed, new in zip(runs, seeds, unnamed, strict=True)
+    ]
+    return replace(runs[middle][1], name=model_name([_run_of(*run) for run in runs]), seeds=tuple(named))
 
 
-def _common_name(runs: Sequence[EvaluatedModel]) -> str:
-    """Call a model by what the names of its runs begin with, or else by its kind; empty where that is not known.
-
-    >>> from kgeval.ranking.rank_table import RankTable
-    >>> _common_name([EvaluatedModel(f"complex-{seed}", None) for seed in (1, 2)])
-    'complex'
-    """
-    letters = takewhile(lambda at: len(set(at)) == 1, zip(*(run.name for run in runs), strict=False))
-    return SEED_ENDING.sub("", "".join(at[0] for at in letters)) or str(runs[0].model.get("model", ""))
-
-
-def _training(model: EvaluatedModel) -> str | None:
-    """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
-    if model.seed is None:
-        return None
-    kept = {name: model.config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
-    own = {name: value for name, value in model.model.items() if name != SEED}
-    return json.dumps({**kept, "model": own}, sort_keys=True, default=str)
+def _run_of(name: str, model: EvaluatedModel) -> RunOf:
+    key, training = model.training.key(model.config), model.training
+    chosen = name if name and name == model.name else ""
+    return RunOf(model.table.dataset, chosen, model.name, training, key and f"{name} {key}")
 
 
 Run: TypeAlias = str | Path | RankTable | EvaluatedModel
@@ -138,7 +111,7 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
         runs = [runs]
     several = runs.items() if isinstance(runs, Mapping) else runs
     named = [run if isinstance(run, tuple) else ("", run) for run in several]
-    models = join_seeds([(name, model) for name, run in named for model in _read(run, name)])
+    models = join_models([(name, model) for name, run in named for model in _read(run, name)])
     if not models:
         raise InputError("no runs: give at least one run directory, or a file of ranks.")
     return _named_apart(models)
@@ -174,17 +147,17 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:
     """Give each model a name of its own: the one that was chosen, or else what it is called, or its folders."""
-    called = [model.name or _called(model) for _, model in models]
+    called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
     repeated = {name for name in called if called.count(name) > 1}
     words = [
-        words_of(model.folder) if name in repeated and not chosen and model.folder else [name]
+        words_of(model.folder) if name in repeated and not chosen and model.folder else [name[1]]
         for (chosen, model), name in zip(models, called, strict=True)
     ]
-    named = [replace(model, name=name) for (_, model), name in zip(models, distinct_names(words), strict=True)]
-    names = [model.name for model in named]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two runs are called {name!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
+    names = distinct_names(words, [dataset for dataset, _ in called])
+    named = [replace(model, name=name) for (_, model), name in zip(models, names, strict=True)]
+    keys = [(model.table.dataset, model.name) for model in named]
+    if twice := next((name for dataset, name in keys if keys.count((dataset, name)) > 1), None):
+        raise InputError(f"two runs are called {twice!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
     return named
 
 

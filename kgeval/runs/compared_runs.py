@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kgeval.analysis.comparison.comparable import dataset_names
 from kgeval.errors import ConfigError, InputError, MetricError
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
@@ -16,6 +18,7 @@ from kgeval.protocols.protocol import protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.run_directory.stored_run import StoredRun
+from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
 from kgeval.runs.stored import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
 
 
@@ -27,13 +30,18 @@ class ComparedRun:
     policies: Mapping[str, Any]
     changes: tuple[str, ...]
     """what is not as the run wrote it, or its dataset not as it was ranked"""
+    origin: RunOf
+    is_baseline: bool = False
 
 
-def read_compared(
-    runs: Sequence[tuple[str, str]], options: Mapping[str, Any], *, across: bool = False
-) -> list[ComparedRun]:
-    """Read the ranks of runs, each a name, which may be empty, and a path; ``across`` datasets, names may repeat.
+Grid = dict[str, dict[str, list[ComparedRun]]]
+"""the runs of each model on each dataset, one for each seed: {dataset: {model: runs}}"""
 
+
+def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -> list[ComparedRun]:
+    """Read the ranks of runs, each a name, which may be empty, and a path.
+
+    Runs of several datasets may have one name, but not where ``allow`` has ``dataset``, and they are compared as one.
     Other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over. Options are
     ``by``, columns or slices; ``dataset``, of text files and for slices of files that do not name it; of text files
     those of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones.
@@ -57,17 +65,37 @@ def read_compared(
     if idle and not any(run.is_text for _, run in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
     tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
+    datasets = dataset_names(tables)
+    apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
     names = distinct_names(
         [[name] if name else words_of(run.path) for name, run in places],
-        [(table.dataset, bool(name)) for table, (name, _) in zip(tables, places, strict=True)] if across else None,
+        [(dataset, bool(name)) for dataset, (name, _) in zip(datasets, places, strict=True)] if apart else None,
     )
-    if not across and (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
-        raise InputError(f"two models are called {twice!r}: name them, as in NAME=PATH.")
-    return [
-        ComparedRun(name, run.path, grouped, _policies(table, run), (*run.changes, *changes))
-        for name, (_, run), table in zip(names, places, tables, strict=True)
-        for grouped, changes in [group_stored(table, by, run, options.get("dataset"))]
-    ]
+    compared = []
+    for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
+        grouped, changes = group_stored(table, by, run, options.get("dataset"))
+        training = Training.of(run.config, run.manifest)
+        origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
+        policies, notes = _policies(table, run), (*run.changes, *changes)
+        compared.append(ComparedRun(name, run.path, grouped, policies, notes, origin, run.is_baseline))
+    return compared
+
+
+def grid_of(runs: Sequence[ComparedRun]) -> Grid:
+    """Join the runs that are seeds of one model, dataset by dataset."""
+    grid: Grid = {}
+    groups = [[runs[place] for place in places] for places in join_seeds([run.origin for run in runs])]
+    given = Counter((own[0].origin.dataset, own[0].origin.training.name) for own in groups)
+    for own in groups:
+        first = own[0].origin
+        alone = first.training.name if first.dataset and given[first.dataset, first.training.name] == 1 else ""
+        name = model_name([run.origin for run in own]) if len(own) > 1 else first.chosen or alone or own[0].name
+        models = grid.setdefault(first.dataset or own[0].table.dataset, {})
+        if name in models:
+            where = f" on {first.dataset}" if first.dataset else ""
+            raise InputError(f"two models are called {name!r}{where}: name them, as in NAME=PATH.")
+        models[name] = own
+    return grid
 
 
 def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,21 +128,19 @@ def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def values_by_dataset(
-    runs: Sequence[ComparedRun], metrics: Sequence[str], options: Mapping[str, Any]
+    grid: Grid, metrics: Sequence[str], policies: Mapping[str, Any]
 ) -> dict[MetricName, dict[str, dict[str, float]]]:
-    """Compute metrics of models on several datasets; {metric: {dataset: {model: value}}}."""
-    policies = MetricOptions(**common_policies(runs, options))
+    """Compute metrics of models on several datasets, means over their seeds; {metric: {dataset: {model: value}}}."""
+    options = MetricOptions(**policies)
     found: dict[MetricName, dict[str, dict[str, float]]] = {}
-    for run in runs:
-        summary = rank_summary(run.table, metrics, by=(), options=policies)
-        for name in summary.requested_columns:
-            if name.metric.increasing is None:
-                raise MetricError(f"{name.base} says nothing about which model is better.")
-            of_dataset = found.setdefault(name, {}).setdefault(run.table.dataset, {})
-            if run.name in of_dataset:
-                what = f"{run.table.dataset} has a model {run.name!r} already"
-                raise InputError(f"{str(run.path)!r}: {what}. Write NAME=PATH.")
-            of_dataset[run.name] = summary[str(name)]
+    for dataset, models in grid.items():
+        for model, runs in models.items():
+            summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
+            for name in summaries[0].requested_columns:
+                if name.metric.increasing is None:
+                    raise MetricError(f"{name.base} says nothing about which model is better.")
+                values = [summary[str(name)] for summary in summaries]
+                found.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
     return found
 
 

@@ -211,6 +211,19 @@ def _bare(dataset: str) -> str:
     return "".join(filter(str.isalnum, dataset)).lower()
 
 
+def dataset_names(tables: Sequence[RankTable]) -> list[str]:
+    """Name the dataset of each table; one that does not tell it is of the only dataset that the others name.
+
+    A name counts without case and punctuation, and stands as it is written first.
+    """
+    written: dict[str, str] = {}
+    for table in tables:
+        if table.dataset != UNKNOWN:
+            written.setdefault(_bare(table.dataset), table.dataset)
+    only = next(iter(written.values())) if len(written) == 1 else UNKNOWN
+    return [written.get(_bare(table.dataset), only) for table in tables]
+
+
 def notes_on_samples(tables: Mapping[str, RankTable]) -> Iterator[str]:
     for model, table in tables.items():
         if table.sampling is not None:

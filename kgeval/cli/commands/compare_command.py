@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,10 @@ from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
 from kgeval.table import Page
+
+if TYPE_CHECKING:
+    from kgeval.analysis.comparison.comparison import Comparison
+    from kgeval.runs.compared_runs import Grid
 
 
 @click.command("compare")
@@ -38,6 +43,14 @@ from kgeval.table import Page
 )
 @ALLOW
 @click.option(
+    "--spread",
+    type=click.Choice(["sd", "seeds", "interval", "none"]),
+    default="sd",
+    show_default=True,
+    help="What stands after ± where models have several seeds: sd, the standard deviation over seeds; seeds, the "
+    "interval of the mean if other seeds were drawn; interval, if other seeds and triples were drawn.",
+)
+@click.option(
     "--across-datasets",
     "across",
     is_flag=True,
@@ -52,9 +65,10 @@ from kgeval.table import Page
 def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
-    A RUN is a path or NAME=PATH. For each metric and pair of models kgeval shows the difference with its interval, a
+    A RUN is a path or NAME=PATH; NAME='runs/TransE-*' names several runs, the seeds of one model. For each metric and pair of models kgeval shows the difference with its interval, a
     p-value (sign-flip test, adjusted for the pairs of models by Holm), and the smallest difference that this test set
-    can show. The metric named first decides; the others are secondary.
+    can show. The metric named first decides; the others are secondary. Runs of several datasets, or of several seeds
+    of a model, are one table: a row for each model, means over seeds, and the order that the tests support.
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
@@ -62,24 +76,47 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     metrics = tuple(options.pop("metrics", ()))
     if across:
         options.pop("by", None)  # ranks across datasets have no groups
-        _compare_datasets(runs, metrics or ("mrr",), options, form=form)
-    else:
-        _compare_models(runs, metrics, {**options, "allow": allow}, form=form)
+    _compare(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
 
 
-def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
-    """Show models side by side, and the differences of each pair."""
+def _compare(
+    named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
+) -> None:
+    """Show models side by side with their differences, over datasets and seeds, or by their ranks on datasets."""
+    from kgeval.analysis.comparison.compare_grid import compare_grid
     from kgeval.analysis.comparison.compare_models import compare
-    from kgeval.analysis.comparison.leaderboard import side_by_side
-    from kgeval.runs.compared_runs import common_policies, notes_on_runs, notes_on_unfinished, read_compared
+    from kgeval.runs.compared_runs import common_policies, grid_of, notes_on_runs, notes_on_unfinished, read_compared
 
-    named = named_runs(runs)
     compared = read_compared(named, options)
+    grid, policies = grid_of(compared), common_policies(compared, options)
+    if across:
+        _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
+        return
     settings: dict[str, Any] = {
         name: options[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in options
     }
-    settings |= common_policies(compared, options) | ({"metrics": metrics} if metrics else {})
-    comparison = compare({run.name: run.table for run in compared}, **settings)
+    settings |= policies | ({"metrics": metrics} if metrics else {})
+    if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
+        (models,) = grid.values()
+        notes = _show_models(compare({name: run.table for name, (run,) in models.items()}, **settings), form)
+    else:
+        tables = {
+            dataset: {model: [run.table for run in runs] for model, runs in models.items()}
+            for dataset, models in grid.items()
+        }
+        baselines = {
+            model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline
+        }
+        found = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
+        show(found, form)
+        notes = found.notes if form in ("text", "json") else ()
+    show_notes([*notes, *notes_on_runs(compared, options), *notes_on_unfinished(named)])
+
+
+def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
+    """Show models side by side, and the differences of each pair; return the notes."""
+    from kgeval.analysis.comparison.leaderboard import side_by_side
+
     if form == "html":
         from kgeval.reports.document import comparison_document
 
@@ -95,25 +132,25 @@ def _compare_models(runs: tuple[str, ...], metrics: tuple[str, ...], options: di
         show(Page(page.heads, (*page.parts, *differences)))
     # Papers have their notes on tests below the table, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
-    shown = comparison.notes if form in ("text", "json", "html") else leaderboard_alone
-    show_notes([*shown, *notes_on_runs(compared, options), *notes_on_unfinished(named)])
+    return comparison.notes if form in ("text", "json", "html") else leaderboard_alone
 
 
-def _compare_datasets(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
+def _show_datasets(
+    grid: Grid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
+) -> None:
     """Show how models rank on several datasets, by one metric after the other."""
     if form == "html":
         raise ConfigError("--format html: ranks across datasets are written as text, markdown, latex, csv or json.")
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.analysis.comparison.leaderboard import title_of
     from kgeval.cli.streams import say_json
-    from kgeval.runs.compared_runs import read_compared, values_by_dataset
+    from kgeval.runs.compared_runs import values_by_dataset
 
-    compared = read_compared(named_runs(runs), options, across=True)
     found = {
         title_of(name): rank_models(
             values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
         )
-        for name, values in values_by_dataset(compared, metrics, options).items()
+        for name, values in values_by_dataset(grid, metrics, policies).items()
     }
     if form == "json":
         say_json({metric: ranks.to_dict() for metric, ranks in found.items()})

@@ -2,7 +2,7 @@
 {
   const table = document.querySelector(".leaderboard");
   const body = table.tBodies[0];
-  const headers = [...table.tHead.rows[0].cells];
+  const headers = [...[...table.tHead.rows].at(-1).cells];
   const value = (row, column) => row.cells[column].dataset.sort;
   const number = (row, column) => (value(row, column) === "" ? NaN : Number(value(row, column)));
 

@@ -1,0 +1,193 @@
+"""Compare models over datasets and seeds: read the tables of all runs into a grid, and test on each dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.model_grid import Block, ModelGrid, Score, Spread
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
+from kgeval.analysis.comparison.seed_differences import seed_differences
+from kgeval.errors import MetricError, did_you_mean
+from kgeval.metrics.groups import group_rows
+from kgeval.metrics.intervals.interval import Intervals, Unit
+from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS, interval_over_seeds
+from kgeval.metrics.kinds import Chance
+from kgeval.metrics.metric import Metric
+from kgeval.metrics.names import MetricName, parse_all
+from kgeval.metrics.rank_summary import column_names, rank_summary
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.selection import MetricOptions, refuse_other_tables
+from kgeval.ranking.rank_table import RankTable
+
+Tables = RankTable | Sequence[RankTable]
+"""the ranks of a model: of one run, or of several, one for each seed"""
+
+
+def compare_grid(  # noqa: PLR0913
+    results: Mapping[str, Mapping[str, Tables]],
+    metrics: str | Metric | Sequence[str | Metric] = ("mrr", "hits@1", "hits@10"),
+    *,
+    by: str | Sequence[str] = (),
+    spread: Spread = "sd",
+    unit: Unit = "triple",
+    level: float = 0.95,
+    reference: str | None = None,
+    draws: int = 9999,
+    ties: Ties = "realistic",
+    seed: int = 0,
+    chance: Chance = "exact",
+    popularity: tuple[float, float] = (1.0, 1.0),
+    baselines: Collection[str] = (),
+    allow: str | Collection[str] = (),
+) -> ModelGrid:
+    """Compare models on several datasets, each trained with several seeds: the table of a paper.
+
+    A number is the mean over the seeds of a model. On each dataset by itself, two models with three seeds or more are
+    compared by the test of :func:`kgeval.analysis.seed_differences`, for which other seeds and other triples might have
+    been drawn. Where every model has one run, the test is that of :func:`kgeval.compare`, for which only other triples
+    might have been drawn.
+
+    Parameters
+    ----------
+    results
+        {dataset: {model: ranks}}; ranks are a rank table, or a list with the table of each seed
+    metrics, ties, chance, popularity
+        as :func:`kgeval.summarize` takes them
+    by
+        the column, or columns, whose values divide the triples into groups, each of which has columns of its own
+    spread
+        what stands after ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean if other
+        seeds were drawn; ``"interval"``, if other seeds and other triples were drawn; ``"none"``
+    unit, level, reference, draws, seed, allow
+        as :func:`kgeval.compare` takes them
+    baselines
+        the models that draw nothing in training, and so need no seeds
+
+    Raises
+    ------
+    MetricError
+        if there is nothing to compare, if an option is unknown, or if the runs of a dataset do not compare
+
+    Examples
+    --------
+    >>> from kgeval import evaluate
+    >>> def model(seed):
+    ...     return lambda h, r, t: (h * seed + t * 7 + r) % 11
+    >>> results = {name: {"sums": [evaluate(model(s), name) for s in (29, 31, 37)]} for name in ("nations", "umls")}
+    >>> print(compare_grid(results, "mrr"))
+    1 model on nations, umls, test triples, protocol standard, filtered by train, valid, test; mean of 3 seeds ± standard deviation over seeds
+    <BLANKLINE>
+    model    nations mrr       umls mrr
+    sums   0.376 ± 0.006  0.042 ± 0.001
+    """
+    if spread not in get_args(Spread):
+        raise MetricError(f"spread: unknown {spread!r}. {did_you_mean(str(spread), get_args(Spread))}")
+    several = {
+        dataset: {model: _as_list(tables) for model, tables in models.items()} for dataset, models in results.items()
+    }
+    if not any(several.values()):
+        raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
+    options = MetricOptions(ties, seed, chance, popularity)
+    differences = DifferenceOptions(unit, level, draws, seed, reference)
+    work = _Results(metrics, options, differences, spread, frozenset(baselines), allow)
+    blocks = [
+        work.block(dataset, group, tables)
+        for dataset, models in several.items()
+        for group, tables in _groups(models, column_names(by))
+    ]
+    names = dict.fromkeys(model for models in several.values() for model in models)
+    return ModelGrid(tuple(names), tuple(work.metrics), tuple(blocks), frozenset(baselines), spread, differences)
+
+
+def _as_list(tables: Tables) -> list[RankTable]:
+    several = [tables] if isinstance(tables, RankTable) else list(tables)
+    for table in several:
+        refuse_other_tables(table)
+    return several
+
+
+def _groups(
+    models: Mapping[str, Sequence[RankTable]], by: tuple[str, ...]
+) -> Iterator[tuple[dict[str, Any], dict[str, Sequence[RankTable]]]]:
+    """Yield what the rows of each group have in common, and the tables of all models cut to it."""
+    if not by:
+        yield {}, dict(models)
+        return
+    keys: list[dict[str, Any]] = []
+    parts: dict[str, list[list[tuple[dict[str, Any], RankTable]]]] = {}
+    for model, tables in models.items():
+        for table in tables:
+            grouping = group_rows(table, by)
+            rows = np.arange(len(table))
+            cut = [
+                (key, table.where(np.isin(rows, grouping.of_group(number)))) for number, key in enumerate(grouping.keys)
+            ]
+            parts.setdefault(model, []).append(cut)
+            keys += [key for key in grouping.keys if key not in keys]
+    for key in keys:
+        own = {model: [part for cut in cuts for one, part in cut if one == key] for model, cuts in parts.items()}
+        yield key, {model: tables for model, tables in own.items() if tables}
+
+
+@dataclass(frozen=True)
+class _Results:
+    """How the results of a grid are computed."""
+
+    requested: str | Metric | Sequence[str | Metric]
+    options: MetricOptions
+    differences: DifferenceOptions
+    spread: Spread
+    baselines: Collection[str]
+    allow: str | Collection[str]
+
+    @property
+    def metrics(self) -> list[MetricName]:
+        return parse_all(self.requested)
+
+    def block(self, dataset: str, group: Mapping[str, Any], models: Mapping[str, Sequence[RankTable]]) -> Block:
+        scores = {
+            (model, name): score for model, tables in models.items() for name, score in self._scores(tables).items()
+        }
+        pairs, remarks = self._pairs(models)
+        provenances = [table.provenance for tables in models.values() for table in tables]
+        return Block(dataset, group, provenances, scores, pairs, remarks)
+
+    def _scores(self, tables: Sequence[RankTable]) -> dict[MetricName, Score]:
+        """The metrics of the runs of a model."""
+        intervals = Intervals(unit=self.differences.unit, level=self.differences.level)
+        alone = intervals if self.spread == "interval" and len(tables) == 1 and tables[0].sampling is None else None
+        groups = [rank_summary(table, self.requested, by=(), options=self.options, intervals=alone) for table in tables]
+        found = {}
+        for metric in self.metrics:
+            name = metric.of_part(groups[0].pooled)
+            values = [summary.groups[0].values[name] for summary in groups]
+            known = tuple(value for value in values if value is not None)
+            if len(known) < len(values):
+                reasons = [summary.groups[0].undefined.get(str(name), "") for summary in groups]
+                found[metric] = Score((), next(filter(None, reasons), ""))
+            elif len(tables) >= FEWEST_SEEDS and self.spread in ("seeds", "interval"):
+                over = interval_over_seeds(tables, name, intervals=intervals, options=self.options)
+                found[metric] = Score(known, over.reason, over.of_seeds, over.interval)
+            else:
+                found[metric] = Score(known, "", None, groups[0].groups[0].intervals.get(name))
+        return found
+
+    def _pairs(
+        self, models: Mapping[str, Sequence[RankTable]]
+    ) -> tuple[tuple[PairedDifference, ...], tuple[str, ...]]:
+        """Test the differences of each two models, and say in what their ranks differ."""
+        if len(models) < 2:
+            return (), ()
+        if all(len(tables) == 1 for tables in models.values()):
+            own = vars(self.differences) | vars(self.options)
+            found = compare({model: table for model, (table,) in models.items()}, self.requested, allow=self.allow, **own)
+            return found.pairs, found.remarks
+        pairs = seed_differences(
+            models, self.metrics, options=self.differences, metric_options=self.options, baselines=self.baselines
+        )
+        return pairs, ()

@@ -1,0 +1,304 @@
+"""A grid of results: models by datasets and metrics, each a mean over seeds, and the order that the tests support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from kgeval.analysis.comparison.model_order import order_of
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
+from kgeval.corruption.generator import size_range
+from kgeval.metrics.intervals.interval import PLURAL, Interval, justified_decimals
+from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
+from kgeval.metrics.names import ARROWS, MetricName, short_title
+from kgeval.provenance import Provenance, shared_description
+from kgeval.table import Cell, Ends, Figure, Shown, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Spread = Literal["sd", "seeds", "interval", "none"]
+"""what stands after ±"""
+
+class Around(NamedTuple):
+    """A number less and plus its standard deviation."""
+
+    low: float
+    high: float
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric of a model on the triples of a block."""
+
+    values: tuple[float, ...]
+    """of each run; empty where it is undefined"""
+    reason: str = ""
+    """why it is undefined, or has no intervals"""
+    of_seeds: Interval | None = None
+    """of the mean, had other seeds been drawn; of three seeds or more"""
+    interval: Interval | None = None
+    """of the mean, had other seeds and other triples been drawn; of a single run, other triples"""
+
+    @property
+    def mean(self) -> float | None:
+        return float(np.mean(self.values)) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation over seeds, √(Σ (x − mean)² / (R − 1)); of fewer than three there is none."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) >= FEWEST_SEEDS else None
+
+    def ends(self, spread: Spread) -> Ends | None:
+        """What is written after ±."""
+        if spread != "sd":
+            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
+        mean, deviation = self.mean, self.deviation
+        if mean is None or deviation is None:
+            return None
+        return Around(mean - deviation, mean + deviation, justified_decimals(deviation) if deviation else 3)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The results on a dataset, or on one of its groups of triples."""
+
+    dataset: str
+    group: Mapping[str, Any]
+    """the values that the rows have in common, by column; empty for all rows"""
+    provenances: Sequence[Provenance]
+    scores: Mapping[tuple[str, MetricName], Score]
+    """by model and metric; without those of models that were not ranked on the dataset"""
+    pairs: Sequence[PairedDifference] = ()
+    remarks: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        return " ".join([self.dataset, *map(str, self.group.values())])
+
+    @property
+    def triples(self) -> str:
+        """How many triples were ranked, of models that differ the fewest and the most."""
+        return size_range(np.array([one.triples for one in self.provenances]))
+
+    def runs(self, model: str) -> int:
+        return max((len(score.values) for (name, _), score in self.scores.items() if name == model), default=0)
+
+    def ranked(self, metric: MetricName) -> list[str]:
+        """The models that have the metric, the best first."""
+        sign = -1 if metric.metric.increasing else 1
+        means = {model: score.mean for (model, name), score in self.scores.items() if name == metric}
+        known = {model: mean for model, mean in means.items() if mean is not None}
+        return sorted(known, key=lambda model: sign * known[model])
+
+    def seen(self, metric: MetricName, model: str, other: str) -> str:
+        """What is seen of two models: ``better``, ``worse``, ``none``; empty where nothing was tested."""
+        for pair in self.pairs:
+            if replace(pair.metric, side=metric.side) == metric and {pair.model, pair.other} == {model, other}:
+                turned = {"better": "worse", "worse": "better"}
+                return pair.seen if pair.model == model else turned.get(pair.seen, pair.seen)
+        return ""
+
+    def order(self, metric: MetricName) -> str:
+        """Write the order of the models that the tests support; empty where nothing was tested."""
+        models = self.ranked(metric)
+        if not any(self.seen(metric, one, other) for one in models for other in models):
+            return ""
+        return order_of(models, lambda one, other: self.seen(metric, one, other))
+
+
+@dataclass(frozen=True)
+class ModelGrid(Shown):
+    """Models by datasets, groups and metrics."""
+
+    models: tuple[str, ...]
+    metrics: tuple[MetricName, ...]
+    blocks: tuple[Block, ...]
+    baselines: frozenset[str] = frozenset()
+    """the models that draw nothing in training"""
+    spread: Spread = "sd"
+    options: DifferenceOptions = field(default_factory=DifferenceOptions)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(block.dataset for block in self.blocks))
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """What the numbers are of."""
+        provenances = [one for block in self.blocks for one in block.provenances]
+        first = provenances[0]
+        differing = {"dataset", "model", "triples"} | {
+            name for name, value in vars(first).items() if any(vars(one)[name] != value for one in provenances)
+        }
+        first_blocks = {block.dataset: block for block in reversed(self.blocks)}
+        sizes = ", ".join(f"{name} ({first_blocks[name].triples})" for name in self.datasets)
+        models, _, rules = shared_description(len(self.models), first, differing).partition(", ")
+        return (f"{models} on {sizes} {rules}{self._spread_in_words()}",)
+
+    def _spread_in_words(self) -> str:
+        if all(score.ends(self.spread) is None for block in self.blocks for score in block.scores.values()):
+            return "" if self._fewest_runs == self._most_runs == 1 else f"; {self._mean_in_words()}"
+        level, units = f"{100 * self.options.level:g} % interval", PLURAL[self.options.unit]
+        what = {
+            "sd": "standard deviation over seeds",
+            "seeds": f"{level}, other seeds drawn",
+            "interval": f"{level}, other {'seeds and ' if self._most_runs > 1 else ''}{units} drawn",
+        }
+        return f"; {self._mean_in_words()} ± {what[self.spread]}"
+
+    def _mean_in_words(self) -> str:
+        return f"mean of {self._most_runs} seeds" if self._most_runs > 1 else "value"
+
+    @property
+    def _most_runs(self) -> int:
+        return max(block.runs(model) for block in self.blocks for model in self.models)
+
+    @property
+    def _fewest_runs(self) -> int:
+        return min(filter(None, (block.runs(model) for block in self.blocks for model in self.models)), default=0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: missing runs and seeds, and what the tests are."""
+        remarks = dict.fromkeys(f"{block.title}: {remark}" for block in self.blocks for remark in block.remarks)
+        return (*remarks, *self._notes_on_runs(), *self._notes_on_tests())
+
+    def _notes_on_runs(self) -> Iterator[str]:
+        of_datasets = {block.dataset: block for block in reversed(self.blocks)}
+        for dataset in self.datasets:
+            counts = {model: of_datasets[dataset].runs(model) for model in self.models}
+            if missing := [model for model, count in counts.items() if not count]:
+                yield f"{dataset}: no run of {', '.join(missing)}."
+            fewer = [f"{model} {n}" for model, n in counts.items() if 0 < n < self._most_runs]
+            if fewer := [text for text in fewer if text.rpartition(" ")[0] not in self.baselines]:
+                yield (
+                    f"{dataset}: fewer than {self._most_runs} seeds: {', '.join(fewer)}. One or two seeds show no "
+                    f"scatter: there is no ± and no test below {FEWEST_SEEDS}."
+                )
+
+    def _notes_on_tests(self) -> Iterator[str]:
+        tested = [pair for block in self.blocks for pair in block.pairs if pair.p is not None]
+        if tested:
+            unit, alpha = tested[0].unit, f"{self.options.alpha:.2g}"
+            how = (
+                f"{tested[0].draws:,} sign flips per {unit}"
+                if tested[0].draws
+                else f"t test of the means, other seeds and other {PLURAL[self.options.unit]} drawn"
+            )
+            yield (
+                f"order: A > B: a difference is seen (p ≤ {alpha}; {how}, two-sided, {adjustment(tested)}, on each "
+                "dataset by itself). A ≈ B: no difference is seen."
+            )
+        reasons = [pair.reason for block in self.blocks for pair in block.pairs if pair.reason and pair.p is None]
+        yield from (f"not tested: {reason}." for reason in dict.fromkeys(reasons))
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the numbers, a row for each model, and the order of the models on each dataset."""
+        columns = [self._figures(block, metric) for block in self.blocks for metric in self.metrics]
+        names = [metric.base if metric.side in (None, "both") else str(metric) for metric in self.metrics]
+        rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
+        numbers = Table(["model", *names * len(self.blocks)], rows, heads=self._heads_of_columns())
+        orders: list[list[Cell]] = [
+            [block.title, name, order]
+            for block in self.blocks
+            for metric, name in zip(self.metrics, names, strict=True)
+            if (order := block.order(metric))
+        ]
+        return (numbers, *([Table(["dataset", "metric", "order"], orders, prose=True)] if orders else []))
+
+    def papers(self) -> tuple[Table, ...]:
+        """Return the numbers for a paper: the best bold, and underlined what is not seen to differ from it."""
+        columns = [
+            self._figures(block, metric, marked=True) for block in self.blocks for metric in self.metrics
+        ]
+        titles = [f"{short_title(metric)} {ARROWS[metric.metric.increasing]}".rstrip() for metric in self.metrics]
+        rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
+        notes = ["Bold: the best in the column."] if any(cell.best for column in columns for cell in column) else []
+        if any(cell.near for column in columns for cell in column):
+            notes.append("Underlined: no difference to the best is seen.")
+        (about,) = self.heads
+        heads = self._heads_of_columns()
+        return (
+            Table(["Model", *titles * len(self.blocks)], rows, title=about, notes=[*notes, *self.notes], heads=heads),
+        )
+
+    def _heads_of_columns(self) -> list[str]:
+        if len(self.blocks) == 1:
+            return []
+        alone = len(self.datasets) == 1
+        titles = [" ".join(map(str, block.group.values())) if alone else block.title for block in self.blocks]
+        return [title for title in titles for _ in self.metrics]
+
+    def _figures(self, block: Block, metric: MetricName, *, marked: bool = False) -> list[Figure]:
+        """The numbers of a column, all with the digits that the largest spread in it justifies."""
+        scores = {model: block.scores.get((model, metric), Score(())) for model in self.models}
+        ends = {model: score.ends(self.spread) for model, score in scores.items()}
+        digits = min((one.decimals for one in ends.values() if one is not None), default=None)
+        figures = {model: Figure(score.mean, ends[model], digits) for model, score in scores.items()}
+        if marked and metric.metric.increasing is not None and len(order := block.ranked(metric)) > 1:
+            best = order[0]
+            for model in order:
+                equal = scores[model].mean == scores[best].mean
+                near = not equal and block.seen(metric, best, model) == "none"
+                figures[model] = figures[model]._replace(best=equal, near=near)
+        return list(figures.values())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each model, and for each dataset and metric the mean, its scatter over seeds and its runs."""
+        import pandas as pd
+
+        rows = {}
+        for model in self.models:
+            row: dict[tuple[str, str, str], Any] = {}
+            for block in self.blocks:
+                for metric in self.metrics:
+                    score = block.scores.get((model, metric), Score(()))
+                    ends = {name: getattr(score.interval, name, None) for name in ("low", "high")}
+                    found = {"mean": score.mean, "sd": score.deviation, **ends, "runs": len(score.values)}
+                    row |= {(block.title, str(metric), name): value for name, value in found.items()}
+            rows[model] = row
+        frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+        frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["dataset", "metric", ""])
+        return frame
+
+    def to_csv(self) -> str:
+        """Write the frame as CSV, with all digits; a column is called by its dataset, metric and number."""
+        frame = self.to_frame()
+        frame.columns = [" ".join(column) for column in frame.columns]
+        return frame.to_csv(lineterminator="\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, in full precision."""
+        return {
+            "models": list(self.models),
+            "metrics": list(map(str, self.metrics)),
+            "blocks": [self._content(block) for block in self.blocks],
+            "options": {name: getattr(self.options, name) for name in ("unit", "level", "draws", "seed")},
+            "notes": list(self.notes),
+        }
+
+    def _content(self, block: Block) -> dict[str, Any]:
+        scores: dict[str, dict[str, Any]] = {}
+        for (model, metric), score in block.scores.items():
+            intervals = {"seeds": score.of_seeds, "interval": score.interval}
+            scores.setdefault(model, {})[str(metric)] = {
+                "mean": score.mean,
+                "sd": score.deviation,
+                "values": list(score.values),
+                **{name: None if one is None else one.to_dict() for name, one in intervals.items()},
+                **({"reason": score.reason} if score.reason else {}),
+            }
+        orders = {str(metric): block.order(metric) for metric in self.metrics}
+        return {
+            "dataset": block.dataset,
+            **({"group": dict(block.group)} if block.group else {}),
+            "scores": scores,
+            "order": {name: order for name, order in orders.items() if order},
+            "differences": [pair.to_dict() for pair in block.pairs],
+        }

@@ -1,0 +1,119 @@
+"""The page of several datasets: one table with a switch for dataset and metric, and the order that the tests support."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from kgeval.analysis.comparison.compare_grid import compare_grid
+from kgeval.analysis.comparison.model_grid import ModelGrid
+from kgeval.metrics.intervals.interval import Unit
+from kgeval.metrics.names import parse, short_title, title_of
+from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
+from kgeval.reports.document import Section, document, models_in_words
+from kgeval.reports.pictures import metric_panel
+from kgeval.reports.reading import EvaluatedModel, read_dataset
+from kgeval.reports.study import HEADLINES, study_of
+from kgeval.reports.theme import PAGE, themed
+from kgeval.reports.trust import making, trust
+from kgeval.table import written
+
+
+def by_dataset(models: Sequence[EvaluatedModel]) -> dict[str, list[EvaluatedModel]]:
+    """Sort models by the dataset that they ranked."""
+    found: dict[str, list[EvaluatedModel]] = {}
+    for model in models:
+        found.setdefault(model.table.dataset, []).append(model)
+    return found
+
+
+def render_grid(
+    datasets: Mapping[str, Sequence[EvaluatedModel]],
+    *,
+    unit: Unit,
+    ties: Ties | None,
+    allow: str | Collection[str],
+) -> str:
+    """Make the page; what it says of single triples is on the page of each dataset."""
+    policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
+    results = {name: {model.name: [run.table for run in model.runs] for model in own} for name, own in datasets.items()}
+    baselines = {model.name for own in datasets.values() for model in own if model.baseline}
+    options: dict[str, Any] = {"unit": unit, "ties": policy, "allow": allow}
+    grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
+    sections = [_results(grid)]
+    for place, (name, models) in enumerate(datasets.items()):
+        study = study_of(models, read_dataset(models), **options)
+        for make in (trust, making):
+            own = make(study)
+            sections.append(
+                Section(f"{own.anchor}-{place}", f"{own.name}: {name}", f"{name}: {own.title}", own.content, file=own.anchor)
+            )
+    (about,) = grid.heads
+    return document(
+        "page.html.j2",
+        scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
+        data={"charts": {name: chart.to_dict() for name, chart in sections[0].charts.items()}},
+        title=f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}",
+        about=f"{about}, ties: {tie_policy(policy).name}",
+        sections=sections,
+    )
+
+
+def _results(grid: ModelGrid) -> Section:
+    """Lay out the table, the orders and a chart for each dataset and metric."""
+    titles = {metric: title_of(metric) for metric in map(parse, HEADLINES)}
+    columns = [(block.title, titles[metric]) for block in grid.blocks for metric in grid.metrics]
+    orders = [
+        (block.title, titles[metric], short_title(metric), order)
+        for block in grid.blocks
+        for metric in grid.metrics
+        if (order := block.order(metric))
+    ]
+    (table,) = grid.papers()
+    rows = [
+        {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
+        for model, *cells in table.rows
+    ]
+    charts = {f"{title}|{metric}": None for title, metric in columns}
+    for block in grid.blocks:
+        for metric in grid.metrics:
+            frame = _panel_frame(grid, block, metric, titles[metric])
+            charts[f"{block.title}|{titles[metric]}"] = themed(metric_panel(frame, PAGE, width="container"), PAGE)
+    content = {
+        "datasets": [block.title for block in grid.blocks],
+        "metrics": list(titles.values()),
+        "columns": columns,
+        "rows": rows,
+        "orders": orders,
+        "notes": grid.notes,
+    }
+    return Section("grid", "Results", "Results over datasets", content, charts)
+
+
+def _cell(figure: Any) -> dict[str, Any]:
+    value = "–" if figure.value is None else written(figure)
+    return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
+
+
+def _panel_frame(grid: ModelGrid, block: Any, metric: Any, title: str) -> pd.DataFrame:
+    """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
+    rows = []
+    for model in grid.models:
+        if (score := block.scores.get((model, metric))) is None or score.mean is None:
+            continue
+        ends = score.ends(grid.spread)
+        rows.append(
+            {
+                "model": model,
+                "title": f"{block.title}: {title}",
+                "value": score.mean,
+                "low": float("nan") if ends is None else ends.low,
+                "high": float("nan") if ends is None else ends.high,
+                "chance": float("nan"),
+                "baseline": model in grid.baselines,
+                "seeds": score.values if len(score.values) > 1 else (),
+            }
+        )
+    return pd.DataFrame(rows)
