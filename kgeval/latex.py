@@ -16,7 +16,17 @@ NAMES = {
     '"': "quotedbl",
 }
 
-SIGNS = {"↑": "uparrow", "↓": "downarrow", "→": "rightarrow", "±": "pm", "≤": "leq", "≥": "geq", "∈": "in"}
+SIGNS = {
+    "↑": "uparrow",
+    "↓": "downarrow",
+    "→": "rightarrow",
+    "±": "pm",
+    "≤": "leq",
+    "≥": "geq",
+    "≈": "approx",
+    "×": "times",
+    "∈": "in",
+}
 SYMBOLS = {"√": "surd", "Σ": "Sigma", "χ": "chi", "‖": "Vert", "⟨": "langle", "⟩": "rangle", "∘": "circ", "∞": "infty"}
 
 ESCAPES = str.maketrans(

@@ -120,7 +120,11 @@ class Table:
     def titles(self) -> list[str]:
         """The columns, each with what stands above it."""
         heads = ["" for _ in range(self.keys)] + [f"{head} " for head in self.heads]
-        return [f"{head}{column}" for head, column in zip(heads, self.columns, strict=True)] if self.heads else [*self.columns]
+        return (
+            [f"{head}{column}" for head, column in zip(heads, self.columns, strict=True)]
+            if self.heads
+            else [*self.columns]
+        )
 
     def texts(self, digits: int | None = None) -> list[list[str]]:
         return [[written(cell, digits) for cell in row] for row in self.rows]

@@ -223,7 +223,7 @@ def _every(name: str, path: str) -> list[tuple[str, str]]:
     """List the runs that a path with wildcards names, which the shell leaves as it is behind ``NAME=``."""
     if not name or exists_safely(Path(path)) or not has_magic(path):
         return [(name, path)]
-    if found := sorted(glob(path)):
+    if found := sorted(glob(path)):  # noqa: PTH207, as the pattern may be absolute
         return [(name, run) for run in found]
     raise InputError(f"{name}={path}: no such run. Nothing fits the wildcards.")
 

@@ -1,16 +1,14 @@
-"""The page of several datasets: one table with a switch for dataset and metric, and the order that the tests support."""
+"""The page of several datasets: one table, a switch for dataset and metric, and the order that the tests support."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.model_grid import ModelGrid
+from kgeval.analysis.comparison.model_grid import Block, ModelGrid
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.metrics.names import parse, short_title, title_of
+from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.reports.document import Section, document, models_in_words
 from kgeval.reports.pictures import metric_panel
@@ -18,7 +16,10 @@ from kgeval.reports.reading import EvaluatedModel, read_dataset
 from kgeval.reports.study import HEADLINES, study_of
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
-from kgeval.table import written
+from kgeval.table import Cell, Figure, written
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def by_dataset(models: Sequence[EvaluatedModel]) -> dict[str, list[EvaluatedModel]]:
@@ -42,63 +43,69 @@ def render_grid(
     baselines = {model.name for own in datasets.values() for model in own if model.baseline}
     options: dict[str, Any] = {"unit": unit, "ties": policy, "allow": allow}
     grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
-    sections = [_results(grid)]
+    sections = []
     for place, (name, models) in enumerate(datasets.items()):
         study = study_of(models, read_dataset(models), **options)
-        for make in (trust, making):
-            own = make(study)
+        for one in (trust(study), making(study)):
+            title = f"{name}: {one.title}"
             sections.append(
-                Section(f"{own.anchor}-{place}", f"{own.name}: {name}", f"{name}: {own.title}", own.content, file=own.anchor)
+                Section(f"{one.anchor}-{place}", f"{one.name}: {name}", title, one.content, file=one.anchor)
             )
-    (about,) = grid.heads
+    return grid_document(grid, policy, sections)
+
+
+def grid_document(grid: ModelGrid, ties: Ties, further: Sequence[Section] = ()) -> str:
+    """Write a page of the table, its orders and charts, and further sections."""
+    results = _results(grid)
     return document(
         "page.html.j2",
         scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
-        data={"charts": {name: chart.to_dict() for name, chart in sections[0].charts.items()}},
+        data={"charts": {name: chart.to_dict() for name, chart in results.charts.items()}},
         title=f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}",
-        about=f"{about}, ties: {tie_policy(policy).name}",
-        sections=sections,
+        about=f"{grid.heads[0]}, ties: {tie_policy(ties).name}",
+        sections=[results, *further],
     )
 
 
 def _results(grid: ModelGrid) -> Section:
     """Lay out the table, the orders and a chart for each dataset and metric."""
-    titles = {metric: title_of(metric) for metric in map(parse, HEADLINES)}
-    columns = [(block.title, titles[metric]) for block in grid.blocks for metric in grid.metrics]
-    orders = [
-        (block.title, titles[metric], short_title(metric), order)
-        for block in grid.blocks
-        for metric in grid.metrics
-        if (order := block.order(metric))
-    ]
+    titles = {metric: title_of(metric) for metric in grid.metrics}
+    columns = [(block, metric) for block in grid.blocks for metric in grid.metrics]
     (table,) = grid.papers()
-    rows = [
-        {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
-        for model, *cells in table.rows
-    ]
-    charts = {f"{title}|{metric}": None for title, metric in columns}
-    for block in grid.blocks:
-        for metric in grid.metrics:
-            frame = _panel_frame(grid, block, metric, titles[metric])
-            charts[f"{block.title}|{titles[metric]}"] = themed(metric_panel(frame, PAGE, width="container"), PAGE)
     content = {
         "datasets": [block.title for block in grid.blocks],
         "metrics": list(titles.values()),
-        "columns": columns,
-        "rows": rows,
-        "orders": orders,
+        "columns": [(block.title, titles[metric]) for block, metric in columns],
+        "rows": [
+            {"model": model, "baseline": model in grid.baselines, "cells": [_cell(cell) for cell in cells]}
+            for model, *cells in table.rows
+        ],
+        "orders": [
+            (block.title, titles[metric], short_title(metric), order)
+            for block, metric in columns
+            if (order := block.order(metric))
+        ],
         "notes": grid.notes,
+    }
+    charts = {
+        f"{block.title}|{titles[metric]}": themed(
+            metric_panel(_panel_frame(grid, block, metric, titles[metric]), PAGE, width="container"), PAGE
+        )
+        for block, metric in columns
     }
     return Section("grid", "Results", "Results over datasets", content, charts)
 
 
-def _cell(figure: Any) -> dict[str, Any]:
+def _cell(cell: Cell) -> dict[str, Any]:
+    figure = cell if isinstance(cell, Figure) else Figure(None)
     value = "–" if figure.value is None else written(figure)
     return {"value": value, "best": figure.best, "sort": "" if figure.value is None else repr(float(figure.value))}
 
 
-def _panel_frame(grid: ModelGrid, block: Any, metric: Any, title: str) -> pd.DataFrame:
+def _panel_frame(grid: ModelGrid, block: Block, metric: MetricName, title: str) -> pd.DataFrame:
     """The rows of a chart: a mean with its standard deviation as whiskers, and a dot for each seed."""
+    import pandas as pd
+
     rows = []
     for model in grid.models:
         if (score := block.scores.get((model, metric))) is None or score.mean is None:

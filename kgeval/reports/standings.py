@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.compare_models import compare
+from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
@@ -23,6 +24,9 @@ class Verdict(NamedTuple):
     """``"better"``, ``"worse"``, ``"none"``, or empty where nothing was tested"""
 
 
+MANY = 4
+"""models from which on their order is one line, and the sentences on each two of them are folded away"""
+
 EXCEPTIONS = 3
 """groups of a kind that the sentence on the two best models names"""
 
@@ -31,11 +35,23 @@ def verdicts(study: Study) -> list[Verdict]:
     if study.comparison is None:
         return []
     pairs = study.comparison.pairs
-    sentences = [Verdict(sentence_of(pair, study.ahead(pair.model, pair.other)), pair.seen) for pair in pairs]
+    sentences = [Verdict(sentence_of(pair), pair.seen) for pair in pairs]
     if pairs and pairs[0].seen == "better":
         first = sentences[0]
         sentences[0] = first._replace(sentence=first.sentence + exceptions(study, pairs[0]))
     return sentences
+
+
+def order(study: Study) -> str:
+    """Write the order of many models in one line; empty of few, whose pairs are said one by one."""
+    if study.comparison is None or len(study.names) < MANY:
+        return ""
+    seen = {(pair.model, pair.other): pair.seen for pair in study.comparison.pairs}
+    turned = {"better": "worse", "worse": "better"}
+    seen |= {(other, model): turned.get(what, what) for (model, other), what in seen.items()}
+    means = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"])
+    names = means.sort_values("value", ascending=False, kind="stable")["model"].tolist()
+    return order_of(names, lambda one, other: seen.get((one, other), ""))
 
 
 def basis(study: Study) -> str:
@@ -43,21 +59,19 @@ def basis(study: Study) -> str:
         return ""
     options = study.comparison.options
     tested = [pair for pair in study.comparison.pairs if pair.p is not None]
-    seeds = " Of several seeds the mean is compared; the seeds are not resampled." if study.has_seeds else ""
+    units = f"{PLURAL[options.unit]}{' and seeds' if study.has_seeds else ''}"
+    test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
     return (
         f"Each statement is a test of the difference in {short_title(tested[0].metric)} on the same "
-        f"{tested[0].units:,} {PLURAL[options.unit]}: {options.draws:,} sign flips per {options.unit}, two-sided; p is "
-        f"{adjustment(tested)}. Intervals: {100 * options.level:g} %, one difference at a time, resampling "
-        f"{PLURAL[options.unit]}.{seeds}"
+        f"{tested[0].units:,} {PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
+        f"{100 * options.level:g} %, one difference at a time, resampling {units}."
     )
 
 
-def sentence_of(pair: PairedDifference, ahead: tuple[int, int] | None = None) -> str:
-    """Put a difference into words, and in how many of how many pairs of seeds the model is ahead of the other."""
-    mean = "mean " if ahead else ""
+def sentence_of(pair: PairedDifference) -> str:
+    """Put a difference into words."""
+    mean = "mean " if pair.over_seeds else ""
     metric, model, other = f"{mean}{short_title(pair.metric)}", isolated(pair.model), isolated(pair.other)
-    in_seeds = f" {model} is ahead in {ahead[0]:,} of {ahead[1]:,} pairs of seeds." if ahead else ""
-    always = ahead is not None and ahead[0] == {"better": ahead[1], "worse": 0}.get(pair.seen)
     if pair.seen in ("better", "worse"):
         change = signed(number(pair.difference, pair.decimals))
         ends = (pair.interval.low, pair.interval.high) if pair.interval else ()
@@ -65,15 +79,12 @@ def sentence_of(pair: PairedDifference, ahead: tuple[int, int] | None = None) ->
         why = "; ".join(
             part for part in (between and f"{100 * pair.level:g} % interval {between}", p_value(pair)) if part
         )
-        found = f"{metric} {change} ({why})."
-        if always:
-            return f"{model} is {pair.seen} than {other}, with every seed: {found}"
-        return f"{model} is {pair.seen} than {other}: {found}{in_seeds}"
+        return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
     if pair.seen == "none" and pair.detectable is not None:
         least = number(pair.detectable, pair.decimals)
         none = f"no difference in {metric} is seen ({p_value(pair)})"
-        return f"{model} and {other}: {none}; a single test sees a difference of {least} on 4 of 5 test sets.{in_seeds}"
-    return f"{model} and {other}: {pair.verdict}.{in_seeds}"
+        return f"{model} and {other}: {none}; a single test sees a difference of {least} on 4 of 5 test sets."
+    return f"{model} and {other}: {pair.verdict}."
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:
@@ -128,6 +139,7 @@ def standings(study: Study) -> Section:
     content = {
         "metrics": list(dict.fromkeys(scores["title"])),
         "rows": [{**_row(study, name), "seeds": runs[name]} for name in study.names],
+        "order": order(study),
         "verdicts": verdicts(study),
         "basis": basis(study),
         "note": _note(study),
@@ -171,8 +183,7 @@ def standings_title(study: Study) -> str:
     title = f"{told[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
         rest = told[others[0]] if len(others) == 1 else f"the other {len(others)} models"
-        some = any((ahead := study.ahead(best, name)) and ahead[0] < ahead[1] for name in others)
-        title = f"{told[best]} is better than {rest}: {value}{', but not with every seed' if some else ''}"
+        title = f"{told[best]} is better than {rest}: {value}"
     elif others:
         title = (
             f"{told[best]} has the highest MRR of the {len(others) + 1} models, {study.cell(learned.iloc[0])['value']}"

@@ -146,8 +146,10 @@ class _Results:
     allow: str | Collection[str]
 
     @property
-    def metrics(self) -> list[MetricName]:
-        return parse_all(self.requested)
+    def metrics(self) -> dict[MetricName, str | Metric]:
+        """The metrics, and how they were requested."""
+        requested = [self.requested] if isinstance(self.requested, str | Metric) else self.requested
+        return {name: metric for metric in requested for name in parse_all(metric)}
 
     def block(self, dataset: str, group: Mapping[str, Any], models: Mapping[str, Sequence[RankTable]]) -> Block:
         scores = {
@@ -163,7 +165,7 @@ class _Results:
         alone = intervals if self.spread == "interval" and len(tables) == 1 and tables[0].sampling is None else None
         groups = [rank_summary(table, self.requested, by=(), options=self.options, intervals=alone) for table in tables]
         found = {}
-        for metric in self.metrics:
+        for metric, requested in self.metrics.items():
             name = metric.of_part(groups[0].pooled)
             values = [summary.groups[0].values[name] for summary in groups]
             known = tuple(value for value in values if value is not None)
@@ -171,23 +173,21 @@ class _Results:
                 reasons = [summary.groups[0].undefined.get(str(name), "") for summary in groups]
                 found[metric] = Score((), next(filter(None, reasons), ""))
             elif len(tables) >= FEWEST_SEEDS and self.spread in ("seeds", "interval"):
-                over = interval_over_seeds(tables, name, intervals=intervals, options=self.options)
+                over = interval_over_seeds(tables, requested, intervals=intervals, options=self.options)
                 found[metric] = Score(known, over.reason, over.of_seeds, over.interval)
             else:
                 found[metric] = Score(known, "", None, groups[0].groups[0].intervals.get(name))
         return found
 
-    def _pairs(
-        self, models: Mapping[str, Sequence[RankTable]]
-    ) -> tuple[tuple[PairedDifference, ...], tuple[str, ...]]:
+    def _pairs(self, models: Mapping[str, Sequence[RankTable]]) -> tuple[tuple[PairedDifference, ...], tuple[str, ...]]:
         """Test the differences of each two models, and say in what their ranks differ."""
         if len(models) < 2:
             return (), ()
         if all(len(tables) == 1 for tables in models.values()):
             own = vars(self.differences) | vars(self.options)
-            found = compare({model: table for model, (table,) in models.items()}, self.requested, allow=self.allow, **own)
+            found = compare(
+                {model: table for model, (table,) in models.items()}, self.requested, allow=self.allow, **own
+            )
             return found.pairs, found.remarks
-        pairs = seed_differences(
-            models, self.metrics, options=self.differences, metric_options=self.options, baselines=self.baselines
-        )
-        return pairs, ()
+        how: dict[str, Any] = {"metric_options": self.options, "baselines": self.baselines, "allow": self.allow}
+        return seed_differences(models, [*self.metrics], options=self.differences, **how), ()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what stands after ±"""
 
+
 class Around(NamedTuple):
     """A number less and plus its standard deviation."""
 
@@ -166,8 +167,10 @@ class ModelGrid(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: missing runs and seeds, and what the tests are."""
-        remarks = dict.fromkeys(f"{block.title}: {remark}" for block in self.blocks for remark in block.remarks)
-        return (*remarks, *self._notes_on_runs(), *self._notes_on_tests())
+        return (*self._remarks(), *self._notes_on_runs(), *self._notes_on_tests())
+
+    def _remarks(self) -> Iterator[str]:
+        yield from dict.fromkeys(f"{block.title}: {remark}" for block in self.blocks for remark in block.remarks)
 
     def _notes_on_runs(self) -> Iterator[str]:
         of_datasets = {block.dataset: block for block in reversed(self.blocks)}
@@ -183,27 +186,30 @@ class ModelGrid(Shown):
                 )
 
     def _notes_on_tests(self) -> Iterator[str]:
-        tested = [pair for block in self.blocks for pair in block.pairs if pair.p is not None]
-        if tested:
-            unit, alpha = tested[0].unit, f"{self.options.alpha:.2g}"
-            how = (
-                f"{tested[0].draws:,} sign flips per {unit}"
-                if tested[0].draws
-                else f"t test of the means, other seeds and other {PLURAL[self.options.unit]} drawn"
-            )
-            yield (
-                f"order: A > B: a difference is seen (p ≤ {alpha}; {how}, two-sided, {adjustment(tested)}, on each "
-                "dataset by itself). A ≈ B: no difference is seen."
-            )
+        if test := self._test_in_words():
+            yield f"order: A > B: a difference is seen ({test}). A ≈ B: no difference is seen."
+        yield from self._notes_on_untested()
+
+    def _notes_on_untested(self) -> Iterator[str]:
         reasons = [pair.reason for block in self.blocks for pair in block.pairs if pair.reason and pair.p is None]
         yield from (f"not tested: {reason}." for reason in dict.fromkeys(reasons))
+
+    def _test_in_words(self) -> str:
+        """Say what the test is; empty where nothing was tested."""
+        tested = [pair for block in self.blocks for pair in block.pairs if pair.p is not None]
+        if not tested:
+            return ""
+        of_means = f"t test of means over seeds, other seeds and {PLURAL[self.options.unit]} drawn"
+        how = of_means if tested[0].over_seeds else f"{tested[0].draws:,} sign flips per {tested[0].unit}"
+        each = ", each dataset by itself" if len(self.datasets) > 1 else ""
+        return f"p ≤ {self.options.alpha:.2g}, {how}, two-sided, {adjustment(tested)}{each}"
 
     def tables(self) -> tuple[Table, ...]:
         """Return the numbers, a row for each model, and the order of the models on each dataset."""
         columns = [self._figures(block, metric) for block in self.blocks for metric in self.metrics]
         names = [metric.base if metric.side in (None, "both") else str(metric) for metric in self.metrics]
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
-        numbers = Table(["model", *names * len(self.blocks)], rows, heads=self._heads_of_columns())
+        numbers = Table(["model", *names * len(self.blocks)], rows, heads=self._titles())
         orders: list[list[Cell]] = [
             [block.title, name, order]
             for block in self.blocks
@@ -214,21 +220,17 @@ class ModelGrid(Shown):
 
     def papers(self) -> tuple[Table, ...]:
         """Return the numbers for a paper: the best bold, and underlined what is not seen to differ from it."""
-        columns = [
-            self._figures(block, metric, marked=True) for block in self.blocks for metric in self.metrics
-        ]
+        columns = [self._figures(block, metric, marked=True) for block in self.blocks for metric in self.metrics]
         titles = [f"{short_title(metric)} {ARROWS[metric.metric.increasing]}".rstrip() for metric in self.metrics]
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
         notes = ["Bold: the best in the column."] if any(cell.best for column in columns for cell in column) else []
         if any(cell.near for column in columns for cell in column):
-            notes.append("Underlined: no difference to the best is seen.")
-        (about,) = self.heads
-        heads = self._heads_of_columns()
-        return (
-            Table(["Model", *titles * len(self.blocks)], rows, title=about, notes=[*notes, *self.notes], heads=heads),
-        )
+            notes.append(f"Underlined: no difference to the best is seen ({self._test_in_words()}).")
+        notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_untested()]
+        columns_of_blocks = titles * len(self.blocks)
+        return (Table(["Model", *columns_of_blocks], rows, title=self.heads[0], notes=notes, heads=self._titles()),)
 
-    def _heads_of_columns(self) -> list[str]:
+    def _titles(self) -> list[str]:
         if len(self.blocks) == 1:
             return []
         alone = len(self.datasets) == 1
@@ -264,7 +266,7 @@ class ModelGrid(Shown):
                     row |= {(block.title, str(metric), name): value for name, value in found.items()}
             rows[model] = row
         frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
-        frame.columns = pd.MultiIndex.from_tuples(frame.columns, names=["dataset", "metric", ""])
+        frame.columns = pd.MultiIndex.from_tuples(list(frame.columns), names=["dataset", "metric", ""])
         return frame
 
     def to_csv(self) -> str:

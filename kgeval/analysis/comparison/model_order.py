@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 MOST_EXCEPTIONS = 3
 """pairs that a line names, beside what its signs say"""
 
-SIGNS = {"better": ">", "none": "≈", "": ","}
+SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 
 
 def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:
@@ -25,7 +25,7 @@ def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:
     >>> order_of("abcd", lambda one, other: "better" if (one, other) in better else "none")
     'a > b ≈ c ≈ d (and a ≈ c, b > d)'
     """
-    signs = [SIGNS[seen(one, other)] for one, other in zip(models, models[1:], strict=False)]
+    signs = [SIGNS[seen(one, other)] for one, other in pairwise(models)]
     line = models[0] if models else ""
     for sign, model in zip(signs, models[1:], strict=True):
         line += f"{'' if sign == ',' else ' '}{sign} {model}"

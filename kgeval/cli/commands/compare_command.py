@@ -65,10 +65,13 @@ if TYPE_CHECKING:
 def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
-    A RUN is a path or NAME=PATH; NAME='runs/TransE-*' names several runs, the seeds of one model. For each metric and pair of models kgeval shows the difference with its interval, a
-    p-value (sign-flip test, adjusted for the pairs of models by Holm), and the smallest difference that this test set
-    can show. The metric named first decides; the others are secondary. Runs of several datasets, or of several seeds
-    of a model, are one table: a row for each model, means over seeds, and the order that the tests support.
+    A RUN is a path or NAME=PATH; NAME='runs/TransE-*' names several runs, the seeds of one model. For each metric and
+    pair of models kgeval shows the difference with its interval, a p-value (sign-flip test, adjusted for the pairs of
+    models by Holm), and the smallest difference that this test set can show. The metric named first decides; the
+    others are secondary.
+
+    Runs of several datasets, or of several seeds of a model, are one table: a row for each model, means over seeds,
+    and the order that the tests support.
 
     Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
     """
@@ -104,11 +107,14 @@ def _compare(
             dataset: {model: [run.table for run in runs] for model, runs in models.items()}
             for dataset, models in grid.items()
         }
-        baselines = {
-            model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline
-        }
+        baselines = {model for models in grid.values() for model, (run, *_) in models.items() if run.is_baseline}
         found = compare_grid(tables, spread=options["spread"], baselines=baselines, **settings)
-        show(found, form)
+        if form == "html":
+            from kgeval.reports.grid_page import grid_document
+
+            say(grid_document(found, policies["ties"]).rstrip("\n"))
+        else:
+            show(found, form)
         notes = found.notes if form in ("text", "json") else ()
     show_notes([*notes, *notes_on_runs(compared, options), *notes_on_unfinished(named)])
 
