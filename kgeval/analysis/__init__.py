@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison as Comparison
     from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
+    from kgeval.analysis.comparison.seed_differences import seed_differences as seed_differences
     from kgeval.analysis.slices.slice import Categories as Categories
     from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
 
@@ -25,6 +26,7 @@ _HOMES = {
     "answers_of_ranks": "doors.answers",
     "audit": "analysis.audits.audit",
     "rank_models": "analysis.comparison.dataset_ranks",
+    "seed_differences": "analysis.comparison.seed_differences",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

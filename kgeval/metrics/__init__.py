@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.confidence_metrics import rmse as rmse
     from kgeval.metrics.intervals.interval import Interval as Interval
     from kgeval.metrics.intervals.interval import Intervals as Intervals
+    from kgeval.metrics.intervals.over_seeds import OverSeeds as OverSeeds
     from kgeval.metrics.intervals.over_seeds import interval_over_seeds as interval_over_seeds
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.lists.gain import cumulative_gain as cumulative_gain
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Interval": "metrics.intervals.interval",
     "Intervals": "metrics.intervals.interval",
+    "OverSeeds": "metrics.intervals.over_seeds",
     "ScoredLabels": "metrics.labels.scored_labels",
     "average_precision": "metrics.lists.retrieval",
     "cumulative_gain": "metrics.lists.gain",

@@ -19,8 +19,8 @@ from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
-from kgeval.errors import KgevalError, MetricError
-from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
+from kgeval.errors import KgevalError
+from kgeval.metrics.intervals.interval import Interval, Unit
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse, title_of
@@ -265,13 +265,8 @@ def score_over_seeds(model: EvaluatedModel, metric: MetricName, *, ties: Ties, u
     if undefined := next((score for score in scores if score.reason), None):
         return undefined
     value = float(np.mean(seeds))
-    try:
-        found = interval_over_seeds(tables, metric.base, intervals=unit, options=MetricOptions(ties))
-    except MetricError as error:
-        if not isinstance(error.__cause__, NoInterval):
-            raise
-        return ModelScore(value, without=str(error.__cause__), seeds=seeds)
-    return _with_interval(value, found.interval, seeds=seeds)
+    found = interval_over_seeds(tables, metric.base, intervals=unit, options=MetricOptions(ties))
+    return _with_interval(value, found.interval, without="" if found.interval else found.reason, seeds=seeds)
 
 
 def _with_interval(value: float, interval: Interval | None, **more: Any) -> ModelScore:

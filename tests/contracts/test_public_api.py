@@ -50,6 +50,7 @@ PUBLIC = {
             "answers_of_ranks",
             "audit",
             "rank_models",
+            "seed_differences",
         ),
     ],
     "kgeval.corruption": [
@@ -57,7 +58,16 @@ PUBLIC = {
         *("PopularityWeighted", "TypeConstrained", "Uniform"),
     ],
     "kgeval.metrics": [
-        *("Interval", "Intervals", "ScoredLabels", "average_precision", "cumulative_gain", "dcg", "f1_at_k"),
+        *(
+            "Interval",
+            "Intervals",
+            "OverSeeds",
+            "ScoredLabels",
+            "average_precision",
+            "cumulative_gain",
+            "dcg",
+            "f1_at_k",
+        ),
         *("hits_at_k", "interval_over_seeds", "mean_reciprocal_rank", "ndcg", "precision_at_k", "recall_at_k", "rmse"),
     ],
     "kgeval.pykeen": ["KGEvalEvaluator", "KGEvalMetricResults", "evaluate", "scorer_of"],

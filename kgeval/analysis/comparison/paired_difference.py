@@ -72,7 +72,7 @@ class PairedDifference:
     interval: Interval | None = None
     """``None``, like all below, where there are too few units, or none in which they differ"""
     p: float | None = None
-    """how often sign flips give a difference as large"""
+    """how often chance alone gives a difference as large"""
     draws: int = 0
     """how many sign flips there were"""
     adjusted_p: float | None = None
@@ -84,11 +84,18 @@ class PairedDifference:
     reason: str = ""
     """why something of this is missing"""
     level: float = 0.95
+    over_seeds: bool = False
+    """whether training runs were drawn again too; p is then of Student's t, and of no draws"""
 
     @property
     def name(self) -> str:
         """The metric's name, without the side where that is both."""
         return self.metric.base if self.metric.side == "both" else str(self.metric)
+
+    @property
+    def drawn_again(self) -> str:
+        """What was drawn again, in words: ``triple``, or ``seed × triple``."""
+        return f"seed × {self.unit}" if self.over_seeds else self.unit
 
     @property
     def seen(self) -> str:
@@ -140,7 +147,9 @@ class PairedDifference:
             "draws": self.draws,
             "adjusted_p": self.adjusted_p,
             "adjusted_p_is_bound": self.is_bound,
-            **{name: getattr(self, name) for name in ("family", "detectable", "rows", "units", "unit", "verdict")},
+            **{name: getattr(self, name) for name in ("family", "detectable", "rows", "units")},
+            "unit": self.drawn_again,
+            "verdict": self.verdict,
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
 
@@ -150,8 +159,10 @@ def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
 
     >>> _at_floor(1 / 1000, 999), _at_floor(2 / 1000, 999), _at_floor(3 / 1000, 999, family=3), _at_floor(None, 999)
     (True, False, True, False)
+    >>> _at_floor(0.01, 0)
+    False
     """
-    return p is not None and p < min(1.5 * family / (1 + draws), 1)
+    return p is not None and draws > 0 and p < min(1.5 * family / (1 + draws), 1)
 
 
 def detectable_difference(standard_error: float, *, level: float) -> float:

@@ -15,7 +15,7 @@ of a seed is one stream of the Philox generator, so that the same table and seed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -139,9 +139,9 @@ def t_quantile(degrees: float, level: float) -> float:
     return float(stdtrit(degrees, (1 + level) / 2))
 
 
-def times_drawn(count: int, *, seed: int, draw: int, stream: int = 0) -> IntArray:
+def times_drawn(count: int, *, seed: int, draw: int) -> IntArray:
     """Draw as many units as there are, with replacement: how often each was drawn; int64[unit]."""
-    generator = Generator(Philox(key=np.array([seed, draw], np.uint64), counter=[0, 0, 0, stream]))
+    generator = Generator(Philox(key=np.array([seed, draw], np.uint64), counter=[0, 0, 0, 0]))
     return np.bincount(generator.integers(0, count, count), minlength=count)
 
 
@@ -176,24 +176,6 @@ def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, int
                 raise NoInterval(f"it is undefined in a draw: {reason}") from reason
             report(1)
     return values
-
-
-def drawn_functions(several: Sequence[MeanTerms], *, intervals: Intervals) -> Float64Array:
-    """Compute functions of means, which have the same units, of the units of each draw; float64[draw, function].
-
-    The rows of a unit count together: a draw weighs their sums.
-    """
-    sums = np.concatenate([np.vstack([terms.unit_sums, terms.unit_shares]) for terms in several]).T
-    count = several[0].units.count
-    totals = np.empty((intervals.draws, sums.shape[1]))
-    with long_loop("bootstrap", intervals.draws, unit="draws") as report:
-        for draw in range(intervals.draws):
-            totals[draw] = times_drawn(count, seed=intervals.seed, draw=draw) @ sums
-            report(1)
-    of_each = totals.reshape(intervals.draws, len(several), -1)
-    means = of_each[..., :-1] / of_each[..., -1:]
-    each = [terms.combine(*means[:, place].T) for place, terms in enumerate(several)]
-    return np.asarray(np.stack(each, axis=1), np.float64)
 
 
 def _in_one_order(name: MetricName, selection: RowSelection, units: Units) -> tuple[Ranks | RankedLists, IntArray]:
