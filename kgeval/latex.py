@@ -44,6 +44,9 @@ WRAPPED = r">{\raggedright\arraybackslash}p{.35\linewidth}"
 
 PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunitx}"
 
+WIDEST = 70
+"""letters that a line of a page holds; a wider table is made smaller"""
+
 NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?")
 
 Marked = tuple[str, str]
@@ -77,11 +80,13 @@ def latex(
         for row in rows
     ]
     kind = "table*" if heads and len(columns) - keys > 3 else "table"
+    is_wide = bool(heads) and sum(max(len(text) for text, _ in column) + 2 for column in own) > WIDEST
     lines = [
-        PREAMBLE,
+        PREAMBLE + (r" \usepackage{graphicx}" if is_wide else ""),
         rf"\begin{{{kind}}}",
         r"\centering",
         *([rf"\caption{{{escape(title)}.}}", rf"\label{{tab:{_slug(title)}}}", r"\smallskip"] if title else []),
+        *([r"\resizebox{\linewidth}{!}{%"] if is_wide else []),
         rf"\begin{{tabular}}{{{' '.join(specs)}}}",
         r"\toprule",
         *_spans(heads),
@@ -89,7 +94,7 @@ def latex(
         r"\midrule",
         *map(_row, cells),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}" + ("}" if is_wide else ""),
         *([rf"\par\smallskip\footnotesize {escape(notes)}"] if notes else []),
         rf"\end{{{kind}}}",
     ]

@@ -246,7 +246,7 @@ class Shown:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the titles of the columns, and the rows of cells, for people to read."""
         first = self.tables()[0]
-        return list(first.columns), first.texts()
+        return first.titles, first.texts()
 
     def papers(self) -> tuple[Table, ...]:
         """Return the tables with what is above and below them."""

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets as AnswerSets
     from kgeval.analysis.audits.audit import Audit as Audit
     from kgeval.analysis.audits.audit import audit as audit
+    from kgeval.analysis.comparison.compare_grid import compare_grid as compare_grid
     from kgeval.analysis.comparison.comparison import Comparison as Comparison
     from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
+    from kgeval.analysis.comparison.model_grid import ModelGrid as ModelGrid
     from kgeval.analysis.comparison.seed_differences import seed_differences as seed_differences
     from kgeval.analysis.slices.slice import Categories as Categories
     from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
@@ -23,8 +25,10 @@ _HOMES = {
     "Categories": "analysis.slices.slice",
     "Comparison": "analysis.comparison.comparison",
     "DatasetRanks": "analysis.comparison.dataset_ranks",
+    "ModelGrid": "analysis.comparison.model_grid",
     "answers_of_ranks": "doors.answers",
     "audit": "analysis.audits.audit",
+    "compare_grid": "analysis.comparison.compare_grid",
     "rank_models": "analysis.comparison.dataset_ranks",
     "seed_differences": "analysis.comparison.seed_differences",
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import product
-from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ import pyarrow as pa
 from kgeval.analysis.comparison.comparable import same_rows
 from kgeval.analysis.comparison.compare_models import compare
 from kgeval.analysis.comparison.comparison import Comparison
+from kgeval.analysis.comparison.seed_differences import seed_differences
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array
@@ -162,13 +161,6 @@ class Study:
             return score_over_seeds(model, metric, ties=self.ties, unit=self.unit)
         return score_of_run(self.summaries[model.name].groups[0], metric)
 
-    def ahead(self, model: str, other: str) -> tuple[int, int] | None:
-        """Count in how many pairs of their seeds a model is ahead of another; ``None`` if both have one run."""
-        scores = self.scores[self.scores["metric"] == HEADLINES[0]].set_index("model")
-        one, two = (scores["seeds"][name] or (scores["value"][name],) for name in (model, other))
-        pairs = list(product(one, two))
-        return (sum(own > others for own, others in pairs), len(pairs)) if len(pairs) > 1 else None
-
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         view = TableView(model.table)
         ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
@@ -199,19 +191,15 @@ def study_of(
     ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
     if len(ordered) == 1:
         return replace(study, models=ordered)
-    comparison = compare(_with_all_seeds(ordered), [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
-    return replace(study, models=_on_shared_rows(ordered), comparison=comparison)
-
-
-def _with_all_seeds(models: Sequence[EvaluatedModel]) -> dict[str, RankTable]:
-    """Join the ranks of all seeds of a model, so that a mean over them is one over the seeds; each model's as often."""
-    times = lcm(*(len(model.runs) for model in models))
-    tables = {}
-    for model in models:
-        rows = [run.table.data for run in model.runs] * (times // len(model.runs))
-        joined = pa.concat_tables(rows).unify_dictionaries().combine_chunks() if len(rows) > 1 else model.table.data
-        tables[model.name] = replace(model.table, data=joined)
-    return tables
+    tables = {model.name: model.table for model in ordered}
+    comparison = compare(tables, [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
+    study = replace(study, models=_on_shared_rows(ordered))
+    if study.has_seeds:
+        runs = {model.name: [run.table for run in model.runs] for model in study.models}
+        how: dict[str, Any] = {"metric_options": MetricOptions(policy), "baselines": study.baselines, "allow": allow}
+        pairs = seed_differences(runs, [HEADLINES[0]], options=comparison.options, **how)
+        comparison = replace(comparison, pairs=pairs)
+    return replace(study, comparison=comparison)
 
 
 def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:

@@ -11,6 +11,7 @@ import pytest
 
 import kgeval
 from kgeval import Estimate
+from kgeval.analysis import seed_differences
 from kgeval.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.estimate import Sampling
@@ -78,33 +79,40 @@ def test_of_seeds_the_mean_is_shown_with_the_interval_over_seeds():
     ]
 
 
-def test_verdicts_count_the_pairs_of_seeds():
-    found = study([*seeded(DATA, "strong", [0.3, 0.5, 0.4]), ("weak", ranks_of(DATA, 0.1))])
-    assert found.ahead("strong", "weak") == (3, 3)
-    assert found.ahead("weak", "strong") == (0, 3)
-    assert verdicts(found)[0].sentence.startswith("strong is better than weak, with every seed: mean MRR +")
+def test_verdicts_are_of_other_seeds_and_other_triples():
+    """Three seeds against three: the means are compared, by the test whose numbers the verdict has."""
+    strong, weak = seeded(DATA, "strong", [0.3, 0.5, 0.4]), seeded(DATA, "weak", [0.1, 0.12, 0.09])
+    found = study([*strong, *weak])
+    means = [np.mean([kgeval.summarize(run.table, "mrr")["mrr"] for run in own]) for own in (strong, weak)]
+    tables = {"strong": [run.table for run in strong], "weak": [run.table for run in weak]}
+    (expected,) = seed_differences(tables, ["mrr"])
+    (pair,), (verdict,) = found.comparison.pairs, verdicts(found)
+    assert (pair.p, pair.interval) == (expected.p, expected.interval)
+    assert pair.difference == pytest.approx(means[0] - means[1])
+    assert verdict.sentence.startswith(
+        f"strong is better than weak: mean MRR +{pair.difference:.{pair.decimals}f} (95 %"
+    )
+    assert verdict.sentence.endswith(f"; {p_value(pair)}).")
     assert standings(found).title.startswith("strong is better than weak: a mean MRR of")
-    assert "chance" not in standings(found).title
-    mixed, even = seeded(DATA, "mixed", [0.05, 0.6]), seeded(DATA, "even", [0.2, 0.22])
-    found = study([*mixed, *even])
-    values = [[kgeval.summarize(run.table, "mrr")["mrr"] for run in runs] for runs in (mixed, even)]
-    ahead = sum(one > other for one in values[0] for other in values[1])
-    assert 0 < ahead < 4
-    assert f"mixed is ahead in {ahead} of 4 pairs of seeds." in verdicts(found)[0].sentence
-    assert "mixed is better than even: a mean MRR of" in standings(found).title
-    assert ", but not with every seed" in standings(found).title
+    assert "Student's t test of the means" in standings(found).content["basis"]
 
 
-def test_a_sentence_has_the_difference_of_the_means_in_the_table():
-    """Three seeds against two: the means, and not the runs in the middle, are compared."""
-    runs = {"first": seeded(DATA, "first", [0.2, 0.35, 0.3]), "second": seeded(DATA, "second", [0.25, 0.12])}
-    found = study([*runs["first"], *runs["second"]])
-    means = {name: np.mean([kgeval.summarize(run.table, "mrr")["mrr"] for run in own]) for name, own in runs.items()}
-    (pair,) = found.comparison.pairs
-    assert pair.difference == pytest.approx(means["first"] - means["second"])
+def test_two_seeds_show_no_scatter():
+    found = study([*seeded(DATA, "first", [0.2, 0.35, 0.3]), *seeded(DATA, "second", [0.25, 0.12])])
     (verdict,) = verdicts(found)
-    assert f"mean MRR +{means['first'] - means['second']:.{pair.decimals}f} (95 % interval +" in verdict.sentence
-    assert verdict.sentence.endswith(f"; {p_value(pair)}). first is ahead in 5 of 6 pairs of seeds.")
+    assert "not tested: " in verdict.sentence
+    assert "2 seeds: too few" in verdict.sentence
+
+
+def test_many_models_have_their_order_in_one_line():
+    skills = {"a": 0.6, "b": 0.3, "c": 0.29, "d": 0.05}
+    found = study([(name, ranks_of(DATA, skill)) for name, skill in skills.items()])
+    section = standings(found).content
+    seen = {(pair.model, pair.other): pair.seen for pair in found.comparison.pairs}
+    signs = {"better": " > ", "none": " ≈ "}
+    neighbours = [*zip(found.names, found.names[1:], strict=False)]
+    assert section["order"].startswith("a" + "".join(f"{signs[seen[pair]]}{pair[1]}" for pair in neighbours))
+    assert standings(study([("a", ranks_of(DATA, 0.6)), ("b", ranks_of(DATA, 0.3))])).content["order"] == ""
 
 
 def with_floor(**skills):

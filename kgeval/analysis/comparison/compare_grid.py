@@ -79,11 +79,10 @@ def compare_grid(  # noqa: PLR0913
     >>> def model(seed):
     ...     return lambda h, r, t: (h * seed + t * 7 + r) % 11
     >>> results = {name: {"sums": [evaluate(model(s), name) for s in (29, 31, 37)]} for name in ("nations", "umls")}
-    >>> print(compare_grid(results, "mrr"))
-    1 model on nations, umls, test triples, protocol standard, filtered by train, valid, test; mean of 3 seeds ± standard deviation over seeds
-    <BLANKLINE>
-    model    nations mrr       umls mrr
-    sums   0.376 ± 0.006  0.042 ± 0.001
+    >>> grid = compare_grid(results, "mrr")
+    >>> columns, rows = grid.table()
+    >>> columns, rows[0]
+    (['model', 'nations mrr', 'umls mrr'], ['sums', '0.376 ± 0.010', '0.0491 ± 0.0032'])
     """
     if spread not in get_args(Spread):
         raise MetricError(f"spread: unknown {spread!r}. {did_you_mean(str(spread), get_args(Spread))}")

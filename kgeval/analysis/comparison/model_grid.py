@@ -12,6 +12,7 @@ import numpy as np
 from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
 from kgeval.corruption.generator import size_range
+from kgeval.errors import counted
 from kgeval.metrics.intervals.interval import PLURAL, Interval, justified_decimals
 from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
 from kgeval.metrics.names import ARROWS, MetricName, short_title
@@ -139,8 +140,8 @@ class ModelGrid(Shown):
         }
         first_blocks = {block.dataset: block for block in reversed(self.blocks)}
         sizes = ", ".join(f"{name} ({first_blocks[name].triples})" for name in self.datasets)
-        models, _, rules = shared_description(len(self.models), first, differing).partition(", ")
-        return (f"{models} on {sizes} {rules}{self._spread_in_words()}",)
+        _, _, rules = shared_description(len(self.models), first, differing).partition(", ")
+        return (f"{counted(len(self.models), 'model')} on {sizes} {rules}{self._spread_in_words()}",)
 
     def _spread_in_words(self) -> str:
         if all(score.ends(self.spread) is None for block in self.blocks for score in block.scores.values()):
@@ -252,10 +253,10 @@ class ModelGrid(Shown):
         return list(figures.values())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each model, and for each dataset and metric the mean, its scatter over seeds and its runs."""
+        """Return a row for each model; of each dataset and metric the mean, its scatter over seeds, and its runs."""
         import pandas as pd
 
-        rows = {}
+        rows: list[dict[tuple[str, str, str], Any]] = []
         for model in self.models:
             row: dict[tuple[str, str, str], Any] = {}
             for block in self.blocks:
@@ -264,16 +265,14 @@ class ModelGrid(Shown):
                     ends = {name: getattr(score.interval, name, None) for name in ("low", "high")}
                     found = {"mean": score.mean, "sd": score.deviation, **ends, "runs": len(score.values)}
                     row |= {(block.title, str(metric), name): value for name, value in found.items()}
-            rows[model] = row
-        frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
-        frame.columns = pd.MultiIndex.from_tuples(list(frame.columns), names=["dataset", "metric", ""])
-        return frame
+            rows.append(row)
+        columns = pd.MultiIndex.from_tuples(list(rows[0]), names=["dataset", "metric", ""])
+        return pd.DataFrame([list(row.values()) for row in rows], pd.Index(self.models, name="model"), columns)
 
     def to_csv(self) -> str:
         """Write the frame as CSV, with all digits; a column is called by its dataset, metric and number."""
         frame = self.to_frame()
-        frame.columns = [" ".join(column) for column in frame.columns]
-        return frame.to_csv(lineterminator="\n")
+        return frame.set_axis([" ".join(column) for column in frame.columns], axis=1).to_csv(lineterminator="\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""

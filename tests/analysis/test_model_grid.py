@@ -1,0 +1,191 @@
+"""Models over datasets and seeds: the numbers, marks and orders of the grid, in every form that it is written in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+import kgeval
+from kgeval.analysis import compare_grid, seed_differences
+from kgeval.analysis.comparison.model_order import order_of
+from kgeval.errors import MetricError
+
+METRICS = ["mrr", "hits@10", "mr"]
+
+STEPS = {"sums": (29, 31, 37), "products": (3, 5, 9), "two seeds": (41, 43)}
+
+
+def model(step):
+    return lambda h, r, t: (h * step + t * 7 + r) % 11
+
+
+@pytest.fixture(scope="module")
+def results():
+    def of(name):
+        data = kgeval.load_dataset(name)
+        runs = {key: [kgeval.evaluate(model(step), data) for step in steps] for key, steps in STEPS.items()}
+        return {**runs, "floor": kgeval.evaluate(lambda h, r, t: -t, data)}
+
+    return {"nations": of("nations"), "umls": of("umls")}
+
+
+@pytest.fixture(scope="module")
+def grid(results):
+    return compare_grid(results, METRICS, baselines=["floor"], spread="seeds")
+
+
+def ranks(table):
+    return 1 + table.column("greater") + table.column("tied") / 2
+
+
+FUNCTIONS = {"mrr": lambda r: (1 / r).mean(), "hits@10": lambda r: (r <= 10).mean(), "mr": np.mean}
+
+
+def as_list(tables):
+    return tables if isinstance(tables, list) else [tables]
+
+
+def test_numbers_are_means_over_seeds_and_their_scatter(results, grid):
+    frame = grid.to_frame()
+    for dataset, models in results.items():
+        for name, tables in models.items():
+            for metric, function in FUNCTIONS.items():
+                values = [function(ranks(table)) for table in as_list(tables)]
+                row = frame[dataset][metric].loc[name]
+                assert row["mean"] == pytest.approx(np.mean(values), rel=1e-12)
+                assert row["runs"] == len(values)
+                if len(values) < 3:
+                    assert np.isnan(float(row["sd"] or np.nan))
+                    continue
+                assert row["sd"] == pytest.approx(np.std(values, ddof=1), rel=1e-9)
+                block = next(one for one in grid.blocks if one.dataset == dataset)
+                score = next(one for (m, key), one in block.scores.items() if (m, str(key)) == (name, metric))
+                half = student.ppf(0.975, 2) * np.std(values, ddof=1) / np.sqrt(3)
+                assert score.of_seeds.low == pytest.approx(max(np.mean(values) - half, 0), rel=1e-9)
+
+
+def test_pairs_are_those_of_the_test_over_seeds(results, grid):
+    runs = {name: as_list(tables) for name, tables in results["nations"].items()}
+    expected = seed_differences(runs, METRICS, baselines=["floor"])
+    assert [pair.to_dict() for pair in grid.blocks[0].pairs] == [pair.to_dict() for pair in expected]
+    assert any("2 seeds" in pair.reason for pair in expected)
+
+
+def test_single_runs_are_compared_by_sign_flips(results):
+    alone = {name: {key: as_list(tables)[0] for key, tables in models.items()} for name, models in results.items()}
+    found = compare_grid(alone, "mrr", draws=99)
+    expected = kgeval.compare(alone["umls"], "mrr", draws=99)
+    assert [pair.to_dict() for pair in found.blocks[1].pairs] == [pair.to_dict() for pair in expected.pairs]
+    assert "±" not in str(found)
+    intervals = compare_grid(alone, "mrr", draws=99, spread="interval").blocks[1].scores
+    whole = kgeval.summarize(alone["umls"]["sums"], "mrr", intervals="triple").interval("mrr")
+    assert next(score.interval for (name, _), score in intervals.items() if name == "sums") == whole
+
+
+def test_the_best_is_bold_and_what_is_not_seen_to_differ_underlined(grid):
+    (table,) = grid.papers()
+    for place, (block, metric) in enumerate((block, metric) for block in grid.blocks for metric in grid.metrics):
+        cells = dict(zip(grid.models, (row[1 + place] for row in table.rows), strict=True))
+        order = block.ranked(metric)
+        assert [name for name, cell in cells.items() if cell.best] == [order[0]]
+        for name, cell in cells.items():
+            assert cell.near == (block.seen(metric, order[0], name) == "none")
+
+
+def test_the_words_say_what_is_meant(grid, results):
+    (head,) = grid.heads
+    assert head.startswith("4 models on nations (201), umls (661) test triples, protocol standard, filtered by train")
+    assert head.endswith("mean of 3 seeds ± 95 % interval, other seeds drawn")
+    notes = "\n".join(grid.notes)
+    assert "nations: fewer than 3 seeds: two seeds 2. One or two seeds show no scatter" in notes
+    assert "floor 1" not in notes
+    assert "t test of means over seeds" in notes
+    missing = compare_grid({"nations": results["nations"], "umls": {"sums": results["umls"]["sums"]}}, "mrr")
+    assert "umls: no run of products, two seeds, floor." in missing.notes
+    assert "undefined" in str(missing)
+
+
+def test_groups_are_further_columns(results):
+    one = {"nations": {name: results["nations"][name] for name in ("sums", "products")}}
+    found = compare_grid(one, "mrr", by="side")
+    assert found.table()[0] == ["model", "head mrr", "tail mrr"]
+    for side, block in zip(("head", "tail"), found.blocks, strict=True):
+        tables = results["nations"]["sums"]
+        values = [(1 / ranks(table)[table.column("side") == side]).mean() for table in tables]
+        assert next(iter(block.scores.values())).values == pytest.approx(values, rel=1e-12)
+
+
+def test_the_latex_has_a_head_above_the_columns_of_a_dataset_and_compiles(grid, tmp_path):
+    latex = grid.to_latex()
+    assert r"\multicolumn{3}{c}{nations} & \multicolumn{3}{c}{umls}" in latex
+    assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}" in latex
+    assert re.search(r"\\label{tab:[a-z0-9-]+}", latex)
+    assert latex.count(r"\begin{table*}") == 1
+    body = latex[latex.rindex(r"\midrule") : latex.index(r"\bottomrule")].splitlines()[1:]
+    assert [row.count("&") for row in body] == [6] * 4
+    if (command := shutil.which("pdflatex") or shutil.which("tectonic")) is None:
+        pytest.skip("needs pdflatex or tectonic")
+    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs}\usepackage{siunitx}\usepackage{graphicx}"
+    options = [] if "tectonic" in command else ["-interaction=nonstopmode", "-halt-on-error"]
+    for style in ("", "[twocolumn]"):
+        text = rf"\documentclass{style}{{article}}{packages}\begin{{document}}Words. {latex}\end{{document}}"
+        (tmp_path / "table.tex").write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [command, *options, "table.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert "Overfull" not in done.stdout
+
+
+def test_csv_and_json_have_all_digits(grid):
+    rows = list(csv.DictReader(io.StringIO(grid.to_csv())))
+    content = json.loads(json.dumps(grid.to_dict(), allow_nan=False))
+    for row in rows:
+        for block in content["blocks"]:
+            score = block["scores"][row["model"]]["mrr"]
+            assert float(row[f"{block['dataset']} mrr mean"]) == score["mean"]
+            assert len(score["values"]) == int(row[f"{block['dataset']} mrr runs"])
+    assert content["blocks"][0]["order"]["mrr"] == grid.blocks[0].order(grid.metrics[0])
+
+
+def test_wrong_arguments_are_refused(results):
+    with pytest.raises(MetricError, match=r"spread: unknown 'std'. Did you mean 'sd'\?"):
+        compare_grid(results, "mrr", spread="std")
+    with pytest.raises(MetricError, match="nothing to compare"):
+        compare_grid({}, "mrr")
+    with pytest.raises(MetricError, match="Did you mean"):
+        compare_grid(results, "mrrr")
+    with pytest.raises(MetricError):
+        compare_grid({"nations": {"a": "ranks.parquet"}}, "mrr")
+
+
+@given(
+    st.integers(2, 6).flatmap(
+        lambda n: st.tuples(st.just(n), st.sets(st.sampled_from([(a, b) for a in range(n) for b in range(a + 1, n)])))
+    )
+)
+def test_the_order_tells_what_was_seen_of_every_pair(case):
+    """Read the line back: what its signs say of two models, but for the pairs that it names behind."""
+    count, better = case
+    names = [f"m{place}" for place in range(count)]
+    line = order_of(names, lambda one, other: "better" if (int(one[1:]), int(other[1:])) in better else "none")
+    signs, _, exceptions = line.partition(" (and ")
+    told = {}
+    parts = signs.split()
+    for first in range(count):
+        for second in range(first + 1, count):
+            told[first, second] = ">" in parts[2 * first + 1 : 2 * second : 2]
+    more = int(found[1]) if (found := re.search(r" and (\d+) more pairs", exceptions)) else 0
+    for one, sign, other in re.findall(r"m(\d) ([>≈]) m(\d)", exceptions):
+        told[int(one), int(other)] = sign == ">"
+    assert sum(told[pair] != (pair in better) for pair in told) == more
