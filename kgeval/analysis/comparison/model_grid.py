@@ -145,7 +145,7 @@ class ModelGrid(Shown):
 
     def _spread_in_words(self) -> str:
         if all(score.ends(self.spread) is None for block in self.blocks for score in block.scores.values()):
-            return "" if self._fewest_runs == self._most_runs == 1 else f"; {self._mean_in_words()}"
+            return f"; {self._mean_in_words()}"
         level, units = f"{100 * self.options.level:g} % interval", PLURAL[self.options.unit]
         what = {
             "sd": "standard deviation over seeds",
@@ -155,15 +155,11 @@ class ModelGrid(Shown):
         return f"; {self._mean_in_words()} ± {what[self.spread]}"
 
     def _mean_in_words(self) -> str:
-        return f"mean of {self._most_runs} seeds" if self._most_runs > 1 else "value"
+        return f"mean of {self._most_runs} seeds" if self._most_runs > 1 else "one run of each model"
 
     @property
     def _most_runs(self) -> int:
         return max(block.runs(model) for block in self.blocks for model in self.models)
-
-    @property
-    def _fewest_runs(self) -> int:
-        return min(filter(None, (block.runs(model) for block in self.blocks for model in self.models)), default=0)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -239,10 +235,11 @@ class ModelGrid(Shown):
         return [title for title in titles for _ in self.metrics]
 
     def _figures(self, block: Block, metric: MetricName, *, marked: bool = False) -> list[Figure]:
-        """The numbers of a column, all with the digits that the largest spread in it justifies."""
+        """The numbers of a column, all with the digits that the spreads and differences in it justify."""
         scores = {model: block.scores.get((model, metric), Score(())) for model in self.models}
         ends = {model: score.ends(self.spread) for model, score in scores.items()}
-        digits = min((one.decimals for one in ends.values() if one is not None), default=None)
+        own = [pair for pair in block.pairs if pair.interval and replace(pair.metric, side=metric.side) == metric]
+        digits = min((one.decimals for one in (*filter(None, ends.values()), *own)), default=None)
         figures = {model: Figure(score.mean, ends[model], digits) for model, score in scores.items()}
         if marked and metric.metric.increasing is not None and len(order := block.ranked(metric)) > 1:
             best = order[0]
