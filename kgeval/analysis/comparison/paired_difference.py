@@ -193,19 +193,21 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
     units = " or ".join(
         f"{size_range(np.array([pair.units for pair in tested if pair.unit == unit]))} {PLURAL[unit]}" for unit in kinds
     )
+    over_seeds = tested[0].over_seeds
+    what, more = ("mean over the seeds", "other seeds, and ") if over_seeds else ("metric", "")
     yield (
-        f"difference: the metric of model minus that of other. {100 * options.level:g} % intervals, one difference at "
-        f"a time: resampling the {units}."
+        f"difference: the {what} of model minus that of other. {100 * options.level:g} % intervals, one difference at "
+        f"a time: {more}resampling the {units}."
     )
     holm = ", of the pair or of one before it in Holm's order" if any(pair.family > 1 for pair in tested) else ""
     bound = f' "≤": no draw gave a difference as large{holm}.' if any(pair.is_bound for pair in tested) else ""
-    yield (
-        f"p: {options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed}), two-sided, "
-        f"{adjustment(tested)}.{bound}"
-    )
+    flips = f"{options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed})"
+    test = f"Student's t, over seeds × {' or '.join(kinds)}" if over_seeds else flips
+    yield f"p: {test}, two-sided, {adjustment(tested)}.{bound}"
     none = "none: no difference is seen. " if any(pair.seen == "none" for pair in tested) else ""
-    yield f"{none}detectable: a difference as large is seen, by a single test, on 4 of 5 test sets."
-    if fewer := [pair for pair in tested if pair.draws < options.draws]:
+    sets = "draws of seeds and test sets" if over_seeds else "test sets"
+    yield f"{none}detectable: a difference as large is seen, by a single test, on 4 of 5 {sets}."
+    if fewer := [pair for pair in tested if pair.draws < options.draws and not over_seeds]:
         names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
         yield (
             f"no function of means: {names}. Intervals are those of a paired bootstrap; sign flips compute the metric "
@@ -213,7 +215,8 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
         )
     if cut := list(dict.fromkeys(pair.name for pair in tested if pair.interval and pair.interval.clipped)):
         yield f"an interval of {', '.join(cut)} ends where the range of its differences does."
-    yield from _notes_on_few_draws(tested, options)
+    if not over_seeds:
+        yield from _notes_on_few_draws(tested, options)
 
 
 def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:

@@ -36,7 +36,7 @@ from kgeval.metrics.intervals.over_seeds import (
 from kgeval.metrics.intervals.selection_intervals import t_quantile
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse
-from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, TableView, refuse_other_tables
+from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RowSelection, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
 
 
@@ -88,21 +88,16 @@ def seed_differences(
     ('seed × triple', 201, 'no difference seen (less than ± 0.067)')
     """
     _refuse_other_runs(runs, options.reference)
-    flat = {
-        f"{model}, run {number}" if len(tables) > 1 else model: table
-        for model, tables in runs.items()
-        for number, table in enumerate(tables, 1)
-    }
-    same = same_rows(flat)
-    differing_fields(flat, same, {key: table.provenance for key, table in flat.items()}, allowed_fields(allow))
-    views = {key: TableView(table, metric_options) for key, table in flat.items()}
+    keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
+    tables = {key: table for model in runs for key, table in zip(keys[model], runs[model], strict=True)}
+    same = same_rows(tables)
+    differing_fields(tables, same, {key: table.provenance for key, table in tables.items()}, allowed_fields(allow))
+    views = {key: TableView(table, metric_options) for key, table in tables.items()}
     group = SharedGroup(views, same, np.arange(len(same)), options.unit)
     pooled = next(iter(views.values())).pooled
     names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in metrics]
-    keys = iter(flat)
-    of_models = {model: [next(keys) for _ in tables] for model, tables in runs.items()}
     by_metric = [
-        _adjusted(_TestsOfMetric(name, group, of_models, options, frozenset(baselines)).differences())
+        _adjusted(_MetricTests(name, group, keys, options, baselines).differences())
         for name in names
         if name.metric.increasing is not None
     ]
@@ -111,41 +106,43 @@ def seed_differences(
 
 def _adjusted(family: Sequence[PairedDifference]) -> list[PairedDifference]:
     """Adjust the p-values of the pairs that are tested by one metric for how many these are (Holm, 1979)."""
-    adjusted = iter(holm(p_values := np.array([pair.p for pair in family if pair.p is not None])).tolist())
-    count = len(p_values)
-    return [pair if pair.p is None else replace(pair, adjusted_p=next(adjusted), family=count) for pair in family]
+    p_values = np.array([pair.p for pair in family if pair.p is not None])
+    adjusted = iter(holm(p_values).tolist())
+    return [
+        pair if pair.p is None else replace(pair, adjusted_p=next(adjusted), family=len(p_values)) for pair in family
+    ]
 
 
 @dataclass(frozen=True, eq=False)
-class _TestsOfMetric:
+class _MetricTests:
     """The differences of all pairs of models by one metric."""
 
     name: MetricName
     group: SharedGroup
-    of_models: Mapping[str, Sequence[str]]
-    """the keys of each model's runs in the group"""
+    """the rows that all runs share"""
+    keys: Mapping[str, Sequence[str]]
+    """the names of each model's runs in the group"""
     options: DifferenceOptions
     baselines: Collection[str]
 
     def differences(self) -> list[PairedDifference]:
         reference = self.options.reference
-        others = [model for model in self.of_models if model != reference]
+        others = [model for model in self.keys if model != reference]
         pairs = combinations(others, 2) if reference is None else ((model, reference) for model in others)
         return [self._difference(model, other) for model, other in pairs]
 
     def _difference(self, model: str, other: str) -> PairedDifference:
-        name, units = self.name, self._units[self.of_models[model][0]]
-        rows, level = len(self.group.rows[str(name.side)]), self.options.level
-        found = PairedDifference(model, other, name, rows, units.count, units.kind, level=level, over_seeds=True)
-        values = [self._values[one] for one in (model, other)]
-        if undefined := [str(one) for one in values if isinstance(one, Undefined)]:
-            return replace(found, reason=undefined[0])
-        own, others = (np.asarray(one) for one in values)
-        found = replace(found, difference=float(own.mean() - others.mean()))
+        name, side = self.name, str(self.name.side)
+        rows, kind = len(self.group.rows[side]), self.group.units[name.metric.needs, side].kind
+        found = PairedDifference(model, other, name, rows, 0, kind, level=self.options.level, over_seeds=True)
+        own, others = (self._values[one] for one in (model, other))
+        if isinstance(own, str) or isinstance(others, str):
+            return replace(found, reason=own if isinstance(own, str) else str(others))
+        found = replace(found, difference=float(np.mean(own) - np.mean(others)))
         if few := self._too_few(model) or self._too_few(other):
             return replace(found, reason=few)
         if len(own) == len(others) == 1:
-            return replace(found, reason="neither has seeds, so nothing is tested over seeds")
+            return replace(found, reason="neither model has seeds, so nothing is tested over seeds")
         try:
             return self._tested(found, own, others)
         except (NoInterval, Undefined) as reason:
@@ -156,7 +153,7 @@ class _TestsOfMetric:
         from scipy.special import nctdtrinc, stdtr
 
         places, covariance, units = self._covariance
-        runs = [places[key] for model in (found.model, found.other) for key in self.of_models[model]]
+        runs = [places[key] for model in (found.model, found.other) for key in self.keys[model]]
         spread = error, degrees = error_over_seeds([own, others], covariance[np.ix_(runs, runs)], units)
         difference, level, metric = float(own.mean() - others.mean()), self.options.level, self.name.metric
         reach = metric.highest - metric.lowest
@@ -168,44 +165,40 @@ class _TestsOfMetric:
 
     def _too_few(self, model: str) -> str:
         """Say that a model has too few runs to be tested; empty where it has enough, or draws nothing."""
-        count = len(self.of_models[model])
-        few = "" if count == 1 and model in self.baselines else too_few_seeds(count)
-        return f"{model} has {few}" if few else ""
+        few = too_few_seeds(count := len(self.keys[model]))
+        return f"{model} has {few}" if few and (count > 1 or model not in self.baselines) else ""
 
     @cached_property
-    def _units(self) -> dict[str, Units]:
-        """The unit of each row, or list, of each run, the same units in all."""
-        name, found = self.name, {}
-        of_rows = self.group.units[name.metric.needs, str(name.side)]
-        for key in chain.from_iterable(self.of_models.values()):
-            selection = self.group.selections[key, str(name.side)]
-            ids = selection.of_lists(of_rows.ids) if name.metric.needs == "lists" else of_rows.ids
-            found[key] = Units.numbered(of_rows.kind, ids)
-        return found
-
-    @cached_property
-    def _values(self) -> dict[str, Float64Array | Undefined]:
-        """The metric of each model's runs."""
-        found: dict[str, Float64Array | Undefined] = {}
-        for model, keys in self.of_models.items():
-            selections = [self.group.selections[key, str(self.name.side)] for key in keys]
+    def _values(self) -> dict[str, Float64Array | str]:
+        """The metric of each model's runs, or why it is undefined."""
+        found: dict[str, Float64Array | str] = {}
+        for model, keys in self.keys.items():
             try:
-                found[model] = np.array([self.name(one.data(self.name)) for one in selections])
+                found[model] = np.array([self.name(self._selection(key).data(self.name)) for key in keys])
             except Undefined as reason:
-                found[model] = Undefined(f"it is undefined for {model}: {reason}")
+                found[model] = f"it is undefined for {model}: {reason}"
         return found
 
     @cached_property
     def _covariance(self) -> tuple[dict[str, int], Float64Array, int]:
         """The covariance of all runs that are tested, with the place of each in it, and the number of units."""
-        tested = [model for model, values in self._values.items() if not isinstance(values, Undefined)]
-        keys = [key for model in tested if not self._too_few(model) for key in self.of_models[model]]
-        selections = [self.group.selections[key, str(self.name.side)] for key in keys]
-        options, units = self.options, [self._units[key] for key in keys]
-        intervals = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
-        return {key: place for place, key in enumerate(keys)}, *covariance_of_runs(
-            self.name, selections, units, intervals
-        )
+        tested = [
+            model for model, values in self._values.items() if not (isinstance(values, str) or self._too_few(model))
+        ]
+        keys, options = [key for model in tested for key in self.keys[model]], self.options
+        settings = Intervals(unit=options.unit, level=options.level, seed=options.seed % 2**64)
+        selections, units = [self._selection(key) for key in keys], [self._units(key) for key in keys]
+        covariance, count = covariance_of_runs(self.name, selections, units, settings)
+        return {key: place for place, key in enumerate(keys)}, covariance, count
+
+    def _selection(self, key: str) -> RowSelection:
+        return self.group.selections[key, str(self.name.side)]
+
+    def _units(self, key: str) -> Units:
+        """Number the units of the rows or lists of a run, alike in all runs."""
+        needs = self.name.metric.needs
+        units = self.group.units[needs, str(self.name.side)]
+        return Units.numbered(units.kind, self._selection(key).of_lists(units.ids) if needs == "lists" else units.ids)
 
 
 def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str | None) -> None:
@@ -215,6 +208,6 @@ def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str |
         for table in tables:
             refuse_other_tables(table)
     if len(runs) < 2:
-        raise MetricError(f"nothing to compare {' '.join(runs) or 'with'}: give at least two models.")
+        raise MetricError(f"nothing to compare: give the runs of at least two models, found {len(runs)}.")
     if reference is not None and reference not in runs:
         raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(reference, list(runs))}")
