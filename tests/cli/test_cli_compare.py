@@ -205,12 +205,44 @@ def test_several_datasets(data, done, refused, place):
     assert printed.split()[:2] == ["mrr", "graph-1"]
     assert "mr (secondary)  " in printed
     assert "c: no value on graph-3" in refused("compare", "--across-datasets", *files[:-1])
-    twice = refused("compare", "--across-datasets", files[0], f"a={files[1]}")
-    assert "graph-1 has a model 'a' already. Write NAME=PATH" in twice
+    twice = refused("compare", "--across-datasets", files[0], f"a={files[1]}", files[3])
+    assert "two models are called 'a'" in twice
     assert "count says nothing about which model is better" in refused(
         "compare", "--across-datasets", *files, "-m", "count"
     )
-    assert "dataset: graph-1 in graph-1/a" in refused("compare", *files)
+    grid = data("compare", *files, "-m", "mr")
+    found = {
+        (block["dataset"], name): score["mr"]["mean"]
+        for block in grid["blocks"]
+        for name, score in block["scores"].items()
+    }
+    assert found == means
+    assert "dataset: graph-1 in graph-1/a" in refused("compare", *files, "--allow", "triples,dataset")
+
+
+def test_runs_of_one_name_are_seeds_of_one_model(data, done, refused, place):
+    """Means by hand; in the shell, a pattern behind ``NAME=`` is not expanded."""
+    graph = random_dataset(1)
+    for name, factors in {"a": (1, 2, 3), "b": (5, 6, 8)}.items():
+        for seed, factor in enumerate(factors):
+            table = evaluate(lambda h, r, t: np.sin(factor * h + 7 * r + 3 * t), graph)  # noqa: B023
+            table.to_parquet(place / f"seeds-{name}-{seed}.parquet")
+    runs = ["a=seeds-a-*", "b=seeds-b-*"]
+    scores = data("compare", *runs, "-m", "mrr")["blocks"][0]["scores"]
+    for name in "ab":
+        tables = [RankTable.from_parquet(f"seeds-{name}-{seed}.parquet") for seed in range(3)]
+        values = [summarize(table, ["mrr"])["mrr"] for table in tables]
+        assert scores[name]["mrr"]["values"] == values
+        assert scores[name]["mrr"]["sd"] == pytest.approx(np.std(values, ddof=1))
+    printed = done("compare", *runs, "-m", "mrr", "--spread", "interval")
+    assert "mean of 3 seeds ± 95 % interval, other seeds and triples drawn" in printed
+    assert f"{scores['a']['mrr']['mean']:.3f} ±" in printed
+    page = done("compare", *runs, "-m", "mrr", "--format", "html")
+    assert page.count("<!doctype html>") == 1
+    assert "c=none-*: no such run" in refused("compare", "c=none-*", runs[1])
+    two = data("compare", "a=seeds-a-[01]*", "b=seeds-b-*", "-m", "mrr")
+    assert any("a 2" in note for note in two["notes"])
+    assert two["blocks"][0]["scores"]["a"]["mrr"]["sd"] is None
 
 
 def test_slices_of_the_dataset_group_stored_runs(data, refused, place):
