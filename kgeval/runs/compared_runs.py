@@ -90,7 +90,7 @@ def grid_of(runs: Sequence[ComparedRun]) -> Grid:
         first = own[0].origin
         alone = first.training.name if first.dataset and given[first.dataset, first.training.name] == 1 else ""
         name = model_name([run.origin for run in own]) if len(own) > 1 else first.chosen or alone or own[0].name
-        models = grid.setdefault(first.dataset or own[0].table.dataset, {})
+        models = grid.setdefault(first.dataset or runs[0].table.dataset, {})
         if name in models:
             where = f" on {first.dataset}" if first.dataset else ""
             raise InputError(f"two models are called {name!r}{where}: name them, as in NAME=PATH.")

@@ -238,8 +238,9 @@ class ModelGrid(Shown):
         """The numbers of a column, all with the digits that the spreads and differences in it justify."""
         scores = {model: block.scores.get((model, metric), Score(())) for model in self.models}
         ends = {model: score.ends(self.spread) for model, score in scores.items()}
-        own = [pair for pair in block.pairs if pair.interval and replace(pair.metric, side=metric.side) == metric]
-        digits = min((one.decimals for one in (*filter(None, ends.values()), *own)), default=None)
+        own = [pair for pair in block.pairs if replace(pair.metric, side=metric.side) == metric]
+        spreads = [one.decimals for one in ends.values() if one is not None]
+        digits = min(spreads + [pair.decimals for pair in own if pair.interval], default=None)
         figures = {model: Figure(score.mean, ends[model], digits) for model, score in scores.items()}
         if marked and metric.metric.increasing is not None and len(order := block.ranked(metric)) > 1:
             best = order[0]
