@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import click
-import numpy as np
 
 from scripts.simulation.design import Cell
 from scripts.simulation.methods import (
@@ -54,11 +53,8 @@ def rejected(cell: Cell, draws: int) -> dict[str, float]:
     """The share of tests that reject the true difference of both models: 0, where they are alike."""
     one, other = cell.expectations
     means, covariance = cell.statistics(draws, seed=1)
-    with np.errstate(invalid="ignore"):
-        return {
-            name: shares_missed(method, means, covariance, cell.seeds, cell.triples, one - other)
-            for name, method in OF_TWO.items()
-        }
+    arguments = means, covariance, cell.seeds, cell.triples
+    return {name: shares_missed(method, *arguments, one - other) for name, method in OF_TWO.items()}
 
 
 def rows(draws: int) -> Iterator[str]:

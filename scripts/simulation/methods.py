@@ -11,6 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import stdtrit
 
+TINY = 1e-300
+"""what divides where all runs of a draw have the same metric, as hits may"""
+
 Spread = tuple[np.ndarray, np.ndarray]
 """the variance of a mean, or of a difference of means, and its degrees of freedom; float64[draw] each"""
 
@@ -39,7 +42,8 @@ def random_effects(means: np.ndarray, covariance: np.ndarray, seeds: tuple[int, 
     """Degrees of freedom averaged by shares in the variance, those of the seeds by Welch (1947): kgeval's."""
     of_seeds, of_triples = parts(means, covariance, seeds)
     total = of_seeds.sum(axis=0)
-    welch = total**2 / (of_seeds**2 / (np.array(seeds)[:, None] + 1)).sum(axis=0) - 2
+    squares = (of_seeds**2 / (np.array(seeds)[:, None] + 1)).sum(axis=0)
+    welch = np.where(total > 0, total**2 / np.maximum(squares, TINY) - 2, 1)
     return total + of_triples, (total + of_triples) / (total / welch + of_triples / (triples - 1))
 
 
@@ -82,7 +86,7 @@ def seeds_only(means: np.ndarray, covariance: np.ndarray, seeds: tuple[int, ...]
     """Student's t (Welch's, of two models) over the runs' metrics, as a claim about other triples."""
     of_seeds, _ = parts(means, covariance, seeds)
     total, freedom = of_seeds.sum(axis=0), np.maximum(np.array(seeds)[:, None] - 1, 1)
-    return total, total**2 / (of_seeds**2 / freedom).sum(axis=0)
+    return total, np.maximum(total**2, TINY) / np.maximum((of_seeds**2 / freedom).sum(axis=0), TINY)
 
 
 def independent_rows(means: np.ndarray, covariance: np.ndarray, seeds: tuple[int, ...], triples: int) -> Spread:

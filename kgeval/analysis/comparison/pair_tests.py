@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from kgeval.analysis.comparison.comparable import SameRows
-from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, detectable_difference
-from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, holm, sign_flip_p_values, swapped_p_value
+from kgeval.analysis.comparison.paired_difference import (
+    DifferenceOptions,
+    PairedDifference,
+    detectable_difference,
+    with_adjusted_p,
+)
+from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, sign_flip_p_values, swapped_p_value
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
@@ -102,24 +107,14 @@ def paired_differences(
     The pairs are one family by each metric in each group: no further metric, and no further group, changes a p-value.
     Each group is what its rows have in common, and their places among the shared rows.
     """
-    of_groups, found, reference = list(groups), [], options.reference
-    others = [model for model in views if model != reference]
-    pairs = list(combinations(views, 2)) if reference is None else [(model, reference) for model in others]
+    of_groups, found, pairs = list(groups), list[PairedDifference](), options.pairs(views)
     with long_loop("comparing", len(pairs) * len(of_groups), unit="pairs") as report:
         for key, places in of_groups:
             tests = _GroupTests(SharedGroup(views, same, places, options.unit), names, key, options)
             for model, other in pairs:
                 found += tests.differences(model, other)
                 report(1)
-    families: dict[tuple[MetricName, int], list[int]] = {}
-    for place, difference in enumerate(found):
-        if difference.p is not None:
-            families.setdefault((difference.metric, place // (len(pairs) * len(names))), []).append(place)
-    for family in families.values():
-        adjusted = holm(np.array([found[place].p for place in family], np.float64))
-        for place, p in zip(family, adjusted.tolist(), strict=True):
-            found[place] = replace(found[place], adjusted_p=p, family=len(family))
-    return tuple(found)
+    return with_adjusted_p(found)
 
 
 Estimate = tuple[PairedDifference, Float64Array | None]

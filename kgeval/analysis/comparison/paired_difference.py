@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from kgeval.analysis.comparison.sign_flips import check_draws
+from kgeval.analysis.comparison.sign_flips import check_draws, holm
 from kgeval.corruption.generator import size_range
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
@@ -47,6 +48,12 @@ class DifferenceOptions:
     def alpha(self) -> float:
         """How likely any difference of a family is seen where there is none."""
         return 1 - self.level
+
+    def pairs(self, models: Collection[str]) -> list[tuple[str, str]]:
+        """Return each pair of models, or each other model with the reference."""
+        if self.reference is None:
+            return list(combinations(models, 2))
+        return [(model, self.reference) for model in models if model != self.reference]
 
 
 DEFAULT_DIFFERENCES = DifferenceOptions()
@@ -152,6 +159,19 @@ class PairedDifference:
             "verdict": self.verdict,
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
+
+
+def with_adjusted_p(pairs: Iterable[PairedDifference]) -> tuple[PairedDifference, ...]:
+    """Adjust p-values for the pairs of models that are tested by the same metric in the same group (Holm, 1979)."""
+    found, families = list(pairs), dict[object, list[int]]()
+    for place, pair in enumerate(found):
+        if pair.p is not None:
+            families.setdefault((pair.metric, *pair.group.items()), []).append(place)
+    for family in families.values():
+        adjusted = holm(np.array([found[place].p for place in family], np.float64))
+        for place, p in zip(family, adjusted.tolist(), strict=True):
+            found[place] = replace(found[place], adjusted_p=p, family=len(family))
+    return tuple(found)
 
 
 def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:

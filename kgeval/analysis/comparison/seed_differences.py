@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, combinations
 
 import numpy as np
 
@@ -21,8 +20,8 @@ from kgeval.analysis.comparison.paired_difference import (
     POWER,
     DifferenceOptions,
     PairedDifference,
+    with_adjusted_p,
 )
-from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
@@ -96,26 +95,15 @@ def seed_differences(
     group = SharedGroup(views, same, np.arange(len(same)), options.unit)
     pooled = next(iter(views.values())).pooled
     names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in metrics]
-    by_metric = [
-        _adjusted(_MetricTests(name, group, keys, options, baselines).differences())
-        for name in names
-        if name.metric.increasing is not None
+    tests = [
+        _MetricTests(name, group, keys, options, baselines) for name in names if name.metric.increasing is not None
     ]
-    return tuple(chain.from_iterable(zip(*by_metric, strict=True)))
-
-
-def _adjusted(family: Sequence[PairedDifference]) -> list[PairedDifference]:
-    """Adjust the p-values of the pairs that are tested by one metric for how many these are (Holm, 1979)."""
-    p_values = np.array([pair.p for pair in family if pair.p is not None])
-    adjusted = iter(holm(p_values).tolist())
-    return [
-        pair if pair.p is None else replace(pair, adjusted_p=next(adjusted), family=len(p_values)) for pair in family
-    ]
+    return with_adjusted_p(one.difference(*pair) for pair in options.pairs(runs) for one in tests)
 
 
 @dataclass(frozen=True, eq=False)
 class _MetricTests:
-    """The differences of all pairs of models by one metric."""
+    """The differences of models by one metric."""
 
     name: MetricName
     group: SharedGroup
@@ -125,13 +113,7 @@ class _MetricTests:
     options: DifferenceOptions
     baselines: Collection[str]
 
-    def differences(self) -> list[PairedDifference]:
-        reference = self.options.reference
-        others = [model for model in self.keys if model != reference]
-        pairs = combinations(others, 2) if reference is None else ((model, reference) for model in others)
-        return [self._difference(model, other) for model, other in pairs]
-
-    def _difference(self, model: str, other: str) -> PairedDifference:
+    def difference(self, model: str, other: str) -> PairedDifference:
         name, side = self.name, str(self.name.side)
         rows, kind = len(self.group.rows[side]), self.group.units[name.metric.needs, side].kind
         found = PairedDifference(model, other, name, rows, 0, kind, level=self.options.level, over_seeds=True)

@@ -206,7 +206,7 @@ def student_interval(
     refuse_constant(error, value)
     half = t_quantile(degrees, level) * error
     low, high, clipped = clipped_to(metric, value, (value - half, value + half))
-    return Interval(low, high, level, unit, units, "random effects, Student", error, clipped)
+    return Interval(low, high, level, unit, units, "Student", error, clipped)
 
 
 def _over_seeds_and_units(
