@@ -13,7 +13,7 @@ from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.reports.document import Section, document, models_in_words
 from kgeval.reports.pictures import metric_panel
 from kgeval.reports.reading import EvaluatedModel, read_dataset
-from kgeval.reports.study import HEADLINES, study_of
+from kgeval.reports.study import HEADLINES, row_of, study_of
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
 from kgeval.table import Cell, Figure, written
@@ -108,19 +108,7 @@ def _panel_frame(grid: ModelGrid, block: Block, metric: MetricName, title: str) 
 
     rows = []
     for model in grid.models:
-        if (score := block.scores.get((model, metric))) is None or score.mean is None:
-            continue
-        ends = score.ends(grid.spread)
-        rows.append(
-            {
-                "model": model,
-                "title": f"{block.title}: {title}",
-                "value": score.mean,
-                "low": float("nan") if ends is None else ends.low,
-                "high": float("nan") if ends is None else ends.high,
-                "chance": float("nan"),
-                "baseline": model in grid.baselines,
-                "seeds": score.values if len(score.values) > 1 else (),
-            }
-        )
+        if (score := block.scores.get((model, metric))) is not None:
+            about = {"model": model, "title": f"{block.title}: {title}", "chance": float("nan")}
+            rows.append({**about, "baseline": model in grid.baselines, **row_of(score, grid.spread)})
     return pd.DataFrame(rows)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.compare_models import compare
-from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
 from kgeval.errors import MetricError
 from kgeval.metrics.intervals.interval import PLURAL
@@ -32,9 +31,7 @@ EXCEPTIONS = 3
 
 
 def verdicts(study: Study) -> list[Verdict]:
-    if study.comparison is None:
-        return []
-    pairs = study.comparison.pairs
+    pairs = study.pairs
     sentences = [Verdict(sentence_of(pair), pair.seen) for pair in pairs]
     if pairs and pairs[0].seen == "better":
         first = sentences[0]
@@ -44,21 +41,14 @@ def verdicts(study: Study) -> list[Verdict]:
 
 def order(study: Study) -> str:
     """Write the order of many models in one line; empty of few, whose pairs are said one by one."""
-    if study.comparison is None or len(study.names) < MANY:
-        return ""
-    seen = {(pair.model, pair.other): pair.seen for pair in study.comparison.pairs}
-    turned = {"better": "worse", "worse": "better"}
-    seen |= {(other, model): turned.get(what, what) for (model, other), what in seen.items()}
-    means = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"])
-    names = means.sort_values("value", ascending=False, kind="stable")["model"].tolist()
-    return order_of(names, lambda one, other: seen.get((one, other), ""))
+    return study.block.order(study.grid.metrics[0]) if len(study.names) >= MANY else ""
 
 
 def basis(study: Study) -> str:
-    if study.comparison is None or not study.comparison.family:
+    tested = [pair for pair in study.pairs if pair.p is not None]
+    if not tested:
         return ""
-    options = study.comparison.options
-    tested = [pair for pair in study.comparison.pairs if pair.p is not None]
+    options = study.grid.options
     units = f"{PLURAL[options.unit]}{' and seeds' if study.has_seeds else ''}"
     test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
     return (
@@ -178,8 +168,7 @@ def standings_title(study: Study) -> str:
     best, others = str(learned.index[0]), [str(name) for name in learned.index[1:]]
     told = {name: f"{isolated(name)}" for name in map(str, first.index)}
     value = f"{'a mean' if study.has_seeds else 'an'} MRR of {study.cell(learned.iloc[0])['value']}"
-    pairs = study.comparison.pairs if study.comparison else ()
-    seen = dict.fromkeys(first.index, "") | {pair.other: pair.seen for pair in pairs if pair.model == best}
+    seen = dict.fromkeys(first.index, "") | {pair.other: pair.seen for pair in study.pairs if pair.model == best}
     title = f"{told[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
         rest = told[others[0]] if len(others) == 1 else f"the other {len(others)} models"

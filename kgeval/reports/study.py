@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +11,22 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.comparison.comparable import same_rows
-from kgeval.analysis.comparison.compare_models import compare
-from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.analysis.comparison.seed_differences import seed_differences
+from kgeval.analysis.comparison.compare_grid import compare_grid
+from kgeval.analysis.comparison.model_grid import Block, ModelGrid, Score, Spread
+from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
 from kgeval.errors import KgevalError
-from kgeval.metrics.intervals.interval import Interval, Unit
-from kgeval.metrics.intervals.over_seeds import interval_over_seeds
+from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
-from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
+from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Group, Summary
+from kgeval.metrics.summary import Summary
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.table import number
@@ -65,13 +64,21 @@ KEY = ["head_label", "relation_label", "tail_label", "side"]
 class Study:
     models: Sequence[EvaluatedModel]
     """the best first; their tables have the same rows"""
-    dataset: Dataset | None = None
-    ties: Ties = "realistic"
-    unit: Unit = "triple"
-    comparison: Comparison | None = None
-    """the differences of each two models by the first headline metric, of several seeds by its mean over them; ``None``
-    of a single model
-    """
+    dataset: Dataset | None
+    ties: Ties
+    unit: Unit
+    grid: ModelGrid
+    """the headline metrics, of several seeds their means, and the differences of each two models"""
+
+    @property
+    def block(self) -> Block:
+        (block,) = self.grid.blocks
+        return block
+
+    @property
+    def pairs(self) -> list[PairedDifference]:
+        """The differences of each two models by the first headline metric; none of a single model."""
+        return [pair for pair in self.block.pairs if pair.metric.base == HEADLINES[0]]
 
     @property
     def names(self) -> list[str]:
@@ -110,7 +117,7 @@ class Study:
             for model in self.models:
                 about = {"metric": metric.base, "title": title_of(metric), "model": model.name}
                 of_model = {"baseline": model.baseline, "chance": self._chance(model, metric)}
-                rows.append({**about, **of_model, **asdict(self.score(model, metric))})
+                rows.append({**about, **of_model, **row_of(self.block.scores[model.name, metric], "interval")})
         frame = pd.DataFrame(rows)
         frame["decimals"] = frame.groupby("metric")["decimals"].transform("min")
         return frame
@@ -156,11 +163,6 @@ class Study:
     def sliced(self) -> dict[str, RankTable]:
         return with_slices(self.aligned, self.dataset, SHOWN)
 
-    def score(self, model: EvaluatedModel, metric: MetricName) -> ModelScore:
-        if model.seeds:
-            return score_over_seeds(model, metric, ties=self.ties, unit=self.unit)
-        return score_of_run(self.summaries[model.name].groups[0], metric)
-
     def _chance(self, model: EvaluatedModel, metric: MetricName) -> float:
         view = TableView(model.table)
         ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
@@ -186,23 +188,31 @@ def study_of(
     allow: str | Collection[str] = (),
 ) -> Study:
     policy = ties or common_ties(model.ties for model in models)
-    study = Study(models, dataset, policy, unit)
-    first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}
+    first = {model.name: _mean_of_first(model, policy) for model in models}
     ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
-    if len(ordered) == 1:
-        return replace(study, models=ordered)
-    tables = {model.name: model.table for model in ordered}
-    comparison = compare(tables, [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
-    study = replace(study, models=_on_shared_rows(ordered))
-    if study.has_seeds:
-        runs = {model.name: [run.table for run in model.runs] for model in study.models}
-        how: dict[str, Any] = {"metric_options": MetricOptions(policy), "baselines": study.baselines, "allow": allow}
-        pairs = seed_differences(runs, [HEADLINES[0]], options=comparison.options, **how)
-        comparison = replace(comparison, pairs=pairs)
-    return replace(study, comparison=comparison)
+    shared = _on_shared_rows(ordered)
+
+    def grid(models: Sequence[EvaluatedModel]) -> ModelGrid:
+        runs = {model.name: [run.table for run in model.runs] for model in models}
+        names = [model.name for model in models if model.baseline]
+        how: dict[str, Any] = {"unit": unit, "ties": policy, "baselines": names, "allow": allow}
+        return compare_grid({models[0].table.dataset: runs}, HEADLINES, spread="interval", **how)
+
+    found = grid(ordered)
+    if shared is not ordered:  # refused, unless that was allowed; the numbers are of the rows that all models have
+        (block,), (of_shared,) = found.blocks, grid(shared).blocks
+        found = replace(found, blocks=(replace(of_shared, remarks=block.remarks),))
+    return Study(shared, dataset, policy, unit, found)
 
 
-def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
+def _mean_of_first(model: EvaluatedModel, ties: Ties) -> float:
+    """The mean over the runs of a model by the metric that orders the page; NaN where it is undefined."""
+    groups = [summarize(run.table, HEADLINES[0], ties=ties).groups[0] for run in model.runs]
+    values = [next(iter(group.values.values())) for group in groups]
+    return float(np.mean([np.nan if value is None else value for value in values]))
+
+
+def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     """Keep of the tables of all models and seeds what all of them ranked."""
     tables = {f"{place} {model.name}": model.table for place, model in enumerate(models)}
     tables |= {
@@ -210,7 +220,7 @@ def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
     }
     same = same_rows(tables)
     if same.of_all:
-        return list(models)
+        return models
     kept = {key: table.where(same.mask(key)) for key, table in tables.items()}
     return [
         replace(
@@ -220,44 +230,15 @@ def _on_shared_rows(models: Sequence[EvaluatedModel]) -> list[EvaluatedModel]:
     ]
 
 
-@dataclass(frozen=True)
-class ModelScore:
-    """A value, NaN where it is undefined, and its interval, NaN where there is none."""
-
-    value: float
-    low: float = np.nan
-    high: float = np.nan
-    decimals: int = 4
-    reason: str = ""
-    """why it is undefined"""
-    without: str = ""
-    """why there is no interval"""
-    seeds: tuple[float, ...] = ()
-
-
-def score_of_run(group: Group, metric: MetricName) -> ModelScore:
-    """Take a score from the summary of a run, where it is first for all sides together."""
-    name = next(name for name in group.values if name.base == metric.base)
-    value = group.values[name]
-    if value is None:
-        return ModelScore(np.nan, reason=group.undefined.get(str(name), ""))
-    return _with_interval(value, group.intervals.get(name), without=group.no_interval.get(str(name), ""))
-
-
-def score_over_seeds(model: EvaluatedModel, metric: MetricName, *, ties: Ties, unit: Unit) -> ModelScore:
-    """Average a metric over the seeds of a model; its interval is of other seeds and other units."""
-    tables = [run.table for run in model.seeds]
-    groups = [summarize(table, metric.base, ties=ties).groups[0] for table in tables]
-    scores = [score_of_run(group, metric) for group in groups]
-    seeds = tuple(score.value for score in scores)
-    if undefined := next((score for score in scores if score.reason), None):
-        return undefined
-    value = float(np.mean(seeds))
-    found = interval_over_seeds(tables, metric.base, intervals=unit, options=MetricOptions(ties))
-    return _with_interval(value, found.interval, without="" if found.interval else found.reason, seeds=seeds)
-
-
-def _with_interval(value: float, interval: Interval | None, **more: Any) -> ModelScore:
-    if interval is None:
-        return ModelScore(value, **more)
-    return ModelScore(value, interval.low, interval.high, interval.decimals, **more)
+def row_of(score: Score, spread: Spread) -> dict[str, Any]:
+    """Lay out a score for a chart; NaN stands for what is not there."""
+    ends = score.ends(spread)
+    return {
+        "value": np.nan if score.mean is None else score.mean,
+        "low": np.nan if ends is None else ends.low,
+        "high": np.nan if ends is None else ends.high,
+        "decimals": 4 if ends is None else ends.decimals,
+        "reason": score.reason if score.mean is None else "",
+        "without": "" if score.mean is None or ends is not None else score.reason,
+        "seeds": score.values if len(score.values) > 1 else (),
+    }

@@ -153,7 +153,7 @@ def versions(study: Study) -> Lamp:
 
 def alike(study: Study) -> Lamp:
     """Models whose ranks do not compare, or may not."""
-    warnings = study.comparison.remarks if study.comparison else ()
+    warnings = study.block.remarks
     return Lamp("Comparable", " ".join(f"{remark[:1].upper()}{remark[1:]}" for remark in warnings))
 
 

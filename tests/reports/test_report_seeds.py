@@ -86,7 +86,7 @@ def test_verdicts_are_of_other_seeds_and_other_triples():
     means = [np.mean([kgeval.summarize(run.table, "mrr")["mrr"] for run in own]) for own in (strong, weak)]
     tables = {"strong": [run.table for run in strong], "weak": [run.table for run in weak]}
     (expected,) = seed_differences(tables, ["mrr"])
-    (pair,), (verdict,) = found.comparison.pairs, verdicts(found)
+    (pair,), (verdict,) = found.pairs, verdicts(found)
     assert (pair.p, pair.interval) == (expected.p, expected.interval)
     assert pair.difference == pytest.approx(means[0] - means[1])
     assert verdict.sentence.startswith(
@@ -108,7 +108,7 @@ def test_many_models_have_their_order_in_one_line():
     skills = {"a": 0.6, "b": 0.3, "c": 0.29, "d": 0.05}
     found = study([(name, ranks_of(DATA, skill)) for name, skill in skills.items()])
     section = standings(found).content
-    seen = {(pair.model, pair.other): pair.seen for pair in found.comparison.pairs}
+    seen = {(pair.model, pair.other): pair.seen for pair in found.pairs}
     signs = {"better": " > ", "none": " ≈ "}
     neighbours = [*zip(found.names, found.names[1:], strict=False)]
     assert section["order"].startswith("a" + "".join(f"{signs[seen[pair]]}{pair[1]}" for pair in neighbours))
@@ -164,7 +164,7 @@ def test_the_same_cells_are_bold_on_the_page_and_in_papers():
 def test_the_page_and_the_comparison_say_the_same_of_two_models():
     """One family on the page, in Python and so in the command: the pairs of all models, whatever other metrics."""
     tables = {f"m{seed}": ranks_of(DATA, skill, seed=seed) for seed, skill in enumerate([0.2, 0.23, 0.26])}
-    on_page = {frozenset((p.model, p.other)): p for p in study(tables).comparison.pairs}
+    on_page = {frozenset((p.model, p.other)): p for p in study(tables).pairs}
     for pair in kgeval.compare(tables, ["mrr", "hits@1", "hits@10", "mr"]).pairs[::4]:
         told = on_page[frozenset((pair.model, pair.other))]
         assert pair.name == "mrr"
@@ -208,7 +208,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
         row = found.scores[(found.scores["metric"] == "mrr") & (found.scores["model"] == name)].iloc[0]
         assert (row["low"], row["high"]) == (expected.low, expected.high)
     (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], unit=unit).pairs
-    assert (found.comparison.pairs[0].p, found.comparison.pairs[0].interval) == (pair.p, pair.interval)
+    assert (found.pairs[0].p, found.pairs[0].interval) == (pair.p, pair.interval)
     section = standings(found)
     assert f"9,999 sign flips per {unit}, two-sided; p is not adjusted, as one pair" in section.content["basis"]
     assert f"one difference at a time, resampling {plural}." in section.content["basis"]

@@ -15,7 +15,7 @@ from kgeval.analysis.comparison.seed_differences import seed_differences
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Intervals, Unit
-from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS, interval_over_seeds
+from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.kinds import Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse_all
@@ -171,11 +171,12 @@ class _Results:
             if len(known) < len(values):
                 reasons = [summary.groups[0].undefined.get(str(name), "") for summary in groups]
                 found[metric] = Score((), next(filter(None, reasons), ""))
-            elif len(tables) >= FEWEST_SEEDS and self.spread in ("seeds", "interval"):
+            elif len(tables) > 1:
                 over = interval_over_seeds(tables, requested, intervals=intervals, options=self.options)
                 found[metric] = Score(known, over.reason, over.of_seeds, over.interval)
             else:
-                found[metric] = Score(known, "", None, groups[0].groups[0].intervals.get(name))
+                group = groups[0].groups[0]
+                found[metric] = Score(known, group.no_interval.get(str(name), ""), None, group.intervals.get(name))
         return found
 
     def _pairs(self, models: Mapping[str, Sequence[RankTable]]) -> tuple[tuple[PairedDifference, ...], tuple[str, ...]]:
