@@ -15,6 +15,16 @@ def exists_safely(path: Path) -> bool:
         return False
 
 
+def is_run_name(name: object) -> bool:
+    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
+
+    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
+    (True, True, False, False)
+    """
+    model, slash, seed = str(name).partition("/")
+    return is_plain_name(name) or bool(slash and is_plain_name(model) and seed.isdecimal())
+
+
 def is_plain_name(name: object) -> bool:
     """Whether a text is the name of one file or folder, which leads nowhere else.
 

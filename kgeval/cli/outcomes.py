@@ -71,7 +71,11 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
     from kgeval.cli.display import show_page
     from kgeval.run_directory.stored_run import StoredRun
 
-    folders = [outcome.folder.parent if outcome.name else outcome.folder for outcome in outcomes if outcome.folder]
+    folders = [
+        outcome.folder.parents[outcome.name.count("/")] if outcome.name else outcome.folder
+        for outcome in outcomes
+        if outcome.folder
+    ]
     for page in dict.fromkeys(StoredRun(folder).page for folder in folders):
         if page.is_file():
             show_page(page)

@@ -69,10 +69,10 @@ def num_shards(folder: Path) -> int:
 
 def progress_of(folder: Path) -> str:
     """Say how far a run that is not finished, or one of several models, has come, and how to go on; else nothing."""
-    begun = [place.parent for under in ("", "*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
+    begun = [place.parent for under in ("", "*/", "*/*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
     counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
     if not counts:
-        there = any(is_begun(path) for path in (folder, *folder.glob("*/")))
+        there = any(is_begun(path) for path in (folder, *folder.glob("*/"), *folder.glob("*/*/")))
         return " A run was interrupted there, before it had a result. Repeat its command." if there else ""
     done = sum(map(num_shards, begun))
     progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
@@ -147,7 +147,7 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
     """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
-    own = {CONFIG, MANIFEST, METRICS, MODEL, REPORT, *tables_in(folder), *models}
+    own = {CONFIG, MANIFEST, METRICS, MODEL, REPORT, *tables_in(folder), *(name.partition("/")[0] for name in models)}
     return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
 
 

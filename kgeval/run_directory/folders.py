@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import InputError
-from kgeval.paths import exists_safely, is_plain_name
+from kgeval.paths import exists_safely, is_run_name
 from kgeval.run_directory.contents import (
     CONFIG,
     CURVES,
@@ -59,7 +59,7 @@ class CommonTable:
             raise InputError(f"{damaged}: not the table of several models.")
         table = cls(**blocks)
         for name in (*table.models, *table.unfinished):
-            if not isinstance(name, str) or not is_plain_name(name):
+            if not isinstance(name, str) or not is_run_name(name):
                 raise InputError(f"{damaged}: {name!r:.60} is no name of a folder beside it.")
         return table
 
@@ -161,9 +161,7 @@ def _places(folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
     with suppress(PermissionError):
         inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     for path in inside:
-        if path.name in planned or path.name in table.failed:
-            continue
-        if is_begun(path) or holds_table(path):
-            yield path.name, path
-        elif depth > 1:
-            yield from ((f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1))
+        found = [(path.name, path)] if is_begun(path) or holds_table(path) else []
+        if not found and depth > 1:
+            found = [(f"{path.name}/{name}", inner) for name, inner in _places(path, depth - 1)]
+        yield from (place for place in found if place[0] not in planned and place[0] not in table.failed)

@@ -20,7 +20,7 @@ class Training:
     """What a run is of, as far as it tells."""
 
     name: str = ""
-    """of the model in its configuration, the same for all seeds"""
+    """of the model in a configuration with seeds, the same for all of them"""
     model: str = ""
     """its kind, such as ``TransE``"""
     seed: int | None = None
@@ -28,23 +28,26 @@ class Training:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Training:
-        """Read it from the manifest of a run or, of an older run that trained its model, from the configuration."""
-        facts, model = manifest.get("training"), config.get("model")
-        if isinstance(facts, Mapping):
-            return cls(**{name: facts[name] for name in cls.__dataclass_fields__ if name in facts})
-        if not isinstance(model, Mapping):
-            return cls()
-        seed = model.get(SEED)
-        own = {name: value for name, value in model.items() if name not in (SEED, "model")}
-        return cls("", str(model.get("model", "")), seed if isinstance(seed, int) else None, own)
+        """Read it from the configuration of a run and, of a model that was trained elsewhere, from its manifest."""
+        own, live = (_block(content, "model") for content in (config, manifest))
+        seed = _block(manifest, "seeds").get("training", own.get(SEED))
+        left_out = (SEED, "seed", "path", "files", "model", "live")
+        facts = {name: value for name, value in (own or live).items() if name not in left_out}
+        name, model = manifest.get("name", ""), own.get("model") or live.get("live") or ""
+        return cls(str(name), str(model), seed if isinstance(seed, int) else None, facts)
 
     def key(self, config: Mapping[str, Any]) -> str | None:
         """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
         if self.seed is None:
             return None
         kept = {name: config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
-        own = {"name": self.name, "model": self.model, "hyperparameters": dict(self.hyperparameters)}
-        return json.dumps({**kept, **own}, sort_keys=True, default=str)
+        own = {"model": self.model, "hyperparameters": dict(self.hyperparameters)}
+        return json.dumps({**kept, **({"name": self.name} if self.name else own)}, sort_keys=True, default=str)
+
+
+def _block(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    block = content.get(name)
+    return block if isinstance(block, Mapping) else {}
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,8 @@ class Job:
 
     def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
-        training = self.source.random_seed if isinstance(self.source, TrainingConfig) else None
+        training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
+        name = self.name.rpartition("/")[0]
         corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if they are drawn
         seeds = {"corruption": corruption, "training": training}
         return {
@@ -187,6 +188,7 @@ class Job:
                 **({} if learned is None else {"training_graph": graph_facts(learned)}),
             },
             "model": _describe(model, self.config.document.variables),
+            **({"name": name} if name else {}),
             "seeds": {name: seed for name, seed in seeds.items() if seed is not None},
             "sha256": self.input_digests(model),
             **({"variables": digests} if (digests := self.variable_digests) else {}),

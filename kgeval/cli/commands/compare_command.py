@@ -79,10 +79,10 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     metrics = tuple(options.pop("metrics", ()))
     if across:
         options.pop("by", None)  # ranks across datasets have no groups
-    _compare(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
+    compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
 
 
-def _compare(
+def compare_runs(
     named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
 ) -> None:
     """Show models side by side with their differences, over datasets and seeds, or by their ranks on datasets."""

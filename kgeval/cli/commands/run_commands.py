@@ -28,6 +28,12 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 @click.command("run")
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="CONFIG...")
 @SET
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of several datasets or seeds, run a part, such as dataset=umls,model=TransE,seed=0; may be repeated.",
+)
 @click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @click.option(
@@ -37,9 +43,10 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 @FORMAT
 @DIGITS
 @QUIET
-def run_command(
+def run_command(  # noqa: C901
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
+    only: tuple[str, ...],
     out: Path | None,
     force: bool,
     shard: tuple[int, int] | None,
@@ -56,11 +63,11 @@ def run_command(
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import RunError
-    from kgeval.runs.config.load import load_config
+    from kgeval.runs.config.load import load_configs
     from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
     from kgeval.runs.trackers import refuse_unusable
 
-    run_configs = {path: load_config(path, overrides) for path in configs}
+    run_configs = load_configs(configs, overrides, only)
     folders = _folders(run_configs, out)
     if shard is not None:
         _run_shards(run_configs, folders, shard, force=force)
@@ -75,17 +82,45 @@ def run_command(
         outcomes[path], failure = _run(config, folders[path], limits, force=force, several=len(run_configs) > 1)
         if failure is not None:
             failures[path] = failure
-        if form != "json":
+        if form != "json" and (path in configs or config.task is not None):
             if len(outcomes) > 1:
                 say("")
             show_outcomes(outcomes[path], form)
-        show_remarks(outcomes[path])
+        show_remarks(outcomes[path], places=path in configs)
+    for path in configs:
+        parts = [part for part, config in run_configs.items() if part.parent == path and config.task is None]
+        if parts:
+            _show_grid({folders[part]: outcomes[part] for part in parts}, form, report=run_configs[parts[0]].report)
     if form == "json":
         contents = {str(path): _content(outcomes[path], failures.get(path), run_configs[path]) for path in outcomes}
         say_json(contents if len(run_configs) > 1 else next(iter(contents.values())))
     if failures:
         raise RunError("\n".join(f"{path}: {str(why) or type(why).__name__}" for path, why in failures.items()))
     refuse_missed(misses(limits, _judged(run_configs, outcomes)))
+
+
+def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
+    """Show the runs of all datasets and seeds as one table, and leave a page of them where one is wanted."""
+    from kgeval.cli.commands.compare_command import compare_runs
+    from kgeval.cli.display import show_place
+    from kgeval.cli.outcomes import show_outcomes
+
+    outcomes = [outcome for own in parts.values() for outcome in own]
+    if len(outcomes) > 1 and form != "json":
+        named = [("", str(folder)) for folder in parts]
+        compare_runs(named, outcomes[0].metrics, {"spread": "sd", "allow": ()}, form=form, across=False)
+    elif form != "json":
+        show_outcomes(outcomes, form)
+    for folder in parts:
+        show_place(folder)
+    if report and len(parts) > 1:
+        from kgeval.cli.display import show_page
+        from kgeval.reports.page import report as make_page
+        from kgeval.run_directory.stored_run import StoredRun
+
+        page = StoredRun(next(iter(parts)).parent).page
+        make_page([str(folder) for folder in parts]).save(page)
+        show_page(page)
 
 
 def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outcome]]) -> list[Judged]:
@@ -149,8 +184,11 @@ def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, 
     """Return the run directory of each configuration."""
     from kgeval.errors import ConfigError
 
-    several = len(configs) > 1
-    folders = {path: _folder(path, config.output, out, several=several) for path, config in configs.items()}
+    several = len({path if path.is_file() else path.parent for path in configs}) > 1
+    folders = {
+        path: (_folder if path.is_file() else _folder_of_part)(path, config.output, out, several=several)
+        for path, config in configs.items()
+    }
     if len(set(folders.values())) < len(folders):
         raise ConfigError(
             "two configurations would be written to one folder: run them one by one, or name their outputs."
@@ -162,6 +200,11 @@ def _folder(config: Path, output: str | None, out: Path | None, *, several: bool
     if out is None:
         return Path(output) if output else Path("runs") / config.stem
     return out / config.stem if several else out
+
+
+def _folder_of_part(part: Path, output: str | None, out: Path | None, *, several: bool) -> Path:
+    """Return the folder of one dataset of a configuration with several, ``CONFIG/DATASET``."""
+    return Path(str(output)) if out is None else _folder(part.parent, None, out, several=several) / part.name
 
 
 @click.command("merge")

@@ -19,6 +19,7 @@ from kgeval.data.known import known_answers
 from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.ranking.rank_table import TIME
 from kgeval.run_directory.stored_run import StoredRun
+from kgeval.runs.config.grid import Only, expand, is_grid
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.pykeen_components import has_device, scores_new_entities, wrong_arguments
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
@@ -28,12 +29,31 @@ from kgeval.settings.messages import Location, Problem, as_texts, problems_of
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Read a configuration file, with ``KEY=VALUE`` overrides (dotted keys, YAML values)."""
+    """Read a configuration file of one dataset, with ``KEY=VALUE`` overrides (dotted keys, YAML values)."""
+    return check(_document(path, overrides))
+
+
+def load_configs(paths: Sequence[Path], overrides: Sequence[str], only: Sequence[str]) -> dict[Path, RunConfig]:
+    """Read configuration files; of one with several datasets or seeds, ``FILE/DATASET`` for each dataset."""
+    chosen = Only.of(only)
+    found: dict[Path, RunConfig] = {}
+    for path in paths:
+        document = _document(path, overrides)
+        if is_grid(document):
+            found |= {path / name: check(part) for name, part in expand(document, chosen).items()}
+        elif only:
+            raise ConfigError(f"--only: {path} has neither datasets nor seeds.")
+        else:
+            found[path] = check(document)
+    return found
+
+
+def _document(path: Path, overrides: Sequence[str]) -> Document:
     document = read_document(path)
     refuse_unrepeatable(document)
     for override in overrides:
         document.override(override, expand_shorthand)
-    return check(document)
+    return document
 
 
 def refuse_unrepeatable(document: Document) -> None:

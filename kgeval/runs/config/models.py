@@ -54,6 +54,8 @@ class CheckpointConfig(Settings):
     """how it was written, by default recognised from its files; ``kgeval list formats`` shows all"""
     options: dict[str, Scalar] = Field(default_factory=dict)
     """what its files do not hold, for example ``model: TransE`` and ``norm: 1``"""
+    seed: int | None = None
+    """the seed that it was trained with, where several runs of one model are evaluated"""
 
     @model_validator(mode="before")
     @classmethod

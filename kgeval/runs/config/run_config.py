@@ -14,7 +14,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.paths import is_plain_name
+from kgeval.paths import is_run_name
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
@@ -49,6 +49,11 @@ class Evaluated(Settings):
 
     dataset: DatasetConfig
     """the graph"""
+    datasets: list[DatasetConfig] | dict[str, DatasetConfig] | None = None
+    """several graphs, in a list or by name, in the place of ``dataset``: the models are run on each, in folders of its
+    name"""
+    seeds: list[int] | None = None
+    """the seeds of each model that is trained or whose path holds ``{seed}``; each has a folder inside the model's"""
     model: ModelConfig | None = None
     """the model"""
     models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None
@@ -97,7 +102,7 @@ class RunConfig(TaskRequest, Evaluated):
     @classmethod
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         for name in value or ():
-            if not is_plain_name(name):
+            if not is_run_name(name):
                 raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r:.60}")
             writable(name)
         return value

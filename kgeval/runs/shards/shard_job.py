@@ -76,7 +76,7 @@ def merge(
     folder: Path, *, force: bool = False, watch: Watch = no_progress, warn: Callable[[str], None] = no_warning
 ) -> list[Outcome]:
     """Finish a run whose shards were ranked by jobs of their own."""
-    stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")))
+    stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")), *sorted(folder.glob(f"*/*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
     if not stores:
         what = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one."
