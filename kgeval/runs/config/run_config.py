@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, PrivateAttr, TypeAdapter, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.baselines.baseline import Baseline
 from kgeval.corruption.generator import Corruption
@@ -76,8 +76,16 @@ class TaskRequest(MetricRequest):
     """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
 
 
+def _with_datasets(schema: dict[str, Any]) -> None:
+    """Say in the schema that a configuration has one dataset or several."""
+    schema["required"].remove("dataset")
+    schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
+
+
 class RunConfig(TaskRequest, Evaluated):
     """One experiment: one dataset, one evaluation, one or several models."""
+
+    model_config = ConfigDict(json_schema_extra=_with_datasets)
 
     display_name = "RunConfig"
 
