@@ -41,7 +41,7 @@ from kgeval.ranking.rank_table import RankTable
 
 def seed_differences(
     runs: Mapping[str, Sequence[RankTable]],
-    metrics: Sequence[str | MetricName],
+    metrics: str | Sequence[str | MetricName],
     *,
     options: DifferenceOptions = DEFAULT_DIFFERENCES,
     metric_options: MetricOptions = DEFAULT_OPTIONS,
@@ -94,7 +94,8 @@ def seed_differences(
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
     group = SharedGroup(views, same, np.arange(len(same)), options.unit)
     pooled = next(iter(views.values())).pooled
-    names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in metrics]
+    requested = [metrics] if isinstance(metrics, str) else metrics
+    names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in requested]
     tests = [
         _MetricTests(name, group, keys, options, baselines) for name in names if name.metric.increasing is not None
     ]

@@ -223,7 +223,7 @@ def _over_seeds_and_units(
 def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:
     """Make Student's interval over the runs' values, the units being the same."""
     runs, value = len(values), float(np.mean(values))
-    spread = float(np.std(values, ddof=1)) / np.sqrt(runs), runs - 1.0
+    spread = float(np.std(values, ddof=1) / np.sqrt(runs)), runs - 1.0
     if is_rounding(spread[0], value):
         raise NoInterval("all seeds have the same value")
     return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
