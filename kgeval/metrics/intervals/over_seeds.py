@@ -8,7 +8,7 @@ as its variance: s² holds what the run and the unit share, c does not, so that 
 Rockette, 1995, of readers and cases). Of a difference of two models, whose runs have nothing in common and whose units
 are the same, V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model that draws nothing has s² = 0.
 
-The interval is that of Student. Its degrees of freedom f are a mean of two, by their shares in the variance V = S + w:
+The interval is that of Student. Its degrees of freedom f are a harmonic mean, by shares in the variance V = S + w:
 V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part S = Σ s²/R (Welch, 1947).
 Cochran and Cox (1957) weigh the quantiles themselves like this. With Satterthwaite's degrees (1946), whose shares are
 squares, an interval over three seeds held only 92 to 93 % where seeds matter most; ``scripts/simulate`` has the table.
