@@ -52,7 +52,9 @@ def seed_differences(
 
     Each pair of models has, by each metric, the difference of the means over the runs; its interval; the p-value of
     Student's t, adjusted for the pairs of models that are tested by this metric (Holm, 1979); and the least difference
-    that would be seen on 4 of 5 draws of seeds and test sets.
+    that would be seen on 4 of 5 draws of seeds and test sets. The variance of a difference is s₁²/R₁ + s₂²/R₂ + c₁₁ +
+    c₂₂ − 2 c₁₂ (Obuchowski and Rockette, 1995), of R runs whose values have the variance s², and c the mean covariance
+    of a run of one model and another run of the same, or of the other, when the triples are drawn again.
 
     Parameters
     ----------

@@ -89,8 +89,9 @@ def interval_over_seeds(
     """Compute the mean of a metric over runs of one model, with its intervals: over seeds, and over seeds × triples.
 
     The first is Student's over the runs' values, with R − 1 degrees of freedom: where other seeds would be drawn, and
-    the triples stay. The second is also of other triples (random effects; Bouthillier et al., 2021): its variance is
-    s²/R + c, as the head of this module says. Fewer than three runs have no interval, and the reason says so.
+    the triples stay. The second is also of other triples (Bouthillier et al., 2021). Its variance is s²/R + c, with s²
+    the variance of the runs' values and c the mean covariance of two runs when the triples are drawn again (Obuchowski
+    and Rockette, 1995). Fewer than three runs have no interval, and the reason says so.
 
     Parameters
     ----------
