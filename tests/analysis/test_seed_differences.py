@@ -121,7 +121,7 @@ def test_the_other_way_round_only_the_sign_changes():
 
 def test_a_family_is_the_pairs_by_one_metric():
     """No further metric changes a p-value; a reference leaves the pairs with it."""
-    alone = seed_differences(RUNS, ["mrr"], baselines=["floor"])
+    alone = seed_differences(RUNS, "mrr", baselines=["floor"])
     both = seed_differences(RUNS, ["mrr", "mr", "count"], baselines=["floor"])
     assert both[::2] == alone
     assert [pair.name for pair in both] == ["mrr", "mr"] * 3

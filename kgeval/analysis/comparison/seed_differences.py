@@ -41,7 +41,7 @@ from kgeval.ranking.rank_table import RankTable
 
 def seed_differences(
     runs: Mapping[str, Sequence[RankTable]],
-    metrics: Sequence[str | MetricName],
+    metrics: str | Sequence[str | MetricName],
     *,
     options: DifferenceOptions = DEFAULT_DIFFERENCES,
     metric_options: MetricOptions = DEFAULT_OPTIONS,
@@ -52,7 +52,9 @@ def seed_differences(
 
     Each pair of models has, by each metric, the difference of the means over the runs; its interval; the p-value of
     Student's t, adjusted for the pairs of models that are tested by this metric (Holm, 1979); and the least difference
-    that would be seen on 4 of 5 draws of seeds and test sets.
+    that would be seen on 4 of 5 draws of seeds and test sets. The variance of a difference is s₁²/R₁ + s₂²/R₂ + c₁₁ +
+    c₂₂ − 2 c₁₂ (Obuchowski and Rockette, 1995), of R runs whose values have the variance s², and c the mean covariance
+    of a run of one model and another run of the same, or of the other, when the triples are drawn again.
 
     Parameters
     ----------
@@ -94,7 +96,8 @@ def seed_differences(
     views = {key: TableView(table, metric_options) for key, table in tables.items()}
     group = SharedGroup(views, same, np.arange(len(same)), options.unit)
     pooled = next(iter(views.values())).pooled
-    names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in metrics]
+    requested = [metrics] if isinstance(metrics, str) else metrics
+    names = [(one if isinstance(one, MetricName) else parse(one)).of_part(pooled) for one in requested]
     tests = [
         _MetricTests(name, group, keys, options, baselines) for name in names if name.metric.increasing is not None
     ]

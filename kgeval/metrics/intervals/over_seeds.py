@@ -8,7 +8,7 @@ as its variance: s² holds what the run and the unit share, c does not, so that 
 Rockette, 1995, of readers and cases). Of a difference of two models, whose runs have nothing in common and whose units
 are the same, V = s₁²/R₁ + s₂²/R₂ + w, with w = c₁₁ + c₂₂ − 2 c₁₂. A model that draws nothing has s² = 0.
 
-The interval is that of Student. Its degrees of freedom f are a mean of two, by their shares in the variance V = S + w:
+The interval is that of Student. Its degrees of freedom f are a harmonic mean, by shares in the variance V = S + w:
 V/f = S/f_S + w/(C − 1), with C units, and f_S = S²/Σ((s²/R)²/(R + 1)) − 2 of the seeds' part S = Σ s²/R (Welch, 1947).
 Cochran and Cox (1957) weigh the quantiles themselves like this. With Satterthwaite's degrees (1946), whose shares are
 squares, an interval over three seeds held only 92 to 93 % where seeds matter most; ``scripts/simulate`` has the table.
@@ -89,8 +89,9 @@ def interval_over_seeds(
     """Compute the mean of a metric over runs of one model, with its intervals: over seeds, and over seeds × triples.
 
     The first is Student's over the runs' values, with R − 1 degrees of freedom: where other seeds would be drawn, and
-    the triples stay. The second is also of other triples (random effects; Bouthillier et al., 2021): its variance is
-    s²/R + c, as the head of this module says. Fewer than three runs have no interval, and the reason says so.
+    the triples stay. The second is also of other triples (Bouthillier et al., 2021). Its variance is s²/R + c, with s²
+    the variance of the runs' values and c the mean covariance of two runs when the triples are drawn again (Obuchowski
+    and Rockette, 1995). Fewer than three runs have no interval, and the reason says so.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ def _over_seeds_and_units(
 def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Interval:
     """Make Student's interval over the runs' values, the units being the same."""
     runs, value = len(values), float(np.mean(values))
-    spread = float(np.std(values, ddof=1)) / np.sqrt(runs), runs - 1.0
+    spread = float(np.std(values, ddof=1) / np.sqrt(runs)), runs - 1.0
     if is_rounding(spread[0], value):
         raise NoInterval("all seeds have the same value")
     return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
