@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, ScoreError
+from kgeval.errors import InputError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
+from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
@@ -38,7 +39,6 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unlisted,
     require_relations,
     require_splits_of_corruption,
-    undefined_rank,
 )
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
@@ -66,7 +66,7 @@ def ranking_of(
     scorer = align(model, dataset, entities=entities, relations=relations)
     evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
     return ModelRanking.of(
-        scorer.by_place() if rules.listed else scorer,
+        scorer,
         dataset,
         evaluation=evaluation,
         rules=rules,
@@ -76,12 +76,9 @@ def ranking_of(
 
 
 @dataclass(frozen=True, eq=False)
-class ModelRanking:
-    """One model on one dataset: what stays the same for all of its queries."""
+class ModelRanking(ModelOnDataset):
+    """The ranking of a split: what stays the same for all of its queries."""
 
-    scorer: Aligned
-    dataset: Dataset
-    evaluation: Evaluation
     rules: Rules
     quirks: tuple[FrameworkQuirk, ...]
     """those of the rules that concern this model"""
@@ -134,6 +131,11 @@ class ModelRanking:
         known_facts = known_triples(dataset, dataset.splits, evaluation.times)
         facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
         return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
+
+    @cached_property
+    def compared(self) -> Aligned:
+        """The scorer by which answers are ranked."""
+        return self.scorer.by_place() if self.rules.listed else self.scorer
 
     def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
         """Rank all sides, each at once or as ``rank_parts`` divides them, and lay the counts out as a table."""
@@ -280,15 +282,13 @@ class ModelRanking:
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
 
     def _rank(self, task: RankingTask) -> Ranked:
-        try:
-            ranked = self.engine.rank(self.scorer.scorer_of(task.queries.side), task)
-        except UndefinedScore as error:
-            raise ScoreError(undefined_rank(error, self.dataset)) from error
-        if counts := self.scorer.invented_above(task.queries, task.queries.owners, ranked.scores):
+        with self.refusing_nan():
+            ranked = self.engine.rank(self.compared.scorer_of(task.queries.side), task)
+        if counts := self.compared.invented_above(task.queries, task.queries.owners, ranked.scores):
             invented = RankCounts(*counts)
             ranked = Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
         for quirk in self.quirks:
-            ranked = quirk.adjust(ranked, task, self.scorer, self.engine.tie_rule)
+            ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
         return ranked
 
 
