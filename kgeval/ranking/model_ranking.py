@@ -49,32 +49,6 @@ from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.threads import bound_threads
 
 
-def ranking_of(
-    model: Any,
-    dataset: Dataset | str | Path,
-    evaluation: Evaluation,
-    *,
-    rules: Rules = STANDARD,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
-    restrict_entities_to: IntArray | None = None,
-    progress: Progress | None = None,
-) -> ModelRanking:
-    """Prepare the ranking of a split; ``restrict_entities_to`` are the ids of those that may compete."""
-    dataset = as_dataset(dataset)
-    corruption = evaluation.corruption.prepare(dataset)
-    scorer = align(model, dataset, entities=entities, relations=relations)
-    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
-    return ModelRanking.of(
-        scorer,
-        dataset,
-        evaluation=evaluation,
-        rules=rules,
-        restrict_entities_to=restrict_entities_to,
-        progress=progress or unreported,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class ModelRanking(ModelOnDataset):
     """The ranking of a split: what stays the same for all of its queries."""
@@ -93,44 +67,6 @@ class ModelRanking(ModelOnDataset):
     """what a reader should know of model, dataset and rules"""
     facts: SortedFacts
     """the known answers, sorted once for all parts of a side"""
-
-    @classmethod
-    def of(
-        cls,
-        scorer: Aligned,
-        dataset: Dataset,
-        *,
-        evaluation: Evaluation,
-        rules: Rules,
-        restrict_entities_to: IntArray | None,
-        progress: Progress,
-    ) -> ModelRanking:
-        """Find what there is to rank, and choose the kernel."""
-        split, corruption = evaluation.split, evaluation.corruption
-        known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-        require_splits_of_corruption(evaluation, dataset)
-        require_relations(evaluation, rules)
-        if dataset.times is None and evaluation.times == "all":
-            raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
-        notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
-        notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
-        sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
-        if left := len(known) - rules.num_ranked(len(known)):
-            notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
-            known = known[:-left]
-        if not (sides and len(known)):
-            raise InputError(f"{notes[-1]} Nothing is left to rank.")
-        triples = dataset.split(split)[: len(known)][known]
-        notes += notes_on_unlisted(scorer, triples, sides)
-        allowed = np.ones(len(dataset.entities), np.bool_)
-        if restrict_entities_to is not None:
-            allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
-            notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
-        tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-        engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
-        known_facts = known_triples(dataset, dataset.splits, evaluation.times)
-        facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
-        return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
 
     @cached_property
     def compared(self) -> Aligned:
@@ -294,3 +230,49 @@ class ModelRanking(ModelOnDataset):
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 """ranks all sides of a ranking, in parts"""
+
+
+def ranking_of(
+    model: Any,
+    dataset: Dataset | str | Path,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+) -> ModelRanking:
+    """Align a model, find what there is to rank, and choose the kernel.
+
+    ``restrict_entities_to`` are the ids of the entities that may compete.
+    """
+    dataset = as_dataset(dataset)
+    corruption = evaluation.corruption.prepare(dataset)
+    scorer = align(model, dataset, entities=entities, relations=relations)
+    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
+    split = evaluation.split
+    known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
+    require_splits_of_corruption(evaluation, dataset)
+    require_relations(evaluation, rules)
+    if dataset.times is None and evaluation.times == "all":
+        raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
+    notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
+    notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
+    sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
+    if left := len(known) - rules.num_ranked(len(known)):
+        notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
+        known = known[:-left]
+    if not (sides and len(known)):
+        raise InputError(f"{notes[-1]} Nothing is left to rank.")
+    triples = dataset.split(split)[: len(known)][known]
+    notes += notes_on_unlisted(scorer, triples, sides)
+    allowed = np.ones(len(dataset.entities), np.bool_)
+    if restrict_entities_to is not None:
+        allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
+        notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
+    tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
+    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
+    known_facts = known_triples(dataset, dataset.splits, evaluation.times)
+    facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
+    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
