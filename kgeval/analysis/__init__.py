@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison as Comparison
     from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
+    from kgeval.analysis.comparison.same_ranks import SameRanks as SameRanks
+    from kgeval.analysis.comparison.same_ranks import same_ranks as same_ranks
     from kgeval.analysis.slices.slice import Categories as Categories
     from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
 
@@ -22,9 +24,11 @@ _HOMES = {
     "Categories": "analysis.slices.slice",
     "Comparison": "analysis.comparison.comparison",
     "DatasetRanks": "analysis.comparison.dataset_ranks",
+    "SameRanks": "analysis.comparison.same_ranks",
     "answers_of_ranks": "doors.answers",
     "audit": "analysis.audits.audit",
     "rank_models": "analysis.comparison.dataset_ranks",
+    "same_ranks": "analysis.comparison.same_ranks",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
