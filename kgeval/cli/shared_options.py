@@ -52,7 +52,7 @@ def rows_shown(command: Callable[..., Any]) -> Callable[..., Any]:
         context.meta[f"kgeval.{option.name}"] = value
 
     shown: dict[str, Any] = {"expose_value": False, "callback": keep}
-    first = "Show the first groups or models only, at most so many. JSON and files have all."
+    first = "Show only the first groups or models, at most this many. JSON and files have all."
     command = click.option("--limit", type=click.IntRange(min=1), help=first, **shown)(command)
     order = "Sort groups (--by) by a metric, the worst first; models, the best first. -METRIC turns the order round."
     return click.option("--sort", type=SortKey.read, metavar="METRIC", help=order, **shown)(command)

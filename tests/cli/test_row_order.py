@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 
 import numpy as np
@@ -82,7 +81,7 @@ def test_differences_are_in_the_order_of_their_own_metric():
 
 
 def test_undefined_numbers_are_last_and_other_tables_are_left_alone():
-    rows = [["a", None], ["b", 0.5], ["c", math.nan], ["d", 0.25]]
+    rows = [["a", None], ["b", 0.5], ["c", Figure(None)], ["d", 0.25]]
     for sort, expected in (("mrr", "bd"), ("-mrr", "db")):
         found = arranged(Table(["model", "mrr"], rows, item="model"), SortKey.read(sort), None).rows
         assert [row[0] for row in found[:2]] == [*expected]

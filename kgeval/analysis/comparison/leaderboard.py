@@ -142,10 +142,8 @@ def side_by_side(summaries: Mapping[str, RankSummary]) -> Page:
         for model, *figures in table.rows
     ]
     ties = next(iter(summaries.values())).ties
-    columns = ["model", *different, *table.columns[1:]]
-    return Page(
-        (f"{head}, ties: {ties}", *common), (Table(columns, rows, 1 + len(different), table.parts, item="model"),)
-    )
+    table = replace(table, columns=["model", *different, *table.columns[1:]], rows=rows, keys=1 + len(different))
+    return Page((f"{head}, ties: {ties}", *common), (table,))
 
 
 def common_head(provenances: Sequence[Provenance | LabelProvenance]) -> tuple[str, list[str]]:

@@ -45,7 +45,7 @@ from kgeval.table import Page
     "difference.",
 )
 @click.option(
-    "--same", is_flag=True, help="Are two runs the same? Exit with 1 if a rank or a metric differs; say which."
+    "--same", is_flag=True, help="Say whether two runs hold the same ranks; if not, which differ, and exit with 1."
 )
 @setting_options(MetricRequest, *POLICIES, stored=True)
 @import_options
@@ -53,9 +53,7 @@ from kgeval.table import Page
 @rows_shown
 @DIGITS
 @QUIET
-def compare_command(
-    runs: tuple[str, ...], allow: tuple[str, ...], across: bool, same: bool, form: str, **options: Any
-) -> None:
+def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
     A RUN is a path or NAME=PATH. For each metric and pair of models kgeval shows the difference with its interval, a
@@ -66,7 +64,7 @@ def compare_command(
     """
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
-    if same:
+    if options.pop("same", False):
         _compare_numbers(runs, metrics, options, form=form)
     elif across:
         options.pop("by", None)  # ranks across datasets have no groups
