@@ -115,16 +115,14 @@ class Table:
     notes: Sequence[str] = ()
     heads: Sequence[str] = ()
     """what stands above the columns of numbers, such as their dataset: equal neighbours share it"""
+    item: str = ""
+    """what rows are of, where they may be sorted and cut: ``model``, or ``group``, which may have a row a model"""
 
     @property
     def titles(self) -> list[str]:
         """The columns, each with what stands above it."""
-        heads = ["" for _ in range(self.keys)] + [f"{head} " for head in self.heads]
-        return (
-            [f"{head}{column}" for head, column in zip(heads, self.columns, strict=True)]
-            if self.heads
-            else [*self.columns]
-        )
+        heads = [""] * self.keys + [f"{head} " for head in self.heads] if self.heads else [""] * len(self.columns)
+        return [f"{head}{column}" for head, column in zip(heads, self.columns, strict=True)]
 
     def texts(self, digits: int | None = None) -> list[list[str]]:
         return [[written(cell, digits) for cell in row] for row in self.rows]
@@ -148,6 +146,8 @@ class Table:
             yield from text_layout.prose(columns, rows, width, ruled=ruled)
         else:
             yield from text_layout.numbers(columns, rows, self.keys, self.parts or self.heads, width, ruled=ruled)
+        for note in self.notes:
+            yield from text_layout.wrap_lines(note, width)
 
     def html(self) -> str:
         """Write the table as HTML; labels are escaped.
@@ -263,9 +263,13 @@ class Shown:
         """Write the tables for a paper: booktabs, siunitx; ``digits`` as in :meth:`to_markdown`."""
         return "\n".join(table.latex(digits) for table in self.papers())
 
+    def csv_tables(self) -> tuple[Table, ...]:
+        """Return the tables that are written as CSV."""
+        return self.tables()
+
     def to_csv(self) -> str:
         """Write the tables as CSV, with all digits."""
-        return "\n".join(table.csv() for table in self.tables())
+        return "\n".join(table.csv() for table in self.csv_tables())
 
     def __str__(self) -> str:
         tables = ["\n".join(table.lines(None, ruled=False)) for table in self.tables()]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kgeval.analysis.comparison.dataset_ranks import DatasetRanks as DatasetRanks
     from kgeval.analysis.comparison.dataset_ranks import rank_models as rank_models
     from kgeval.analysis.comparison.model_grid import ModelGrid as ModelGrid
+    from kgeval.analysis.comparison.same_ranks import SameRanks as SameRanks
+    from kgeval.analysis.comparison.same_ranks import same_ranks as same_ranks
     from kgeval.analysis.comparison.seed_differences import seed_differences as seed_differences
     from kgeval.analysis.slices.slice import Categories as Categories
     from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
@@ -26,11 +28,13 @@ _HOMES = {
     "Comparison": "analysis.comparison.comparison",
     "DatasetRanks": "analysis.comparison.dataset_ranks",
     "ModelGrid": "analysis.comparison.model_grid",
+    "SameRanks": "analysis.comparison.same_ranks",
     "answers_of_ranks": "doors.answers",
     "audit": "analysis.audits.audit",
     "compare_grid": "analysis.comparison.compare_grid",
     "rank_models": "analysis.comparison.dataset_ranks",
     "seed_differences": "analysis.comparison.seed_differences",
+    "same_ranks": "analysis.comparison.same_ranks",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.row_order import arranged_as_wanted
 from kgeval.cli.streams import encodable, say, say_json, width
 from kgeval.errors import visible
 from kgeval.text_layout import wrap_lines
@@ -55,13 +56,17 @@ def show(result: Shown, form: str = "text") -> None:
     """Print the heads and tables of a result, in one of the ``FORMS``."""
     if form == "json":
         return say_json(result.to_dict())
+    if form == "csv":
+        tables = arranged_as_wanted(result.csv_tables())
+        say("\n".join(table.csv() for table in tables).rstrip("\n"))
+        return show_notes(note for table in tables for note in table.notes)
     if form != "text":
-        written = result.to_csv() if form == "csv" else getattr(result, f"to_{form}")(wanted_digits())
-        return say(written.rstrip("\n"))
+        written = [getattr(table, form)(wanted_digits()) for table in arranged_as_wanted(result.papers())]
+        return say("\n".join(written).rstrip("\n"))
     for head in result.heads:
         for line in wrap_lines(head, width()):
             say(line)
-    for index, table in enumerate(result.tables()):
+    for index, table in enumerate(arranged_as_wanted(result.tables())):
         if index or result.heads:
             say("")
         for line in table.lines(width(), wanted_digits(), spell=_encodable):

@@ -13,6 +13,7 @@ import click
 from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import JSON_HELP, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
+from kgeval.cli.row_order import SortKey
 from kgeval.cli.setting_options import split_at_commas
 from kgeval.errors import ConfigError, InputError
 from kgeval.paths import exists_safely
@@ -43,6 +44,21 @@ DIGITS = click.option(
     callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
     help="Digits after the point in tables.  [default: as many as the interval of the metric justifies, else 6]",
 )
+
+
+def rows_shown(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that sort and cut the rows of the tables that are shown."""
+
+    def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+        context.meta[f"kgeval.{option.name}"] = value
+
+    shown: dict[str, Any] = {"expose_value": False, "callback": keep}
+    first = "Show only the first groups or models, at most this many. JSON and files have all."
+    command = click.option("--limit", type=click.IntRange(min=1), help=first, **shown)(command)
+    order = "Sort groups (--by) by a metric, the worst first; models, the best first. -METRIC turns the order round."
+    return click.option("--sort", type=SortKey.read, metavar="METRIC", help=order, **shown)(command)
+
+
 NAMES = click.option(
     "--names",
     multiple=True,

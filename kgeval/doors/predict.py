@@ -15,7 +15,7 @@ from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, did_you_mean
 from kgeval.progress import Progress
 from kgeval.ranking.evaluation import Evaluation, QueryKeywords
-from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
+from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
 from kgeval.scorers.alignment import align
@@ -90,7 +90,7 @@ def predict(  # noqa: PLR0913
         raise InputError(f"known: unknown value {known!r:.40}. {did_you_mean(str(known), get_args(KnownPolicy))}")
     evaluation = Evaluation.of_keywords(settings)
     rows = None if queries is None else read_queries(queries, dataset)
-    request = PredictionRequest(k, rows, drops_known=known == "drop")
     model = as_model(model, dataset, nan=evaluation.nan)
     scorer = align(model, dataset, entities=entities, relations=relations, times=time_labels)
-    return predict_model(scorer, dataset, evaluation, request, progress=progress)
+    aligned = ModelOnDataset(scorer, dataset, evaluation.for_model(scorer))
+    return aligned.predict(k, rows, drops_known=known == "drop", progress=progress)

@@ -112,7 +112,7 @@ class RankSummary(Summary):
                 [*map(str, group.key.values()), *map(group.figure, names)] for group in self.groups
             ]
             parts = [str(name.side) for name in names]
-            return (Table([*self.by, *map(str, names)], rows, len(self.by), parts),)
+            return (Table([*self.by, *map(str, names)], rows, len(self.by), parts, item="group"),)
         (group,), sides = self.groups, list(dict.fromkeys(str(name.side) for name in names))
         there = {(name.base, str(name.side)): group.figure(name) for name in names}
         bases = dict.fromkeys(name.base for name in names)

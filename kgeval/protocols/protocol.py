@@ -37,7 +37,7 @@ from kgeval.protocols.framework_metric import (
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.model_ranking import RankParts, ranking_of
+from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.rules import FrameworkQuirk, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY
@@ -236,10 +236,8 @@ class ResolvedEvaluation:
         relations: Labels | None = None,
         progress: Progress | bool | None = None,
         title: str | None = None,
-        rank_parts: RankParts | None = None,
-        earlier: RankTable | None = None,
     ) -> RankTable:
-        """Rank a model with the arguments of :func:`kgeval.evaluate`; ``earlier`` is a sample whose ranks are kept."""
+        """Rank a model with the arguments of :func:`kgeval.evaluate`."""
         evaluation = self.evaluation.for_model(model)
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:
@@ -252,8 +250,7 @@ class ResolvedEvaluation:
                 relations=relations,
                 progress=report,
             )
-            options = MetricOptions(self.ties)
-            return rank_all_or_sample(ranking, title=title, options=options, rank_parts=rank_parts, earlier=earlier)
+            return rank_all_or_sample(ranking, title=title, options=MetricOptions(self.ties))
 
 
 def most_candidates(table: RankTable) -> int:

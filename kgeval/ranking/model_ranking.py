@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, ScoreError
+from kgeval.errors import InputError
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import Engine, Ranked, UndefinedScore, concatenated, rank_last
+from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
@@ -38,7 +39,6 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unlisted,
     require_relations,
     require_splits_of_corruption,
-    undefined_rank,
 )
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
@@ -49,39 +49,10 @@ from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
 from kgeval.threads import bound_threads
 
 
-def ranking_of(
-    model: Any,
-    dataset: Dataset | str | Path,
-    evaluation: Evaluation,
-    *,
-    rules: Rules = STANDARD,
-    entities: Labels | None = None,
-    relations: Labels | None = None,
-    restrict_entities_to: IntArray | None = None,
-    progress: Progress | None = None,
-) -> ModelRanking:
-    """Prepare the ranking of a split; ``restrict_entities_to`` are the ids of those that may compete."""
-    dataset = as_dataset(dataset)
-    corruption = evaluation.corruption.prepare(dataset)
-    scorer = align(model, dataset, entities=entities, relations=relations)
-    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
-    return ModelRanking.of(
-        scorer.by_place() if rules.listed else scorer,
-        dataset,
-        evaluation=evaluation,
-        rules=rules,
-        restrict_entities_to=restrict_entities_to,
-        progress=progress or unreported,
-    )
-
-
 @dataclass(frozen=True, eq=False)
-class ModelRanking:
-    """One model on one dataset: what stays the same for all of its queries."""
+class ModelRanking(ModelOnDataset):
+    """The ranking of a split: what stays the same for all of its queries."""
 
-    scorer: Aligned
-    dataset: Dataset
-    evaluation: Evaluation
     rules: Rules
     quirks: tuple[FrameworkQuirk, ...]
     """those of the rules that concern this model"""
@@ -97,43 +68,10 @@ class ModelRanking:
     facts: SortedFacts
     """the known answers, sorted once for all parts of a side"""
 
-    @classmethod
-    def of(
-        cls,
-        scorer: Aligned,
-        dataset: Dataset,
-        *,
-        evaluation: Evaluation,
-        rules: Rules,
-        restrict_entities_to: IntArray | None,
-        progress: Progress,
-    ) -> ModelRanking:
-        """Find what there is to rank, and choose the kernel."""
-        split, corruption = evaluation.split, evaluation.corruption
-        known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
-        require_splits_of_corruption(evaluation, dataset)
-        require_relations(evaluation, rules)
-        if dataset.times is None and evaluation.times == "all":
-            raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
-        notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
-        notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
-        sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
-        if left := len(known) - rules.num_ranked(len(known)):
-            notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
-            known = known[:-left]
-        if not (sides and len(known)):
-            raise InputError(f"{notes[-1]} Nothing is left to rank.")
-        triples = dataset.split(split)[: len(known)][known]
-        notes += notes_on_unlisted(scorer, triples, sides)
-        allowed = np.ones(len(dataset.entities), np.bool_)
-        if restrict_entities_to is not None:
-            allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
-            notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
-        tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
-        engine = replace(engine_for(scorer, triples, evaluation), progress=progress, tie_rule=tie_rule)
-        known_facts = known_triples(dataset, dataset.splits, evaluation.times)
-        facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
-        return cls(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
+    @cached_property
+    def compared(self) -> Aligned:
+        """The scorer by which answers are ranked."""
+        return self.scorer.by_place() if self.rules.listed else self.scorer
 
     def rank(self, title: str | None = None, rank_parts: RankParts | None = None) -> RankTable:
         """Rank all sides, each at once or as ``rank_parts`` divides them, and lay the counts out as a table."""
@@ -280,17 +218,61 @@ class ModelRanking:
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
 
     def _rank(self, task: RankingTask) -> Ranked:
-        try:
-            ranked = self.engine.rank(self.scorer.scorer_of(task.queries.side), task)
-        except UndefinedScore as error:
-            raise ScoreError(undefined_rank(error, self.dataset)) from error
-        if counts := self.scorer.invented_above(task.queries, task.queries.owners, ranked.scores):
+        with self.refusing_nan():
+            ranked = self.engine.rank(self.compared.scorer_of(task.queries.side), task)
+        if counts := self.compared.invented_above(task.queries, task.queries.owners, ranked.scores):
             invented = RankCounts(*counts)
             ranked = Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
         for quirk in self.quirks:
-            ranked = quirk.adjust(ranked, task, self.scorer, self.engine.tie_rule)
+            ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
         return ranked
 
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]
 """ranks all sides of a ranking, in parts"""
+
+
+def ranking_of(
+    model: Any,
+    dataset: Dataset | str | Path,
+    evaluation: Evaluation,
+    *,
+    rules: Rules = STANDARD,
+    entities: Labels | None = None,
+    relations: Labels | None = None,
+    restrict_entities_to: IntArray | None = None,
+    progress: Progress | None = None,
+) -> ModelRanking:
+    """Align a model, find what there is to rank, and choose the kernel.
+
+    ``restrict_entities_to`` are the ids of the entities that may compete.
+    """
+    dataset = as_dataset(dataset)
+    corruption = evaluation.corruption.prepare(dataset)
+    scorer = align(model, dataset, entities=entities, relations=relations)
+    evaluation = evaluation.model_copy(update={"corruption": corruption}).for_model(scorer)
+    split = evaluation.split
+    known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
+    require_splits_of_corruption(evaluation, dataset)
+    require_relations(evaluation, rules)
+    if dataset.times is None and evaluation.times == "all":
+        raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
+    notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
+    notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
+    sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
+    if left := len(known) - rules.num_ranked(len(known)):
+        notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
+        known = known[:-left]
+    if not (sides and len(known)):
+        raise InputError(f"{notes[-1]} Nothing is left to rank.")
+    triples = dataset.split(split)[: len(known)][known]
+    notes += notes_on_unlisted(scorer, triples, sides)
+    allowed = np.ones(len(dataset.entities), np.bool_)
+    if restrict_entities_to is not None:
+        allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
+        notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
+    tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
+    engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
+    known_facts = known_triples(dataset, dataset.splits, evaluation.times)
+    facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
+    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)

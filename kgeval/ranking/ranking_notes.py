@@ -1,4 +1,4 @@
-"""What a reader of ranks should know: triples that repeat, that the model does not know, or whose score is NaN."""
+"""What a reader of ranks should know: triples that repeat, or that the model does not know."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.queries import Queries
-from kgeval.data.triples import Side, Triples, triple_of
+from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError, counted
-from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import Rules
 from kgeval.scorers.aligned import Aligned
@@ -147,13 +146,3 @@ def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:
         return None
     index = float(gained.sum() / most)
     return index if index < CHANCE and gained.sum() < noise else None
-
-
-def undefined_rank(error: UndefinedScore, dataset: Dataset) -> str:
-    """Name the query and the candidate whose score is NaN."""
-    query = dataset.triple(*triple_of(error.side, error.anchor, error.relation, -1))
-    candidate = dataset.display_label(dataset.answers_of(error.side)[error.candidate])
-    return (
-        f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
-        "Fix the model, or say nan='worst' (--nan worst)."
-    )

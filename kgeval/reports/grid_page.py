@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.model_grid import Block, ModelGrid
+from kgeval.analysis.comparison.grid_block import Block
+from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy

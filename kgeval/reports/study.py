@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from kgeval.analysis.comparison.comparable import same_rows
 from kgeval.analysis.comparison.compare_grid import compare_grid
-from kgeval.analysis.comparison.model_grid import Block, ModelGrid, Score, Spread
+from kgeval.analysis.comparison.grid_block import Block, Score, Spread
+from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices

@@ -20,11 +20,12 @@ from kgeval.files.opening import sha256_of_file
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
+from kgeval.metrics.selection import MetricOptions
 from kgeval.paths import exists_safely
 from kgeval.progress import Progress
+from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of
-from kgeval.ranking.predictions.predict_model import PredictionRequest, predict_model
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import check_unseen
 from kgeval.run_directory.contents import describe_machine, graph_facts, ranking_facts
@@ -38,7 +39,6 @@ from kgeval.runs.resume import Fingerprint, leaves, slow_hash
 from kgeval.runs.stored import load_model
 from kgeval.runs.training import train
 from kgeval.scorers.aligned import Aligned
-from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import Scorer, VectorScorer
 from kgeval.tasks.classification import Classification
 
@@ -151,11 +151,11 @@ class Job:
             return Outcome(self.name, scored, policies=task_policies(config.task, config.policies), by=by, **about)
         self._refuse_other_sides(model)
         resolved = config.resolved_evaluation(dataset)
-        how: dict[str, Any] = {"rank_parts": rank_parts, "earlier": earlier}
-        table, predictions = resolved.rank(model, dataset, title=title, progress=progress, **how), None
+        ranking, predictions = self.ranking(model, progress), None
+        how: dict[str, Any] = {"options": MetricOptions(resolved.ties), "rank_parts": rank_parts, "earlier": earlier}
+        table = rank_all_or_sample(ranking, title=title, **how)
         if (keep := config.evaluation.keep) and keep.predictions is not None:
-            request = PredictionRequest(keep.predictions)
-            predictions = predict_model(align(model, dataset), dataset, resolved.evaluation, request, title=table.model)
+            predictions = ranking.predict(keep.predictions, title=table.model)
         grouped = annotate(table, dataset, slices_to_add(table, by))
         about |= {"groups_by": by, "grouped": grouped, "predictions": predictions}
         return Outcome(self.name, table, policies=config.policies, **about)

@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import kgeval
 from kgeval import Dataset, Vocabulary
 from kgeval.analysis import audit
 from kgeval.analysis.audits.finding import KINDS
-from kgeval.data import leaks as relation_overlaps
+from kgeval.analysis.audits.searches import RelatedRelations, flags_of, leaks_of
 from kgeval.errors import DatasetError, InputError
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged, related, sets_of, turned
@@ -251,10 +252,10 @@ def test_splits_that_are_not_there_are_no_matter(rows):
     assert set(found.split_flags) == {*rows} - {"train"}
 
 
-def test_what_is_too_much_is_said_and_never_counted_as_none(family, monkeypatch):
-    """All of it is too much; then, of one pair of relations both ways and none that share a pair, one search is."""
-    monkeypatch.setattr(relation_overlaps, "MOST_COMPARED", 0)
-    found = audit(family)
+def test_what_is_too_much_is_said_and_never_counted_as_none():
+    """33,000 relations stand between the same two entities, both ways."""
+    many = [triple for row in range(33_000) for triple in (("a", f"r{row}", "b"), ("b", f"r{row}", "a"))]
+    found = audit(Dataset.from_labels(**FAMILY | {"train": [*FAMILY["train"], *many]}, name="family"))
     assert found.notes == (
         "which relations are near-duplicate, which are symmetric or reverse-duplicate, which are partners of inverse "
         "rules is not known: too many facts stand between the same two entities to compare all of them.",
@@ -267,17 +268,21 @@ def test_what_is_too_much_is_said_and_never_counted_as_none(family, monkeypatch)
             found.count(kind)
     assert found.count("Cartesian relations") == 2
 
-    found = audit(graph_of(train=[(0, 0, 1)], test=[(1, 0, 0), (0, 0, 1)]))
-    assert found.count("near-duplicate relations") == found.count("inverse rules") == found.count("duplicate") == 0
-    assert "reverse" not in found.flags("test")
-    assert found.notes[0].startswith("which relations are symmetric or reverse-duplicate is not known")
 
-    monkeypatch.setattr(relation_overlaps.PairedFacts, "of", classmethod(lambda *_: None))
-    found = audit(graph_of(train=[(0, 0, 1)], test=[(0, 0, 1)]))
-    assert "too many entities and relations" in found.notes[0]
-    assert set(found.flags("test")) == {"unseen entity", "unseen relation"}
-    with pytest.raises(InputError, match="was not searched for 'repeated'"):
-        found.count("repeated")
+def test_one_search_may_be_too_much_or_all():
+    graph = graph_of(train=[(0, 0, 1)], test=[(1, 0, 0), (0, 0, 1)])
+    one = replace(RelatedRelations.of(graph, 0.8), reverses=None)
+    assert one.unknown.startswith("which relations are symmetric or reverse-duplicate is not known")
+    assert set(leaks_of(one, graph.test)) == {"repeated", "duplicate", "inverse"}
+
+    class Many(Vocabulary):
+        def __len__(self):
+            return 2**31
+
+    huge = Dataset.build("huge", graph.splits, entities=Many(list(graph.entities)), relations=graph.relations)
+    none = RelatedRelations.of(huge, 0.8)
+    assert "too many entities and relations" in none.unknown
+    assert set(flags_of(graph, "test", none, np.array([0]))) == {"unseen entity", "unseen relation"}
 
 
 KINDS_COUNTED = [

@@ -157,16 +157,17 @@ def test_one_metric_is_shown_with_all_about_it(done, data, name):
     assert all(value in done("list", "metrics", name) for value in entry.values())
 
 
-def test_the_first_ranking_says_that_it_compiles(done, monkeypatch):
+def test_the_first_ranking_says_that_it_compiles(place, tmp_path):
+    """With an empty cache it does, but not a second time; the kernel ``reference`` compiles nothing."""
     from tests.cli.conftest import invoke
 
-    command = ("evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1")
-    done("list", "models")
-    message = "Compiling the counting loops"
-    monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: True)
-    assert message in invoke(*command).stderr
-    assert message not in invoke(*command, "--quiet").stderr
-    monkeypatch.setattr("kgeval.compiling.is_cache_cold", lambda: False)
+    command = ["evaluate", "model", "--dataset", "graph/", "--option", "model=TransE", "--option", "norm=1"]
+    reference = [sys.executable, "-m", "kgeval", *command, "--set", "evaluation.kernel=reference"]
+    empty, message = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}, "Compiling the counting loops"
+    for quiet in ([], ["--quiet"]):
+        first = subprocess.run([*reference, *quiet], capture_output=True, text=True, check=True, env=empty)
+        assert (message in first.stderr) == (not quiet)
+    invoke(*command)
     assert message not in invoke(*command).stderr
 
 

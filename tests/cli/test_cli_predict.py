@@ -93,10 +93,11 @@ def test_every_query_of_a_split_is_written_to_a_file(done, model):
     assert found.provenance == expected.provenance
 
 
-def test_the_first_queries_of_many_are_printed(place, monkeypatch, done):
-    monkeypatch.setattr("kgeval.cli.commands.predict_command.SHOWN", 2)
-    printed = done(*PREDICT, "-k", 2)
-    assert printed.count("raw rank") == 2
+def test_the_first_queries_of_many_are_printed(place, done):
+    Path("queries.tsv").write_text("ant\teats\t?\n" * 21)
+    printed = done(*PREDICT, "-k", 2, "--queries", "queries.tsv")
+    assert printed.count("raw rank") == 20
+    assert "answers to 21 queries" in printed
 
 
 def test_queries_come_from_files(data, model, numbered):

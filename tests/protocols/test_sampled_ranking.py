@@ -10,8 +10,11 @@ import kgeval
 from kgeval import Dataset, Estimate, RankTable, Triples, Vocabulary
 from kgeval.corruption import Uniform
 from kgeval.errors import ConfigError, InputError, MetricError, TableError
+from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import find_protocol
+from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.model_ranking import ranking_of
 
 COUNTS = ["greater", "tied", "candidates", "raw_greater", "raw_tied", "raw_candidates", "score"]
 
@@ -115,7 +118,8 @@ def test_going_on_is_the_same_as_running_tighter_at_once(data, small):
     counted = []
     resolved = find_protocol("standard").resolve(Evaluation(estimate=settings(error=0.003)), data)
     at_once = resolved.rank(model, data)
-    gone_on = resolved.rank(model, data, earlier=small, progress=counted.append)
+    ranking = ranking_of(model, data, resolved.evaluation, progress=counted.append)
+    gone_on = rank_all_or_sample(ranking, title=None, options=MetricOptions(resolved.ties), earlier=small)
     assert gone_on.to_pandas().equals(at_once.to_pandas())
     assert gone_on.sampling == at_once.sampling
     assert at_once.num_triples > small.num_triples

@@ -42,11 +42,11 @@ def same(scorer, dataset=DATA, *, device="torch:cpu", memory_limit=None, **reque
     return table
 
 
-def refuse_other_best(queries, entities, k, *, known=None, drops_known=False, chunk=None, device=CPU):
+def refuse_other_best(queries, entities, k, *, known=None, drops_known=False, chunk=None, device=CPU, memory=2**28):
     """Select by the device and by the reference, chunk by chunk; return the device's kernel."""
     total, width = len(queries.vectors), len(entities.biases)
     known = Rows.of([[]] * total) if known is None else known
-    found, on_device = [], DeviceKernel(device, 2**28)
+    found, on_device = [], DeviceKernel(device, memory)
     for made in (on_device, kernel("reference")):
         best = BestAnswers.none(known, k, drops_known=drops_known)
         for start in range(0, width, chunk or width):
@@ -144,10 +144,11 @@ def test_nothing_is_merged_twice_where_memory_ends_in_the_middle(monkeypatch):
         return whole(queries, part, device)
 
     monkeypatch.setattr(DeviceVectors, "of_queries", second_fails)
-    monkeypatch.setattr(DeviceKernel, "_blocks", lambda _, queries: iter([slice(0, 5), slice(5, len(queries.vectors))]))
-    table = same(few_values("dot"), k=3)
-    assert len(calls) > 2
-    assert not table.work["on_host"]
+    queries, entities, _ = pairs_of_all_sizes("dot", 2, biased=True)
+    five_queries_a_block = 5 * 128 * (1 + queries.vectors.shape[1])
+    ours = refuse_other_best(queries, entities, 3, memory=five_queries_a_block)
+    assert calls[:3] == [slice(0, 5), slice(5, 10), slice(0, 40)]  # after the failure, all of it again
+    assert not ours.on_host
 
 
 def test_numbers_without_a_bound_are_left_to_the_processor():

@@ -177,9 +177,10 @@ class Audit(Shown):
             sections.setdefault(KINDS[tally.kind].section, []).append(tally)
         return tuple(_section(section, tallies) for section, tallies in sections.items())
 
-    def to_csv(self) -> str:
-        """Write a row for each finding as CSV, with the columns of :meth:`to_frame`."""
-        return self.to_frame().to_csv(index=False)
+    def csv_tables(self) -> tuple[Table, ...]:
+        """Return a row for each finding, with the columns of :meth:`to_frame`."""
+        frame = self.to_frame()
+        return (Table([*frame], frame.astype(object).to_numpy().tolist()),)
 
     def __repr__(self) -> str:
         return f"Audit({self.dataset.name}: {len(self.findings)} findings at threshold {self.threshold:g})"

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import numpy as np
 
 from kgeval.analysis.comparison.compare_models import compare
-from kgeval.analysis.comparison.model_grid import Block, ModelGrid, Score, Spread
+from kgeval.analysis.comparison.grid_block import Block, Score, Spread
+from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import seed_differences
 from kgeval.errors import MetricError, did_you_mean

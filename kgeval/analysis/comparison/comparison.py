@@ -95,7 +95,8 @@ class Comparison(Shown):
         table = self._differences()
         names = dict.fromkeys(pair.name for pair in self.pairs)
         rows = {name: [row[1:] for row in table.rows if row[0] == name] for name in names}
-        return {name: Table(table.columns[1:], own, table.keys - 1) for name, own in rows.items()}
+        item = "group" if self.grouped else ""
+        return {name: Table(table.columns[1:], own, table.keys - 1, item=item) for name, own in rows.items()}
 
     def papers(self) -> tuple[Table, ...]:
         """Return the leaderboard, the best marked, and what is not seen to be worse."""
@@ -152,9 +153,9 @@ class Comparison(Shown):
             [{**content.pop("group", {}), **content, "reason": content.get("reason", "")} for content in contents]
         )
 
-    def to_csv(self) -> str:
-        """Write the leaderboard as CSV, with all digits."""
-        return self._leaderboard.table().csv()
+    def csv_tables(self) -> tuple[Table, ...]:
+        """Return the leaderboard alone."""
+        return self.tables()[:1]
 
     @property
     def _leaderboard(self) -> Leaderboard:

@@ -130,7 +130,7 @@ class DatasetRanks(Shown):
             ]
             for place in np.argsort(self.average_ranks, kind="stable")
         ]
-        return (Table(["model", *self.datasets, "average rank", "p"], rows),)
+        return (Table(["model", *self.datasets, "average rank", "p"], rows, item="model"),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""

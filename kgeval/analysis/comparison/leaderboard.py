@@ -39,7 +39,8 @@ class Leaderboard:
         rows: list[list[Cell]] = [
             [*self._key_of(row), *(_figure(row.group, name) for name in self.names)] for row in self.rows
         ]
-        return Table(columns, rows, 1 + len(self.by), [str(name.side) for name in self.names])
+        parts, item = [str(name.side) for name in self.names], "group" if self.by else "model"
+        return Table(columns, rows, 1 + len(self.by), parts, item=item)
 
     def paper(
         self, pairs: Sequence[PairedDifference], options: DifferenceOptions, remarks: Sequence[str] = ()
@@ -65,6 +66,7 @@ class Leaderboard:
             1 + len(self.by),
             title="; ".join(dict.fromkeys(one.heads[0].partition(" on ")[2] for one in self.summaries.values())),
             notes=[*notes, *remarks],
+            item="group" if self.by else "model",
         )
 
     def _key_of(self, row: ModelRow) -> list[str]:
@@ -140,8 +142,8 @@ def side_by_side(summaries: Mapping[str, RankSummary]) -> Page:
         for model, *figures in table.rows
     ]
     ties = next(iter(summaries.values())).ties
-    columns = ["model", *different, *table.columns[1:]]
-    return Page((f"{head}, ties: {ties}", *common), (Table(columns, rows, 1 + len(different), table.parts),))
+    table = replace(table, columns=["model", *different, *table.columns[1:]], rows=rows, keys=1 + len(different))
+    return Page((f"{head}, ties: {ties}", *common), (table,))
 
 
 def common_head(provenances: Sequence[Provenance | LabelProvenance]) -> tuple[str, list[str]]:

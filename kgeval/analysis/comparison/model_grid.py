@@ -2,116 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kgeval.analysis.comparison.model_order import order_of
-from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
-from kgeval.corruption.generator import size_range
+from kgeval.analysis.comparison.grid_block import Block, Score, Spread
+from kgeval.analysis.comparison.paired_difference import DifferenceOptions, adjustment
 from kgeval.errors import counted
-from kgeval.metrics.intervals.interval import PLURAL, Interval, justified_decimals
+from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
 from kgeval.metrics.names import ARROWS, MetricName, short_title
-from kgeval.provenance import Provenance, shared_description
-from kgeval.table import Cell, Ends, Figure, Shown, Table
+from kgeval.provenance import shared_description
+from kgeval.table import Cell, Figure, Shown, Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Spread = Literal["sd", "seeds", "interval", "none"]
-"""what stands after ±"""
-
-
-class Around(NamedTuple):
-    """A number less and plus its standard deviation."""
-
-    low: float
-    high: float
-    decimals: int
-
-
-@dataclass(frozen=True)
-class Score:
-    """A metric of a model on the triples of a block."""
-
-    values: tuple[float, ...]
-    """of each run; empty where it is undefined"""
-    reason: str = ""
-    """why it is undefined, or has no intervals"""
-    of_seeds: Interval | None = None
-    """of the mean, had other seeds been drawn; of three seeds or more"""
-    interval: Interval | None = None
-    """of the mean, had other seeds and other triples been drawn; of a single run, other triples"""
-
-    @property
-    def mean(self) -> float | None:
-        return float(np.mean(self.values)) if self.values else None
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation over seeds, √(Σ (x − mean)² / (R − 1)); of fewer than three there is none."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) >= FEWEST_SEEDS else None
-
-    def ends(self, spread: Spread) -> Ends | None:
-        """What is written after ±."""
-        if spread != "sd":
-            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
-        mean, deviation = self.mean, self.deviation
-        if mean is None or deviation is None:
-            return None
-        return Around(mean - deviation, mean + deviation, justified_decimals(deviation) if deviation else 3)
-
-
-@dataclass(frozen=True)
-class Block:
-    """The results on a dataset, or on one of its groups of triples."""
-
-    dataset: str
-    group: Mapping[str, Any]
-    """the values that the rows have in common, by column; empty for all rows"""
-    provenances: Sequence[Provenance]
-    scores: Mapping[tuple[str, MetricName], Score]
-    """by model and metric; without those of models that were not ranked on the dataset"""
-    pairs: Sequence[PairedDifference] = ()
-    remarks: Sequence[str] = ()
-
-    @property
-    def title(self) -> str:
-        return " ".join([self.dataset, *map(str, self.group.values())])
-
-    @property
-    def triples(self) -> str:
-        """How many triples were ranked, of models that differ the fewest and the most."""
-        return size_range(np.array([one.triples for one in self.provenances]))
-
-    def runs(self, model: str) -> int:
-        return max((len(score.values) for (name, _), score in self.scores.items() if name == model), default=0)
-
-    def ranked(self, metric: MetricName) -> list[str]:
-        """The models that have the metric, the best first."""
-        sign = -1 if metric.metric.increasing else 1
-        means = {model: score.mean for (model, name), score in self.scores.items() if name == metric}
-        known = {model: mean for model, mean in means.items() if mean is not None}
-        return sorted(known, key=lambda model: sign * known[model])
-
-    def seen(self, metric: MetricName, model: str, other: str) -> str:
-        """What is seen of two models: ``better``, ``worse``, ``none``; empty where nothing was tested."""
-        for pair in self.pairs:
-            if replace(pair.metric, side=metric.side) == metric and {pair.model, pair.other} == {model, other}:
-                turned = {"better": "worse", "worse": "better"}
-                return pair.seen if pair.model == model else turned.get(pair.seen, pair.seen)
-        return ""
-
-    def order(self, metric: MetricName) -> str:
-        """Write the order of the models that the tests support; empty where nothing was tested."""
-        models = self.ranked(metric)
-        if not any(self.seen(metric, one, other) for one in models for other in models):
-            return ""
-        return order_of(models, lambda one, other: self.seen(metric, one, other))
 
 
 @dataclass(frozen=True)
@@ -128,6 +34,7 @@ class ModelGrid(Shown):
 
     @property
     def datasets(self) -> tuple[str, ...]:
+        """The names of the datasets."""
         return tuple(dict.fromkeys(block.dataset for block in self.blocks))
 
     @cached_property
@@ -206,7 +113,8 @@ class ModelGrid(Shown):
         columns = [self._figures(block, metric) for block in self.blocks for metric in self.metrics]
         names = [metric.base if metric.side in (None, "both") else str(metric) for metric in self.metrics]
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
-        numbers = Table(["model", *names * len(self.blocks)], rows, heads=self._titles())
+        columns_of_blocks = names * len(self.blocks)
+        numbers = Table(["model", *columns_of_blocks], rows, heads=self._titles(), item="model")
         orders: list[list[Cell]] = [
             [block.title, name, order]
             for block in self.blocks
@@ -225,7 +133,16 @@ class ModelGrid(Shown):
             notes.append(f"Underlined: no difference to the best is seen ({self._test_in_words()}).")
         notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_untested()]
         columns_of_blocks = titles * len(self.blocks)
-        return (Table(["Model", *columns_of_blocks], rows, title=self.heads[0], notes=notes, heads=self._titles()),)
+        return (
+            Table(
+                ["Model", *columns_of_blocks],
+                rows,
+                title=self.heads[0],
+                notes=notes,
+                heads=self._titles(),
+                item="model",
+            ),
+        )
 
     def _titles(self) -> list[str]:
         if len(self.blocks) == 1:
@@ -254,23 +171,25 @@ class ModelGrid(Shown):
         """Return a row for each model; of each dataset and metric the mean, its scatter over seeds, and its runs."""
         import pandas as pd
 
-        rows: list[dict[tuple[str, str, str], Any]] = []
-        for model in self.models:
-            row: dict[tuple[str, str, str], Any] = {}
-            for block in self.blocks:
-                for metric in self.metrics:
-                    score = block.scores.get((model, metric), Score(()))
-                    ends = {name: getattr(score.interval, name, None) for name in ("low", "high")}
-                    found = {"mean": score.mean, "sd": score.deviation, **ends, "runs": len(score.values)}
-                    row |= {(block.title, str(metric), name): value for name, value in found.items()}
-            rows.append(row)
+        rows = [self._numbers_of(model) for model in self.models]
         columns = pd.MultiIndex.from_tuples(list(rows[0]), names=["dataset", "metric", ""])
         return pd.DataFrame([list(row.values()) for row in rows], pd.Index(self.models, name="model"), columns)
 
-    def to_csv(self) -> str:
-        """Write the frame as CSV, with all digits; a column is called by its dataset, metric and number."""
-        frame = self.to_frame()
-        return frame.set_axis([" ".join(column) for column in frame.columns], axis=1).to_csv(lineterminator="\n")
+    def csv_tables(self) -> tuple[Table, ...]:
+        """Return the frame, with all digits; a column is called by its dataset, metric and number."""
+        rows = [self._numbers_of(model) for model in self.models]
+        cells: list[list[Cell]] = [[model, *row.values()] for model, row in zip(self.models, rows, strict=True)]
+        return (Table(["model", *map(" ".join, rows[0])], cells, item="model"),)
+
+    def _numbers_of(self, model: str) -> dict[tuple[str, str, str], float | None]:
+        row: dict[tuple[str, str, str], float | None] = {}
+        for block in self.blocks:
+            for metric in self.metrics:
+                score = block.scores.get((model, metric), Score(()))
+                ends = {name: getattr(score.interval, name, None) for name in ("low", "high")}
+                found = {"mean": score.mean, "sd": score.deviation, **ends, "runs": len(score.values)}
+                row |= {(block.title, str(metric), name): value for name, value in found.items()}
+        return row
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, in full precision."""

@@ -10,7 +10,7 @@ import click
 
 from kgeval.cli.display import format_options, show, show_notes
 from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options, named_runs
+from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options, named_runs, rows_shown
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
@@ -57,9 +57,13 @@ if TYPE_CHECKING:
     help="The runs are of several datasets: rank the models on each, by Friedman's test and Nemenyi's critical "
     "difference.",
 )
+@click.option(
+    "--same", is_flag=True, help="Say whether two runs hold the same ranks; if not, which differ, and exit with 1."
+)
 @setting_options(MetricRequest, *POLICIES, stored=True)
 @import_options
 @format_options("html")
+@rows_shown
 @DIGITS
 @QUIET
 def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
@@ -77,6 +81,9 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     """
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
+    if options.pop("same", False):
+        _compare_numbers(runs, metrics, options, form=form)
+        return
     if across:
         options.pop("by", None)  # ranks across datasets have no groups
     compare_runs(named_runs(runs), metrics, {**options, "allow": allow}, form=form, across=across)
@@ -139,6 +146,22 @@ def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
     # Papers have their notes on tests below the table, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
     return comparison.notes if form in ("text", "json", "html") else leaderboard_alone
+
+
+def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
+    """Say whether two runs hold the same ranks and metrics, or which differ."""
+    from kgeval.analysis.comparison.same_ranks import same_ranks
+    from kgeval.runs.compared_runs import common_policies, notes_on_runs, read_compared
+
+    if form == "html" or options.get("by"):
+        raise ConfigError("--same compares all rows of two runs: without --by, and not as html.")
+    compared = read_compared(named_runs(runs), options)
+    tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
+    found = same_ranks(tables, **further, **common_policies(compared, options))
+    show(Page(found.heads, ()) if found.same and form == "text" else found, form)
+    show_notes([*found.notes, *notes_on_runs(compared, options)])
+    if not found.same:
+        click.get_current_context().exit(1)
 
 
 def _show_datasets(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.configuration import configuration, run_and_show
+from kgeval.cli.row_order import refuse_unrequested
 from kgeval.cli.setting_options import blocks, setting_option, setting_options
-from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, rows_shown, thresholds
 from kgeval.errors import ConfigError
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
@@ -59,6 +60,7 @@ OF_EVALUATION = (
 @thresholds
 @click.option("--out", type=FOLDER, help="Write a run directory.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@rows_shown
 @DIGITS
 @QUIET
 @JSON
@@ -81,6 +83,7 @@ def evaluate_command(
     from kgeval.runs.metric_bounds import Judged, limits_of, misses, refuse_missed
 
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
+    refuse_unrequested(config)
     limits = limits_of(bounds, [config])
     outcome = run_and_show(config, out, force=force, as_json=as_json, limits=limits)
     refuse_missed(misses(limits, [Judged("", outcome.compute)]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, rows_shown, thresholds
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -41,6 +41,7 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 )
 @thresholds
 @FORMAT
+@rows_shown
 @DIGITS
 @QUIET
 def run_command(  # noqa: C901
@@ -61,6 +62,7 @@ def run_command(  # noqa: C901
     command continues a run that was interrupted.
     """
     from kgeval.cli.outcomes import show_outcomes, show_remarks
+    from kgeval.cli.row_order import refuse_unrequested
     from kgeval.cli.streams import say, say_json
     from kgeval.errors import RunError
     from kgeval.runs.config.load import load_configs
@@ -74,6 +76,7 @@ def run_command(  # noqa: C901
         return
     limits = limits_of(bounds, [*run_configs.values()])
     for config in run_configs.values():  # before the first is run
+        refuse_unrequested(config)
         with config.document.variables.concealed():
             refuse_unusable(config.tracker, config.jobs)
     outcomes: dict[Path, list[Outcome]] = {}

@@ -122,7 +122,7 @@ def label_table(summaries: Mapping[str, LabelSummary]) -> Table:
         ]
         for model, group in lines
     ]
-    return Table(["", *keys, *map(str, names)], rows, 1 + len(keys))
+    return Table(["", *keys, *map(str, names)], rows, 1 + len(keys), item="group" if keys else "model")
 
 
 def label_summary(

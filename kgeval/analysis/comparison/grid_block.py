@@ -1,0 +1,109 @@
+"""The results on a dataset, or on a group of its triples: the scores of models, and which differences are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from kgeval.analysis.comparison.model_order import order_of
+from kgeval.analysis.comparison.paired_difference import PairedDifference
+from kgeval.corruption.generator import size_range
+from kgeval.metrics.intervals.interval import Interval, justified_decimals
+from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
+from kgeval.metrics.names import MetricName
+from kgeval.provenance import Provenance
+from kgeval.table import Ends
+
+Spread = Literal["sd", "seeds", "interval", "none"]
+"""what stands after ±"""
+
+
+class Around(NamedTuple):
+    """A number less and plus its standard deviation."""
+
+    low: float
+    high: float
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric of a model on the triples of a block."""
+
+    values: tuple[float, ...]
+    """of each run; empty where it is undefined"""
+    reason: str = ""
+    """why it is undefined, or has no intervals"""
+    of_seeds: Interval | None = None
+    """of the mean, had other seeds been drawn; of three seeds or more"""
+    interval: Interval | None = None
+    """of the mean, had other seeds and other triples been drawn; of a single run, other triples"""
+
+    @property
+    def mean(self) -> float | None:
+        return float(np.mean(self.values)) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation over seeds, √(Σ (x − mean)² / (R − 1)); of fewer than three there is none."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) >= FEWEST_SEEDS else None
+
+    def ends(self, spread: Spread) -> Ends | None:
+        """What is written after ±."""
+        if spread != "sd":
+            return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
+        mean, deviation = self.mean, self.deviation
+        if mean is None or deviation is None:
+            return None
+        return Around(mean - deviation, mean + deviation, justified_decimals(deviation) if deviation else 3)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The results on a dataset, or on one of its groups of triples."""
+
+    dataset: str
+    group: Mapping[str, Any]
+    """the values that the rows have in common, by column; empty for all rows"""
+    provenances: Sequence[Provenance]
+    scores: Mapping[tuple[str, MetricName], Score]
+    """by model and metric; without those of models that were not ranked on the dataset"""
+    pairs: Sequence[PairedDifference] = ()
+    remarks: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        return " ".join([self.dataset, *map(str, self.group.values())])
+
+    @property
+    def triples(self) -> str:
+        """How many triples were ranked, of models that differ the fewest and the most."""
+        return size_range(np.array([one.triples for one in self.provenances]))
+
+    def runs(self, model: str) -> int:
+        return max((len(score.values) for (name, _), score in self.scores.items() if name == model), default=0)
+
+    def ranked(self, metric: MetricName) -> list[str]:
+        """The models that have the metric, the best first."""
+        sign = -1 if metric.metric.increasing else 1
+        means = {model: score.mean for (model, name), score in self.scores.items() if name == metric}
+        known = {model: mean for model, mean in means.items() if mean is not None}
+        return sorted(known, key=lambda model: sign * known[model])
+
+    def seen(self, metric: MetricName, model: str, other: str) -> str:
+        """What is seen of two models: ``better``, ``worse``, ``none``; empty where nothing was tested."""
+        for pair in self.pairs:
+            if replace(pair.metric, side=metric.side) == metric and {pair.model, pair.other} == {model, other}:
+                turned = {"better": "worse", "worse": "better"}
+                return pair.seen if pair.model == model else turned.get(pair.seen, pair.seen)
+        return ""
+
+    def order(self, metric: MetricName) -> str:
+        """Write the order of the models that the tests support; empty where nothing was tested."""
+        models = self.ranked(metric)
+        if not any(self.seen(metric, one, other) for one in models for other in models):
+            return ""
+        return order_of(models, lambda one, other: self.seen(metric, one, other))

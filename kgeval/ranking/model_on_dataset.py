@@ -1,0 +1,139 @@
+"""One model on one dataset, whatever the queries; and its predictions: queries → candidates → the best by score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.arrays import IntArray
+from kgeval.corruption.candidates import Candidates
+from kgeval.data import KnownTimes
+from kgeval.data.dataset import Dataset
+from kgeval.data.known import KnownAnswers, known_triples
+from kgeval.data.triples import triple_of
+from kgeval.errors import InputError, ScoreError
+from kgeval.progress import Progress, reporting
+from kgeval.ranking.engine import Engine, UndefinedScore
+from kgeval.ranking.engine_choice import engine_for
+from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.plan import Plan
+from kgeval.ranking.predictions.prediction_columns import to_prediction_columns, with_labels
+from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
+from kgeval.ranking.predictions.query_rows import NumberedQueries, as_triples, queries_of_rows, queries_of_split
+from kgeval.ranking.ranking_notes import notes_on_device
+from kgeval.ranking.ranking_task import RankingTask
+from kgeval.scorers.aligned import Aligned
+from kgeval.scorers.checks import notes_on_equal_rows
+from kgeval.threads import bound_threads
+
+IDS_PER_PLACE = 4
+"""a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOnDataset:
+    """One model on one dataset, and how its scores are computed: what rankings and predictions share."""
+
+    scorer: Aligned
+    dataset: Dataset
+    evaluation: Evaluation
+    """with the sides that the model answers; the corruption matters to rankings alone"""
+
+    @contextmanager
+    def refusing_nan(self) -> Iterator[None]:
+        """Refuse a score that is NaN, with its query and candidate by their labels."""
+        try:
+            yield
+        except UndefinedScore as error:
+            query = self.dataset.triple(*triple_of(error.side, error.anchor, error.relation, -1))
+            candidate = self.dataset.display_label(self.dataset.answers_of(error.side)[error.candidate])
+            raise ScoreError(
+                f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
+                "Fix the model, or say nan='worst' (--nan worst)."
+            ) from error
+
+    def predict(
+        self,
+        places: int,
+        rows: IntArray | None = None,
+        *,
+        drops_known: bool = False,
+        progress: Progress | bool | None = None,
+        title: str | None = None,
+    ) -> PredictionTable:
+        """Find the best answers of queries among all entities that the model knows.
+
+        The queries are ``rows``, int64[query, 3] ids with −1 for what is sought, int64[query, 4] with times; by default
+        those of the split. ``drops_known`` leaves known answers out.
+        """
+        if isinstance(places, bool) or not isinstance(places, int | np.integer) or places < 1:
+            raise InputError(f"k: expected how many answers are wanted of each query, from 1; found {places!r:.40}.")
+        dataset, evaluation = self.dataset, self.evaluation
+        evaluation.require_entities("predictions")
+        split = evaluation.split if rows is None else None
+        of_split = queries_of_split(dataset, evaluation.split, evaluation.sides)
+        known, notes_on_unknown = self._known([*(of_split if rows is None else queries_of_rows(rows))])
+        table = PredictionTable(
+            SCHEMA.empty_table(),
+            places=int(places),
+            queries=sum(len(part.numbers) for part in known),
+            split=split,
+            notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown),
+            filter=tuple(name for name in dataset.splits if name in evaluation.filter),
+            drops_known=drops_known,
+            model=title or self.scorer.title,
+            dataset=dataset.name,
+        )
+        if not table.queries:
+            return table
+        with reporting(table.queries, progress=progress, what="predicting", unit="queries") as report:
+            engine = replace(engine_for(self.scorer, as_triples(known), evaluation), progress=report)
+            with bound_threads(evaluation.threads):
+                degenerate = notes_on_equal_rows(self.scorer.scorer, tuple(part.queries.side for part in known))
+                data = pa.concat_tables([self._predict_side(engine, part, table) for part in known])
+        data = data.unify_dictionaries().combine_chunks()
+        data = data.sort_by([("query", "ascending"), ("place", "ascending")])
+        work = engine.kernel.stats()
+        return replace(table, data=data, notes=(*table.notes, *degenerate, *notes_on_device(work)), work=work)
+
+    def _known(self, parts: Sequence[NumberedQueries]) -> tuple[list[NumberedQueries], list[str]]:
+        """Keep the queries whose entity and relation the model knows; note, or refuse, that there are others."""
+        kept, examples, count = [], [], 0
+        for part in parts:
+            queries = part.queries
+            known = self.scorer.can_answer(queries)
+            unknown = np.flatnonzero(~known)
+            count += len(unknown)
+            for anchor, relation in zip(queries.anchors[unknown[:3]], queries.relations[unknown[:3]], strict=True):
+                examples.append(self.dataset.triple(*triple_of(queries.side, int(anchor), int(relation), -1)))
+            kept.append(part.where(known))
+        if not count:
+            return kept, []
+        shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
+        what = f"{count} queries name an entity or relation that the model does not know: {shown}"
+        if self.evaluation.unseen == "error":
+            raise InputError(f"{what}. Set unseen: drop to leave them out.")
+        notes = [f"{what}. There are no predictions for them (unseen: {self.evaluation.unseen})."]
+        return [part for part in kept if len(part.numbers)], notes
+
+    def _predict_side(self, engine: Engine, part: NumberedQueries, table: PredictionTable) -> pa.Table:
+        scorer, dataset, side = self.scorer, self.dataset, part.queries.side
+        places = min(table.places, int((scorer.entity_rows >= 0).sum()))
+        times: KnownTimes = "all" if part.queries.contexts is None else "same"
+        known = KnownAnswers.of(known_triples(dataset, table.filter, times), side)
+        blocks = []
+        for alike, entities in scorer.groups(side, part.queries.relations):
+            group, candidates = part.where(alike), Candidates.shared(np.flatnonzero(entities))
+            for block in Plan(engine.memory).tasks(known.lengths(group.queries) + IDS_PER_PLACE * places):
+                queries = group.queries[block]
+                task = RankingTask.of(queries, candidates, known.rows(queries))
+                with self.refusing_nan():
+                    best = engine.best(scorer, task, places, drops_known=table.drops_known)
+                invented = partial(scorer.invented_above, queries)
+                blocks.append(to_prediction_columns(dataset, task, best, group.numbers[block], table.split, invented))
+        return with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())
