@@ -16,7 +16,7 @@ from kgeval.analysis.comparison.seed_differences import seed_differences
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Intervals, Unit
-from kgeval.metrics.intervals.over_seeds import interval_over_seeds
+from kgeval.metrics.intervals.over_seeds import alike_runs, interval_over_seeds
 from kgeval.metrics.kinds import Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse_all
@@ -163,7 +163,10 @@ class _Results:
         """The metrics of the runs of a model."""
         intervals = Intervals(unit=self.differences.unit, level=self.differences.level)
         alone = intervals if self.spread == "interval" and len(tables) == 1 and tables[0].sampling is None else None
-        groups = [rank_summary(table, self.requested, by=(), options=self.options, intervals=alone) for table in tables]
+        groups = [
+            rank_summary(table, self.requested, by=(), options=self.options, intervals=alone)
+            for table in alike_runs(tables)
+        ]
         found = {}
         for metric, requested in self.metrics.items():
             name = metric.of_part(groups[0].pooled)

@@ -122,7 +122,7 @@ def interval_over_seeds(
     '2 seeds: too few to say how seeds scatter, at least 3 are needed'
     """
     settings = read_intervals(intervals) or Intervals()
-    views = [TableView(table, options) for table in _alike(tables)]
+    views = [TableView(table, options) for table in alike_runs(tables)]
     name = parse(metric).of_part(views[0].pooled)
     values = [rank_summary(view.table, [metric], by=(), options=options)[metric] for view in views]
     if few := too_few_seeds(len(values)):
@@ -230,7 +230,8 @@ def _over_seeds(name: MetricName, values: Sequence[float], level: float) -> Inte
     return student_interval(name.metric, value, spread, level=level, unit="seed", units=runs)
 
 
-def _alike(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
+def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
+    """Refuse runs that do not rank the same rows by the same rules."""
     if not tables:
         raise MetricError("an interval over seeds needs the ranks of several runs, found none.")
     for table in tables:

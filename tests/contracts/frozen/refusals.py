@@ -355,7 +355,7 @@ compare =run tails
 compare run rnu
 compare run ''
 compare run tails
-compare run timed
+compare run timed --allow split,dataset
 compare run tails --dataset graph
 compare run tails --reference ran
 compare run tails --draws 0
