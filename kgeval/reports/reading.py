@@ -174,17 +174,17 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:
     """Give each model a name of its own: the one that was chosen, or else what it is called, or its folders."""
-    called = [model.name or _called(model) for _, model in models]
+    called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
     repeated = {name for name in called if called.count(name) > 1}
     words = [
-        words_of(model.folder) if name in repeated and not chosen and model.folder else [name]
+        words_of(model.folder) if name in repeated and not chosen and model.folder else [name[1]]
         for (chosen, model), name in zip(models, called, strict=True)
     ]
-    named = [replace(model, name=name) for (_, model), name in zip(models, distinct_names(words), strict=True)]
-    names = [model.name for model in named]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two runs are called {name!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
+    names = distinct_names(words, [dataset for dataset, _ in called])
+    named = [replace(model, name=name) for (_, model), name in zip(models, names, strict=True)]
+    keys = [(model.table.dataset, model.name) for model in named]
+    if twice := next((name for dataset, name in keys if keys.count((dataset, name)) > 1), None):
+        raise InputError(f"two runs are called {twice!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
     return named
 
 

@@ -23,7 +23,7 @@ from kgeval.errors import KgevalError, MetricError
 from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import MetricName, parse, title_of
+from kgeval.metrics.names import MetricName, parse_all, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
@@ -73,6 +73,8 @@ class Study:
     """the differences of each two models by the first headline metric, of several seeds by its mean over them; ``None``
     of a single model
     """
+    metrics: Sequence[str] = HEADLINES
+    """those of the leaderboard, the first of which orders it"""
 
     @property
     def names(self) -> list[str]:
@@ -93,7 +95,7 @@ class Study:
     @cached_property
     def summaries(self) -> dict[str, Summary]:
         return {
-            model.name: summarize(model.table, HEADLINES, ties=self.ties, intervals=self.unit_of(model.table))
+            model.name: summarize(model.table, self.metrics, ties=self.ties, intervals=self.unit_of(model.table))
             for model in self.models
         }
 
@@ -107,9 +109,9 @@ class Study:
         import pandas as pd
 
         rows = []
-        for metric in map(parse, HEADLINES):
+        for metric in parse_all(self.metrics):
             for model in self.models:
-                about = {"metric": metric.base, "title": title_of(metric), "model": model.name}
+                about = {"metric": str(metric), "title": title_of(metric), "model": model.name}
                 of_model = {"baseline": model.baseline, "chance": self._chance(model, metric)}
                 rows.append({**about, **of_model, **asdict(self.score(model, metric))})
         frame = pd.DataFrame(rows)
@@ -164,7 +166,7 @@ class Study:
 
     def ahead(self, model: str, other: str) -> tuple[int, int] | None:
         """Count in how many pairs of their seeds a model is ahead of another; ``None`` if both have one run."""
-        scores = self.scores[self.scores["metric"] == HEADLINES[0]].set_index("model")
+        scores = self.scores[self.scores["metric"] == self.metrics[0]].set_index("model")
         one, two = (scores["seeds"][name] or (scores["value"][name],) for name in (model, other))
         pairs = list(product(one, two))
         return (sum(own > others for own, others in pairs), len(pairs)) if len(pairs) > 1 else None
@@ -173,7 +175,7 @@ class Study:
         view = TableView(model.table)
         ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
         try:
-            match metric.name:
+            match None if "." in str(metric) else metric.name:
                 case "mrr":
                     return MEAN_RECIPROCAL_RANK.expectation(ranks, 0)
                 case "hits":
@@ -192,14 +194,17 @@ def study_of(
     unit: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
+    metrics: Sequence[str] = HEADLINES,
 ) -> Study:
+    (metric, *_) = parsed = parse_all(metrics)
     policy = ties or common_ties(model.ties for model in models)
-    study = Study(models, dataset, policy, unit)
-    first = {model.name: study.score(model, parse(HEADLINES[0])).value for model in models}
-    ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
+    study = Study(models, dataset, policy, unit, metrics=list(map(str, parsed)))
+    sign = 1 if metric.metric.increasing is False else -1
+    first = {model.name: sign * study.score(model, metric).value for model in models}
+    ordered = sorted(models, key=lambda model: (model.baseline, np.nan_to_num(first[model.name], nan=np.inf)))
     if len(ordered) == 1:
         return replace(study, models=ordered)
-    comparison = compare(_with_all_seeds(ordered), [HEADLINES[0]], unit=unit, ties=policy, allow=allow)
+    comparison = compare(_with_all_seeds(ordered), [str(metric)], unit=unit, ties=policy, allow=allow)
     return replace(study, models=_on_shared_rows(ordered), comparison=comparison)
 
 
@@ -249,7 +254,8 @@ class ModelScore:
 
 def score_of_run(group: Group, metric: MetricName) -> ModelScore:
     """Take a score from the summary of a run, where it is first for all sides together."""
-    name = next(name for name in group.values if name.base == metric.base)
+    of_sides = [name for name in group.values if name.base == metric.base]
+    name = max(of_sides, key=lambda name: name.side == (metric.side or "both"))
     value = group.values[name]
     if value is None:
         return ModelScore(np.nan, reason=group.undefined.get(str(name), ""))
@@ -259,14 +265,14 @@ def score_of_run(group: Group, metric: MetricName) -> ModelScore:
 def score_over_seeds(model: EvaluatedModel, metric: MetricName, *, ties: Ties, unit: Unit) -> ModelScore:
     """Average a metric over the seeds of a model; its interval is of other seeds and other units."""
     tables = [run.table for run in model.seeds]
-    groups = [summarize(table, metric.base, ties=ties).groups[0] for table in tables]
+    groups = [summarize(table, str(metric), ties=ties).groups[0] for table in tables]
     scores = [score_of_run(group, metric) for group in groups]
     seeds = tuple(score.value for score in scores)
     if undefined := next((score for score in scores if score.reason), None):
         return undefined
     value = float(np.mean(seeds))
     try:
-        found = interval_over_seeds(tables, metric.base, intervals=unit, options=MetricOptions(ties))
+        found = interval_over_seeds(tables, str(metric), intervals=unit, options=MetricOptions(ties))
     except MetricError as error:
         if not isinstance(error.__cause__, NoInterval):
             raise
