@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import altair as alt
 
 
+LETTERS = 16
+"""of a line of a name, of which there are two beside the axis"""
+
+
 def joined(average_ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
     """Find the longest runs of models whose average ranks, in rising order, differ by less than the difference.
 
@@ -62,7 +66,7 @@ def critical_difference(
     bars = joined(average[order].tolist(), ranks.critical_difference)
     levels = lanes(bars)
     left = max(float(len(order)), 1 + ranks.critical_difference)
-    texts = [in_lines(f"{ranks.models[place]} ({average[place]:.2f})") for place in order]
+    texts = [f"{in_lines(ranks.models[place], LETTERS)} ({average[place]:.2f})" for place in order]
     step, top = row_of(texts, replace(palette, row=0)), 7.0 * (max(levels, default=-1) + 1) + line
     half, above = (len(order) + 1) // 2, -3.2 * line
     segments, names = [], []
@@ -81,7 +85,10 @@ def critical_difference(
     segments.append(_segment(left, right, above, above, palette.ink, 1.5))
     segments += [_segment(end, end, above - 4, above + 4, palette.ink, 1.5) for end in (left, right)]
     height = top + step * (half - 0.5)
-    numbers = altair.Axis(orient="top", values=list(range(1, len(order) + 1)), format="d", grid=False, title=axis)
+    lines: dict[str, Any] = {"grid": False, "domainColor": palette.ink, "tickColor": palette.ink}
+    numbers = altair.Axis(
+        orient="top", values=list(range(1, len(order) + 1)), format="d", title=axis, labelFlush=False, **lines
+    )
     x = altair.X("x:Q", scale=altair.Scale(domain=[left, 1], nice=False, zero=False), axis=numbers)
     y = altair.Y("y:Q", scale=altair.Scale(domain=[0, height], range=[0, height]), axis=None)
     color = altair.Color("color:N", scale=None)

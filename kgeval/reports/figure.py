@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,13 @@ if TYPE_CHECKING:
 
 PICTURES = (".svg", ".png", ".pdf", ".html")
 
-INCH, POINT = 96, 96 / 72
-"""pixels"""
+INCH, POINTS = 96, 72
+"""pixels and points of an inch"""
 
 HIGHEST = 9
 """inches: what a page of a paper has room for"""
+
+SMALLER = "Give fewer metrics, slices or models, or shorter names (NAME=RUN)."
 
 NARROWEST = 50
 """pixels of a panel, below which its axis has no two numbers"""
@@ -43,13 +44,17 @@ def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | Non
     for number in range(columns or 1, 0, -1):
         sizes = {"columns": number} if columns else {}
         width = INCH * inches / number / 2
-        for _ in range(3):
-            width += (INCH * inches - 1 - size_of(draw(PRINT, width=width, **sizes))[0]) / number
-            if width < NARROWEST:
-                break
-        else:
+        for _ in range(4):
             chart = draw(PRINT, width=width, **sizes)
-            return chart.properties(usermeta={**about(chart), "inches": inches})
+            wide, high = size_in(svg_of(chart))
+            if abs(INCH * inches - 1 - wide) <= 1:
+                break
+            width += (INCH * inches - 1 - wide) / number
+        if width >= NARROWEST:
+            notes = about(chart).get("notes", [])
+            if high > HIGHEST * INCH:
+                notes = [*notes, f"the figure is {high / INCH:.1f} inches high, more than a page has. {SMALLER}"]
+            return chart.properties(usermeta={"notes": notes, "inches": inches})
     raise ConfigError(
         f"width: {inches:g} inches leave no room beside the names. Give more, or shorter names (NAME=RUN)."
     )
@@ -57,29 +62,27 @@ def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | Non
 
 def about(chart: alt.Chart) -> dict[str, Any]:
     """What a chart says of itself: ``inches``, its width in print, and ``notes``."""
-    meta = chart.to_dict().get("usermeta", {})
-    return dict(meta)
+    return dict(chart.usermeta) if isinstance(chart.usermeta, dict) else {}
 
 
-def size_of(chart: alt.Chart) -> tuple[float, float]:
-    """Measure a chart, in pixels."""
-    width, height = re.findall(r'(?:width|height)="([\d.]+)"', svg_of(chart))[:2]
+def size_in(svg: str) -> tuple[float, float]:
+    """Measure a chart in SVG, in pixels."""
+    width, height = re.findall(r'(?:width|height)="([\d.]+)"', svg)[:2]
     return float(width), float(height)
 
 
 def svg_of(chart: alt.Chart) -> str:
-    library("vl_convert")
-    text = StringIO()
-    chart.save(text, format="svg")
-    return text.getvalue()
+    version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    return str(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=version))
 
 
-def printed(chart: alt.Chart, inches: float) -> str:
-    """Write a chart as SVG of exactly so many inches, which every viewer and LaTeX take as they are."""
-    width, height = size_of(chart)
+def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
+    """Give a chart in SVG exactly so many inches, of which each has so many units; they are those of PDF if unnamed."""
+    width, height = size_in(svg)
     wide = max(width, INCH * inches)
-    size = f'width="{inches:g}in" height="{height * inches / wide:.4f}in" viewBox="0 0 {wide:g} {height:g}"'
-    return re.sub(r'width="[^"]*" height="[^"]*" viewBox="[^"]*"', size, svg_of(chart), count=1)
+    size = f'width="{inches * unit:.6g}{name}" height="{height * inches * unit / wide:.6g}{name}"'
+    root = f'{size} viewBox="0 0 {wide:g} {height:g}"><rect width="{wide:g}"'
+    return re.sub(r'width="[^"]*" height="[^"]*" viewBox="[^"]*"><rect width="[^"]*"', root, svg, count=1)
 
 
 def check_picture(path: Path) -> None:
@@ -122,10 +125,10 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
         if inches is None:
             chart.save(str(path), format=kind, **({"scale_factor": 2.0} if kind == "png" else {}))
         elif kind == "svg":
-            path.write_text(printed(chart, inches), encoding="utf-8")
+            path.write_text(printed(svg_of(chart), inches), encoding="utf-8")
         elif kind == "pdf":
-            path.write_bytes(convert.svg_to_pdf(printed(chart, inches), scale=1 / POINT))
+            path.write_bytes(convert.svg_to_pdf(printed(svg_of(chart), inches, POINTS, "")))
         else:
-            path.write_bytes(convert.svg_to_png(printed(chart, inches), scale=1 / POINT, ppi=300))
+            path.write_bytes(convert.svg_to_png(printed(svg_of(chart), inches, POINTS, ""), scale=1.000001, ppi=300))
     except OSError as error:
         raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error

@@ -66,7 +66,7 @@ def _with_whiskers(
 ) -> list[Any]:
     """The dots of values and, below them, the whiskers of their intervals, if there are any."""
     altair = library("altair")
-    axis = altair.Axis(tickCount=4, domain=False, ticks=False)
+    axis = altair.Axis(tickCount=4, domain=False, ticks=False, labelFlush=False, labelSeparation=5)
     dots = base.mark_point(filled=True, size=size, opacity=1).encode(x=altair.X("value:Q", axis=axis, **x), **look)
     if not values["low"].notna().any():
         return [dots]
@@ -201,8 +201,8 @@ def relations_chart(
     )
     layers = [dots]
     if against_model:
-        least, most = (float(at) for at in relations[["x", "y"]].stack().agg(["min", "max"]))
-        corners = [min(0.0, least), max(1.0, most)]
+        values = relations[["x", "y"]].to_numpy()
+        corners = [min(0.0, np.nanmin(values)), max(1.0, np.nanmax(values))]
         ends = altair.Chart(altair.Data(values=[{"x": at, "y": at} for at in corners]))
         diagonal = ends.mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")
         layers.insert(0, diagonal)  # where two models are equal
@@ -313,8 +313,10 @@ def columns_of_slices(
     categories = groups.groupby("slice", sort=False)["category"].nunique().to_numpy()
     for lane in LANES:
         heights = categories * category_height(models, lane, palette) + around
-        ends = heights.cumsum()
-        places = ((ends - heights / 2) * columns // ends[-1]).astype(int)
-        if fits := bool(np.bincount(places, heights).max() <= highest):
+        filled, places = np.zeros(columns), np.zeros(len(heights), np.int64)
+        for index in np.argsort(-heights, kind="stable"):  # the highest first, each into the lowest column
+            places[index] = filled.argmin()
+            filled[places[index]] += heights[index]
+        if fits := bool(filled.max() <= highest):
             break
     return lane, places.tolist(), fits

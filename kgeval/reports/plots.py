@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -219,9 +219,9 @@ def plot_critical_difference(
         raise MetricError(f"{name.base} says nothing about which model is better.")
     results: dict[str, dict[str, float]] = {}
     if isinstance(runs, Mapping) and all(isinstance(values, Mapping) for values in runs.values()):
-        results = {dataset: dict(values) for dataset, values in runs.items()}
+        results.update(cast("Mapping[str, dict[str, float]]", runs))
     else:
-        models = read_models(runs)
+        models = read_models(cast("Runs", runs))
         policy = ties or common_ties(model.ties for model in models)
         baselines = {model.name for model in models if model.baseline}
         for model in models:

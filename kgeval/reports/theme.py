@@ -150,7 +150,7 @@ def in_page(spec: Any) -> Any:
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:
-    text = {"labelColor": palette.muted, "titleColor": palette.muted}
+    text: dict[str, Any] = {"labelColor": palette.muted, "titleColor": palette.muted}
     text |= {"labelFontSize": palette.size, "titleFontSize": palette.size}
     styled: alt.Chart = (
         chart.configure(font=palette.font, background=palette.paper or "transparent", padding=palette.padding)
@@ -173,13 +173,13 @@ def themed(chart: Any, palette: Palette) -> alt.Chart:
     return styled
 
 
-def in_lines(name: str) -> str:
+def in_lines(name: str, letters: int = LETTERS) -> str:
     r"""Break a long name into lines; they are joined by line feeds, and nothing of it is lost.
 
     >>> in_lines("ComplEx"), in_lines("TransE_dim200_lr0.001_neg64")
     ('ComplEx', 'TransE_dim200_lr0.001_\\nneg64')
     """
-    return "\n".join(wrap(name, LETTERS, drop_whitespace=False, replace_whitespace=False)) or name
+    return "\n".join(wrap(name, letters, drop_whitespace=False, replace_whitespace=False)) or name
 
 
 LINES = "split(datum.label, '\\n')"
