@@ -46,11 +46,12 @@ if TYPE_CHECKING:
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
     from kgeval.ranking.predictions.prediction_table import PredictionTable as PredictionTable
     from kgeval.ranking.rank_table import RankTable as RankTable
-    from kgeval.reports.page import plot_distribution as plot_distribution
-    from kgeval.reports.page import plot_leaderboard as plot_leaderboard
-    from kgeval.reports.page import plot_relations as plot_relations
-    from kgeval.reports.page import plot_slices as plot_slices
     from kgeval.reports.page import report as report
+    from kgeval.reports.plots import plot_critical_difference as plot_critical_difference
+    from kgeval.reports.plots import plot_distribution as plot_distribution
+    from kgeval.reports.plots import plot_leaderboard as plot_leaderboard
+    from kgeval.reports.plots import plot_relations as plot_relations
+    from kgeval.reports.plots import plot_slices as plot_slices
     from kgeval.scorers.adapters.array_scorers import DualEncoder as DualEncoder
     from kgeval.scorers.adapters.array_scorers import ScoreTable as ScoreTable
     from kgeval.scorers.adapters.functions import CallableScorer as CallableScorer
@@ -96,10 +97,11 @@ _HOMES = {
     "load_checkpoint": "checkpoints",
     "load_dataset": "data.loading",
     "load_ranks": "ranking.import_ranks",
-    "plot_distribution": "reports.page",
-    "plot_leaderboard": "reports.page",
-    "plot_relations": "reports.page",
-    "plot_slices": "reports.page",
+    "plot_critical_difference": "reports.plots",
+    "plot_distribution": "reports.plots",
+    "plot_leaderboard": "reports.plots",
+    "plot_relations": "reports.plots",
+    "plot_slices": "reports.plots",
     "predict": "doors.predict",
     "report": "reports.page",
     "save_checkpoint": "checkpoints.readers.native",

@@ -12,14 +12,14 @@ import numpy as np
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.metrics.intervals.interval import PLURAL
-from kgeval.metrics.names import parse, title_of
+from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.pictures import distribution, relations_chart, slice_panel
-from kgeval.reports.study import HEADLINES, SHOWN, Study, with_slices
+from kgeval.reports.study import SHOWN, Study, with_slices
 from kgeval.reports.theme import PAGE, themed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def origins(study: Study) -> Section:
     panels, captions = {}, {}
     for name in groups["slice"].unique():
         own = groups[groups["slice"] == name]
-        panel = slice_panel(own, PAGE, baselines=study.baselines, width="container", legend=False)
+        panel = slice_panel(own, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
         captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
     second = 1 if len(study.names) > 1 else 0
@@ -67,26 +67,32 @@ def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
 
 
 def axes(study: Study, first: int, second: int) -> tuple[str, str]:
-    up = f"MRR of {isolated(study.names[first])} ↑"
-    return ("test triples" if first == second else f"MRR of {isolated(study.names[second])} ↑"), up
+    name = short_title(parse(study.metrics[0]))
+    arrow = title_of(parse(study.metrics[0])).removeprefix(name)
+    across, up = (f"{name} of {isolated(study.names[at])}{arrow}" for at in (second, first))
+    return ("test triples" if first == second else across), up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
     if len(study.names) == 1:
-        return f"{len(relations):,} relations: their MRR, and how many test triples they have"
-    better, (first, other) = int((relations["m0"] > relations["m1"]).sum()), map(isolated, study.names[:2])
+        name = short_title(parse(study.metrics[0]))
+        return f"{len(relations):,} relations: their {name}, and how many test triples they have"
+    sign = -1 if parse(study.metrics[0]).metric.increasing is False else 1
+    better = int((sign * relations["m0"] > sign * relations["m1"]).sum())
+    first, other = map(isolated, study.names[:2])
     return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations (counted, not tested)"
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:
     own = groups[(groups["model"] == study.names[0]) & groups["low"].notna()]
+    name_of_metric = short_title(parse(study.metrics[0]))
     for name, kind in (("cardinality", "relations"), ("side", "answers")):
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
             run = ", the run of the middle seed," if study.models[0].seeds else ""
             return (
-                f"{isolated(study.names[0])}{run} has its lowest MRR on {low['group']} {kind} "
+                f"{isolated(study.names[0])}{run} has its lowest {name_of_metric} on {low['group']} {kind} "
                 f"({low['value']:.3f}), its highest on {high['group']} ({high['value']:.3f}): their intervals are apart"
             )
     return "Where the result comes from"
@@ -101,7 +107,7 @@ def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
     rows = [row for name in shared for model, table in tables.items() for row in _rows(study, table, name, model)]
     frame = pd.DataFrame(rows, columns=["slice", "category", "group", "model", "value", "low", "high", "count"])
     several = frame.groupby("slice")["group"].transform("nunique") > 1
-    return frame[several].reset_index(drop=True).assign(axis=title_of(parse(HEADLINES[0])))
+    return frame[several].reset_index(drop=True).assign(axis=title_of(parse(study.metrics[0])))
 
 
 def relation_scores(study: Study) -> pd.DataFrame:
@@ -110,7 +116,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
     frames = []
     for index, model in enumerate(study.models):
-        summary = summarize(model.table, [HEADLINES[0], "count"], by="relation", ties=study.ties)
+        summary = summarize(model.table, [study.metrics[0], "count"], by="relation", ties=study.ties)
         values = {group.key["relation"]: _first(group) for group in summary.groups}
         frames.append(pd.Series(values, name=f"m{index}", dtype=np.float64))
     table = study.sliced[study.names[0]]
@@ -124,7 +130,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
 def _rows(study: Study, table: RankTable, name: str, model: str) -> Iterator[tuple[Any, ...]]:
     """Yield of each category: slice, category, group, model, value, low, high, count."""
-    summary = summarize(table, [HEADLINES[0], "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
+    summary = summarize(table, [study.metrics[0], "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
     for group in summary.groups:
         kind = str(group.key[name])
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)

@@ -1,44 +1,27 @@
-"""Runs in, one page or one picture out: ``kgeval.report``, and ``kgeval.plot_leaderboard`` and its kind."""
+"""Runs in, one page out: ``kgeval.report``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
-from kgeval.errors import InputError, RunError, did_you_mean
+from kgeval.errors import InputError
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.progress import long_loop
 from kgeval.provenance import UNKNOWN
-from kgeval.reports.document import common_provenance, document, isolated, library, models_in_words
+from kgeval.reports.document import common_provenance, document, isolated, models_in_words
 from kgeval.reports.grid_page import by_dataset, render_grid
-from kgeval.reports.origins import (
-    axes,
-    cumulative,
-    cumulative_points,
-    origins,
-    ranks_title,
-    relation_scores,
-    relations_title,
-    scatter,
-    slice_scores,
-    slices_title,
-)
-from kgeval.reports.pictures import distribution, leaderboard, relations_chart, slices_chart
+from kgeval.reports.origins import cumulative, origins
 from kgeval.reports.reading import Runs, read_dataset, read_models
-from kgeval.reports.standings import standings, standings_title
-from kgeval.reports.study import SHOWN, Study, study_of
-from kgeval.reports.theme import in_page
+from kgeval.reports.standings import standings
+from kgeval.reports.study import HEADLINES, Study, study_of
 from kgeval.reports.triple_table import triple_table
 from kgeval.reports.trust import making, trust
 from kgeval.storage import write_text
-
-if TYPE_CHECKING:
-    import altair as alt
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
@@ -139,142 +122,11 @@ def study_of_runs(
     unit: Unit = "triple",
     ties: Ties | None,
     allow: str | Collection[str],
+    metrics: Sequence[str] = HEADLINES,
 ) -> Study:
     models = read_models(runs)
+    names = [model.name for model in models]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{twice!r} has runs of several datasets: choose those of one, or name them a=RUN b=RUN.")
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
-    return study_of(models, graph, unit=unit, ties=ties, allow=allow)
-
-
-PICTURES = (".svg", ".png", ".pdf", ".html")
-
-
-def plot_leaderboard(
-    runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
-) -> alt.Chart:
-    """Draw the headline metrics of runs with their intervals; the arguments are those of :func:`kgeval.report`.
-
-    >>> import kgeval
-    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
-    >>> len(kgeval.plot_leaderboard({"remainder": table}).concat)
-    5
-    """
-    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    return leaderboard(study.scores, title=standings_title(study))
-
-
-def plot_distribution(
-    runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
-) -> alt.Chart:
-    """Draw Hits@k for every k; the arguments are those of :func:`kgeval.report`.
-
-    >>> import kgeval
-    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
-    >>> kgeval.plot_distribution({"remainder": table}).to_dict()["layer"][0]["encoding"]["y"]["field"]
-    'share'
-    """
-    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    return distribution(cumulative_points(study), baselines=study.baselines, title=ranks_title(study))
-
-
-def plot_relations(
-    runs: Runs, *, dataset: Source = None, ties: Ties | None = None, allow: str | Collection[str] = ()
-) -> alt.Chart:
-    """Draw a dot for each relation: the best two models against each other, or one against the number of triples.
-
-    The arguments are those of :func:`kgeval.report`.
-
-    >>> import kgeval
-    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
-    >>> kgeval.plot_relations({"remainder": table}).to_dict()["title"]
-    '41 relations: their MRR, and how many test triples they have'
-    """
-    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    second = min(len(study.names) - 1, 1)
-    relations = relation_scores(study)
-    title = relations_title(study, relations)
-    return relations_chart(scatter(relations, 0, second), axes=axes(study, 0, second), title=title)
-
-
-def plot_slices(
-    runs: Runs,
-    slices: str | Collection[str] = SHOWN,
-    *,
-    dataset: Source = None,
-    ties: Ties | None = None,
-    allow: str | Collection[str] = (),
-) -> alt.Chart:
-    """Draw the mean reciprocal rank by slice, models side by side.
-
-    Parameters
-    ----------
-    runs, dataset, ties, allow
-        as :func:`kgeval.report` takes them
-    slices
-        names of slices, or of columns that all tables have
-
-    Raises
-    ------
-    InputError
-        as :func:`kgeval.report`; or if neither the dataset nor the tables give any of the slices
-
-    Examples
-    --------
-    >>> import kgeval
-    >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
-    >>> chart = kgeval.plot_slices({"remainder": table}, ["side", "cardinality"], dataset="nations")
-    >>> [panel.title for panel in chart.concat]
-    ['side', 'cardinality']
-    """
-    names = [slices] if isinstance(slices, str) else list(slices)
-    study = study_of_runs(runs, dataset, ties=ties, allow=allow)
-    groups = slice_scores(study, names)
-    if groups.empty:
-        raise InputError(f"nothing to draw: no rows that differ in {', '.join(names)}. Give the dataset.")
-    return slices_chart(groups, baselines=study.baselines, title=slices_title(study, groups))
-
-
-PLOTS: dict[str, Callable[..., Any]] = {
-    "leaderboard": plot_leaderboard,
-    "slices": plot_slices,
-    "relations": plot_relations,
-    "distribution": plot_distribution,
-}
-
-
-def check_picture(path: Path) -> None:
-    """Refuse a file whose ending is no format of pictures.
-
-    >>> check_picture(Path("figure.pgn"))
-    Traceback (most recent call last):
-    kgeval.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
-    """
-    if path.suffix.lower() not in PICTURES:
-        hint = did_you_mean(path.suffix.lower(), PICTURES)
-        raise InputError(f"{str(path)!r}: a picture ends in .svg, .png, .pdf or .html. {hint}")
-
-
-def picture_document(chart: alt.Chart, name: str) -> str:
-    spec = in_page(chart.to_dict())
-    title = spec.pop("title", "")
-    return document(
-        "picture.html.j2",
-        scripts=("theme.js", "charts.js"),
-        data={"charts": {"picture": spec}},
-        title=title if isinstance(title, str) and title else name,
-        about="",
-    )
-
-
-def save_picture(chart: alt.Chart, path: Path) -> None:
-    """Write a chart in the format that the ending of its file says; a page of it needs no network."""
-    check_picture(path)
-    library("vl_convert")
-    kind = path.suffix.lower().removeprefix(".")
-    if kind == "html":
-        write_text(path, picture_document(chart, path.stem))
-        return
-    options = {"scale_factor": 2.0} if kind == "png" else {}
-    try:
-        chart.save(str(path), format=kind, **options)
-    except OSError as error:
-        raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error
+    return study_of(models, graph, unit=unit, ties=ties, allow=allow, metrics=metrics)

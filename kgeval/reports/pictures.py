@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kgeval.reports.document import library
-from kgeval.reports.theme import LIGHT, Palette, records, themed
+from kgeval.reports.theme import LIGHT, LINES, Palette, in_lines, records, themed
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
 
-ROW = 30
-
-BELOW = 8
-"""pixels from a model's mean down to the dots of its seeds"""
-
-
-def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220) -> alt.LayerChart:
+def metric_panel(
+    scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220, labels: bool = True
+) -> alt.LayerChart:
     """Draw one metric.
 
     The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
     without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
-    single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``.
+    single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``; without ``labels``,
+    the panel stands beside one that names the models.
     """
     altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))
@@ -32,7 +31,8 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
     title = scores["title"].iloc[0] if len(scores) else ""
     domain = _domain(values)
     color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
-    y = altair.Y("model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=altair.Axis(ticks=False))
+    named = altair.Axis(ticks=False, labels=labels, labelExpr=LINES)
+    y = altair.Y("model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=named)
     base = altair.Chart(records(values.drop(columns="seeds"))).encode(
         y=y,
         color=color,
@@ -42,11 +42,11 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         ],
     )
     x = altair.Scale(domain=domain, nice=False, zero=False)
-    layers = _with_whiskers(base, values, {"title": title, "scale": x}, size=70, stroke=2)
+    layers = _with_whiskers(base, values, {"title": title, "scale": x}, size=palette.row * 7 / 3, stroke=2)
     seeds = values.explode("seeds").dropna(subset=["seeds"])
     if len(seeds):
         own = altair.Chart(records(seeds[["model", "seeds", "baseline"]]))
-        dots = own.mark_circle(size=26, opacity=0.6, yOffset=BELOW)
+        dots = own.mark_circle(size=palette.row, opacity=0.6, yOffset=palette.row / 4)
         tooltip = [altair.Tooltip("model:N"), altair.Tooltip("seeds:Q", format=".6f", title="one seed")]
         layers.insert(0, dots.encode(y=y, x=altair.X("seeds:Q", scale=x, title=title), color=color, tooltip=tooltip))
     chance = values["chance"].dropna()
@@ -54,17 +54,19 @@ def metric_panel(scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any =
         dashes = altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted)
         layers.insert(0, dashes.encode(x=altair.datum(chance.iloc[0])))
     panel: alt.LayerChart = altair.layer(*layers).properties(
-        width=width, height=ROW * max(len(models), 1), description=f"{title} of each model, as in the table of results."
+        width=width,
+        height=row_of(models, palette) * max(len(models), 1),
+        description=f"{title} of each model, as in the table of results.",
     )
     return panel
 
 
 def _with_whiskers(
-    base: Any, values: pd.DataFrame, x: dict[str, Any], *, size: int, stroke: float, **look: Any
+    base: Any, values: pd.DataFrame, x: dict[str, Any], *, size: float, stroke: float, **look: Any
 ) -> list[Any]:
     """The dots of values and, below them, the whiskers of their intervals, if there are any."""
     altair = library("altair")
-    axis = altair.Axis(tickCount=4, domain=False, ticks=False)
+    axis = altair.Axis(tickCount=4, domain=False, ticks=False, labelFlush=False, labelSeparation=5)
     dots = base.mark_point(filled=True, size=size, opacity=1).encode(x=altair.X("value:Q", axis=axis, **x), **look)
     if not values["low"].notna().any():
         return [dots]
@@ -82,10 +84,24 @@ def _domain(values: pd.DataFrame) -> list[float]:
     return [min(ends) - room, max(ends) + room]
 
 
-def leaderboard(scores: pd.DataFrame, palette: Palette = LIGHT, *, title: str = "") -> alt.Chart:
+def row_of(labels: Collection[str], palette: Palette) -> float:
+    """Pixels for each row of labels that may have several lines."""
+    lines = max((label.count("\n") + 1 for label in labels), default=1)
+    return max(palette.row, (lines + 0.3) * palette.line_height)
+
+
+def leaderboard(
+    scores: pd.DataFrame, palette: Palette = LIGHT, *, columns: int = 3, width: Any = 220, title: str = ""
+) -> alt.Chart:
+    """Draw a panel for each metric; the first of a row of panels names the models."""
     altair = library("altair")
-    panels = [metric_panel(of_metric, palette) for _, of_metric in scores.groupby("metric", sort=False)]
-    return themed(altair.concat(*panels, columns=3, spacing=30).properties(title=title), palette)
+    scores = scores.assign(model=scores["model"].map(in_lines))
+    panels = [
+        metric_panel(own, palette, width=width, labels=place % columns == 0)
+        for place, (_, own) in enumerate(scores.groupby("metric", sort=False))
+    ]
+    spacing = {"row": palette.size, "column": palette.size * 1.5}
+    return themed(altair.concat(*panels, columns=columns, spacing=spacing).properties(title=title), palette)
 
 
 def distribution(
@@ -103,18 +119,19 @@ def distribution(
     """
     altair = library("altair")
     models = list(dict.fromkeys(points["model"]))
-    named = altair.Legend(symbolType="stroke", symbolSize=220) if legend and len(models) > 1 else None
+    named = palette.legend(models, width, symbolType="stroke", symbolSize=220) if legend else None
     color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=named)
     dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=named)
+    largest = max(points["k"].max(), 2)
     k = altair.X(
         "k:Q",
         title="k (logarithmic)",
-        scale=altair.Scale(type="log", domain=[1, max(points["k"].max(), 2)], nice=False),
-        axis=altair.Axis(grid=False, tickCount=6, format="~s"),
+        scale=altair.Scale(type="log", domain=[1, largest], nice=False),
+        axis=altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s"),
     )
     share = altair.Y(
         "share:Q",
-        title="Hits@k, higher is better ↑",
+        title="Hits@k ↑",
         scale=altair.Scale(domain=[0, 1]),
         axis=altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False),
     )
@@ -126,7 +143,8 @@ def distribution(
     rule = _rule(points, nearest, palette).encode(k)
     dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
     about = "The share of ranks up to k, for every k."
-    chart = altair.layer(lines, rule, dots).properties(width=width, height=300, title=title, description=about)
+    size = {"width": width, "height": 300 if isinstance(width, str) else min(300, 0.62 * width)}
+    chart = altair.layer(lines, rule, dots).properties(**size, title=title, description=about)
     return themed(chart, palette)
 
 
@@ -164,11 +182,11 @@ def relations_chart(
         .encode(
             x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
             y=altair.Y("y:Q", title=axes[1], axis=number),
-            size=altair.Size("triples:Q", scale=altair.Scale(range=[25, 700]), legend=None),
+            size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
             color=altair.Color(
                 "cardinality:N",
                 scale=palette.scale("color", kinds),
-                legend=altair.Legend(columns=4) if any(kinds) else None,
+                legend=palette.legend(kinds, width) if any(kinds) else None,
             ),
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
             tooltip=[
@@ -183,16 +201,19 @@ def relations_chart(
     )
     layers = [dots]
     if against_model:
-        ends = altair.Chart(altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+        values = relations[["x", "y"]].to_numpy()
+        corners = [min(0.0, np.nanmin(values)), max(1.0, np.nanmax(values))]
+        ends = altair.Chart(altair.Data(values=[{"x": at, "y": at} for at in corners]))
         diagonal = ends.mark_line(color=palette.muted, strokeDash=[3, 3]).encode(x="x:Q", y="y:Q")
         layers.insert(0, diagonal)  # where two models are equal
     about = f"A dot for each relation: {axes[1]} against {axes[0]}."
-    chart = altair.layer(*layers).properties(width=width, height=400, title=title, description=about)
+    size = {"width": width, "height": 400 if isinstance(width, str) else min(400, 0.84 * width)}
+    chart = altair.layer(*layers).properties(**size, title=title, description=about)
     return themed(chart, palette)
 
 
-LANE = 13
-"""pixels for each model of a category"""
+LANES = range(13, 4, -1)
+"""pixels for each model of a category: as many as there is room for"""
 
 
 def slice_panel(
@@ -202,7 +223,8 @@ def slice_panel(
     baselines: Collection[str] = (),
     title: str = "",
     width: Any = 260,
-    legend: bool = True,
+    lane: int = LANES[0],
+    legend: alt.Legend | None = None,
 ) -> alt.LayerChart:
     """Draw one slice, whose name is the title.
 
@@ -215,36 +237,86 @@ def slice_panel(
     values = groups.dropna(subset=["value"])
     scale = altair.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
-    named = {} if legend and len(models) > 1 else {"legend": None}
     base = altair.Chart(records(values)).encode(
         y=altair.Y(
             "category:N",
             sort=categories,
             title=None,
-            axis=altair.Axis(ticks=False, domain=False, labelExpr="split(datum.label, '\\n')"),
+            axis=altair.Axis(ticks=False, domain=False, labelExpr=LINES),
         ),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
-        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), **named),
+        color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
         tooltip=[
             *(altair.Tooltip(f"{key}:N") for key in ("group", "model")),
             *(altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")),
             altair.Tooltip("count:Q", format=",", title="ranks"),
         ],
     )
-    shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), **named)
-    layers = _with_whiskers(base, values, {"title": name, "scale": scale}, size=45, stroke=1.5, shape=shape)
-    height = max(len(categories), 1) * max(LANE * len(models) + 8, 36)
+    shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
+    size, stroke = 3.5 * lane, min(1.5, lane / 6)
+    layers = _with_whiskers(base, values, {"title": name, "scale": scale}, size=size, stroke=stroke, shape=shape)
+    height = max(len(categories), 1) * category_height(len(models), lane, palette)
     panel: alt.LayerChart = altair.layer(*layers).properties(
         width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
     )
     return panel
 
 
+def category_height(models: int, lane: int, palette: Palette) -> float:
+    return max(lane * models + 8, 2.5 * palette.line_height)
+
+
 def slices_chart(
-    groups: pd.DataFrame, palette: Palette = LIGHT, *, baselines: Collection[str] = (), title: str = ""
+    groups: pd.DataFrame,
+    palette: Palette = LIGHT,
+    *,
+    baselines: Collection[str] = (),
+    columns: int = 3,
+    width: float = 160,
+    total: float = 800,
+    highest: float = 0,
+    title: str = "",
 ) -> alt.Chart:
+    """Draw a panel for each slice, in columns of about the same height; ``total`` is the width of all of them.
+
+    The last slices are left out of a picture that would be higher than ``highest``, with a note; 0 leaves none out.
+    """
     altair = library("altair")
-    names = groups["slice"].unique()
-    panels = [slice_panel(groups[groups["slice"] == name], palette, baselines=baselines, title=name) for name in names]
-    shared = altair.concat(*panels, columns=2, spacing=30).resolve_legend(color="shared", shape="shared")
-    return themed(shared.properties(title=title), palette)
+    names, models = list(groups["slice"].unique()), list(dict.fromkeys(groups["model"]))
+    legend = palette.legend(models, total)
+    above = (len(models) // legend.columns + 2) * 1.25 * palette.line_height if legend else 0.0
+    while True:
+        shown = groups[groups["slice"].isin(names)]
+        room = (highest or 1.35 * total) - above
+        lane, places, fits = columns_of_slices(shown, palette, columns=min(columns, len(names)), highest=room)
+        if fits or not highest or len(names) == 1:
+            break
+        names.pop()
+    panels: list[list[Any]] = [[] for _ in range(max(places) + 1)]
+    for name, place in zip(names, places, strict=True):
+        own = groups[groups["slice"] == name]
+        look = {"baselines": baselines, "title": name, "width": width, "lane": lane, "legend": legend}
+        panels[place].append(slice_panel(own, palette, **look))
+    shared = {"color": "shared", "shape": "shared"}
+    parts = [altair.vconcat(*own, spacing=palette.size).resolve_legend(**shared) for own in panels if own]
+    chart = altair.hconcat(*parts, spacing=palette.size).resolve_legend(**shared)
+    left_out = [name for name in groups["slice"].unique() if name not in names]
+    note = f"not drawn, as the figure would be too high for a page: {', '.join(left_out)}. Choose slices with --by."
+    return themed(chart.properties(title=title, usermeta={"notes": [note] if left_out else []}), palette)
+
+
+def columns_of_slices(
+    groups: pd.DataFrame, palette: Palette, *, columns: int, highest: float
+) -> tuple[int, list[int], bool]:
+    """Choose the lanes of a figure so that it is not too high, the column of each slice, and whether that is so."""
+    models, around = groups["model"].nunique(), 5.5 * palette.line_height
+    categories = groups.groupby("slice", sort=False)["category"].nunique().to_numpy()
+    for lane in LANES:
+        heights = categories * category_height(models, lane, palette) + around
+        filled, places = np.zeros(columns), np.zeros(len(heights), np.int64)
+        for index in np.argsort(-heights, kind="stable"):  # the highest first, each into the lowest column
+            places[index] = filled.argmin()
+            filled[places[index]] += heights[index]
+        if fits := bool(filled.max() <= highest):
+            break
+    return lane, places.tolist(), fits

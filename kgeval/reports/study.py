@@ -22,7 +22,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import KgevalError
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import MetricName, parse, title_of
+from kgeval.metrics.names import MetricName, parse_all, title_of
 from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.selection import RowSelection, TableView
@@ -69,7 +69,7 @@ class Study:
     ties: Ties
     unit: Unit
     grid: ModelGrid
-    """the headline metrics, of several seeds their means, and the differences of each two models"""
+    """the metrics, of several seeds their means, and the differences of each two models"""
 
     @property
     def block(self) -> Block:
@@ -77,9 +77,15 @@ class Study:
         return block
 
     @property
+    def metrics(self) -> list[str]:
+        """Those of the leaderboard, the first of which orders it."""
+        return list(map(str, self.grid.metrics))
+
+    @property
     def pairs(self) -> list[PairedDifference]:
-        """The differences of each two models by the first headline metric; none of a single model."""
-        return [pair for pair in self.block.pairs if pair.metric.base == HEADLINES[0]]
+        """The differences of each two models by the first metric; none of a single model."""
+        first = self.grid.metrics[0]
+        return [pair for pair in self.block.pairs if replace(pair.metric, side=first.side) == first]
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +106,7 @@ class Study:
     @cached_property
     def summaries(self) -> dict[str, Summary]:
         return {
-            model.name: summarize(model.table, HEADLINES, ties=self.ties, intervals=self.unit_of(model.table))
+            model.name: summarize(model.table, self.metrics, ties=self.ties, intervals=self.unit_of(model.table))
             for model in self.models
         }
 
@@ -114,9 +120,9 @@ class Study:
         import pandas as pd
 
         rows = []
-        for metric in map(parse, HEADLINES):
+        for metric in self.grid.metrics:
             for model in self.models:
-                about = {"metric": metric.base, "title": title_of(metric), "model": model.name}
+                about = {"metric": str(metric), "title": title_of(metric), "model": model.name}
                 of_model = {"baseline": model.baseline, "chance": self._chance(model, metric)}
                 rows.append({**about, **of_model, **row_of(self.block.scores[model.name, metric], "interval")})
         frame = pd.DataFrame(rows)
@@ -168,7 +174,7 @@ class Study:
         view = TableView(model.table)
         ranks = RowSelection(view, view.rows_of(view.pooled)).ranks(None, None)
         try:
-            match metric.name:
+            match None if "." in str(metric) else metric.name:
                 case "mrr":
                     return MEAN_RECIPROCAL_RANK.expectation(ranks, 0)
                 case "hits":
@@ -187,17 +193,20 @@ def study_of(
     unit: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
+    metrics: Sequence[str] = HEADLINES,
 ) -> Study:
+    metric = parse_all(metrics)[0]
     policy = ties or common_ties(model.ties for model in models)
-    first = {model.name: _mean_of_first(model, policy) for model in models}
-    ordered = sorted(models, key=lambda model: (model.baseline, -np.nan_to_num(first[model.name], nan=-1)))
+    sign = 1 if metric.metric.increasing is False else -1
+    first = {model.name: sign * mean_of_runs(model, str(metric), policy) for model in models}
+    ordered = sorted(models, key=lambda model: (model.baseline, np.nan_to_num(first[model.name], nan=np.inf)))
     shared = _on_shared_rows(ordered)
 
     def grid(models: Sequence[EvaluatedModel]) -> ModelGrid:
         runs = {model.name: [run.table for run in model.runs] for model in models}
         names = [model.name for model in models if model.baseline]
         how: dict[str, Any] = {"unit": unit, "ties": policy, "baselines": names, "allow": allow}
-        return compare_grid({models[0].table.dataset: runs}, HEADLINES, spread="interval", **how)
+        return compare_grid({models[0].table.dataset: runs}, metrics, spread="interval", **how)
 
     found = grid(ordered)
     if shared is not ordered:  # refused, unless that was allowed; the numbers are of the rows that all models have
@@ -206,9 +215,9 @@ def study_of(
     return Study(shared, dataset, policy, unit, found)
 
 
-def _mean_of_first(model: EvaluatedModel, ties: Ties) -> float:
-    """The mean over the runs of a model by the metric that orders the page; NaN where it is undefined."""
-    groups = [summarize(run.table, HEADLINES[0], ties=ties).groups[0] for run in model.runs]
+def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
+    """The mean of a metric over the runs of a model; NaN where it is undefined."""
+    groups = [summarize(run.table, metric, ties=ties).groups[0] for run in model.runs]
     values = [next(iter(group.values.values())) for group in groups]
     return float(np.mean([np.nan if value is None else value for value in values]))
 

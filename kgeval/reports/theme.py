@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kgeval.reports.document import library
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
+PRINT_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+"""of one width, so that a viewer's own font leaves everything in its place"""
+
 LABEL_WIDTH = 150
-"""pixels after which a label ends in …; a tooltip has all of it"""
+"""pixels after which a label of a page ends in …; a tooltip has all of it"""
+
+LETTERS = 22
+"""of a line of a label in a picture; longer names have several lines"""
 
 ROOM = {"left": 2, "top": 2, "right": 12, "bottom": 2}
 """pixels around a chart in a page, so that the last number of an axis is whole"""
@@ -58,6 +65,16 @@ class Palette:
     paper: str | None
     """None lets what is behind the chart through"""
     models: tuple[str, ...]
+    font: str = FONT
+    size: float = 12.0
+    """of text, in pixels"""
+    row: float = 30.0
+    """pixels for each model of a leaderboard; dots go with it"""
+    padding: Any = 16
+
+    @property
+    def line_height(self) -> float:
+        return 1.2 * self.size
 
     def looks(self, models: Iterable[str], baselines: Collection[str] = ()) -> dict[str, Look]:
         """Give each model a colour, a shape and a dash; baselines are grey.
@@ -80,6 +97,17 @@ class Palette:
         scale: alt.Scale = library("altair").Scale(domain=models, range=[getattr(look, part) for look in looks])
         return scale
 
+    def legend(self, models: Sequence[str], width: Any, **look: Any) -> alt.Legend | None:
+        """A legend in as many columns as names fit into so many pixels; ``None`` of a single model."""
+        if len(models) < 2:
+            return None
+        wide = width if isinstance(width, int | float) else 640
+        columns = max(1, int(wide / (0.55 * self.size * max(map(len, models)) + 40)))
+        found: alt.Legend = library("altair").Legend(
+            columns=min(columns, len(models)), labelLimit=max(wide - 40, 260), symbolOpacity=1, **look
+        )
+        return found
+
 
 LIGHT = Palette(
     "#1b1f24",
@@ -94,7 +122,10 @@ LIGHT = Palette(
 
 MODELS = tuple(f"var(--model-{number})" for number in range(1, 1 + len(LIGHT.models)))
 
-PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", None, MODELS)
+PRINT = replace(LIGHT, font=PRINT_FONT, size=8 * 96 / 72, row=18.0, padding=2)
+"""of a figure in a paper: text of 8 points"""
+
+PAGE = Palette("var(--ink)", "var(--muted)", "var(--line)", None, MODELS, padding=ROOM)
 """the colours that the page's style sheet has, which change with light and dark and on paper"""
 
 
@@ -119,24 +150,40 @@ def in_page(spec: Any) -> Any:
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:
-    text = {"labelColor": palette.muted, "titleColor": palette.muted, "labelFontSize": 12, "titleFontSize": 12}
+    text: dict[str, Any] = {"labelColor": palette.muted, "titleColor": palette.muted}
+    text |= {"labelFontSize": palette.size, "titleFontSize": palette.size}
     styled: alt.Chart = (
-        chart.configure(font=FONT, background=palette.paper or "transparent", padding=16 if palette.paper else ROOM)
+        chart.configure(font=palette.font, background=palette.paper or "transparent", padding=palette.padding)
         .configure_view(stroke=None)
         .configure_axis(
             **text,
             titleFontWeight="normal",
-            labelLimit=LABEL_WIDTH,
+            labelLimit=0 if palette.paper else LABEL_WIDTH,
             gridColor=palette.line,
             domainColor=palette.line,
             tickColor=palette.line,
-            labelPadding=6,
+            labelPadding=palette.size / 2,
         )
-        .configure_title(color=palette.ink, subtitleColor=palette.muted, fontSize=14, anchor="start", offset=10)
-        .configure_legend(**text, labelLimit=260, symbolStrokeWidth=2, orient="top", title=None, columns=3)
-        .configure_header(labelColor=palette.ink, title=None, labelFontSize=12)
+        .configure_title(
+            color=palette.ink, subtitleColor=palette.muted, fontSize=palette.size + 2, anchor="start", offset=10
+        )
+        .configure_legend(**text, symbolStrokeWidth=2, orient="top", title=None)
+        .configure_header(labelColor=palette.ink, title=None, labelFontSize=palette.size)
     )
     return styled
+
+
+def in_lines(name: str, letters: int = LETTERS) -> str:
+    r"""Break a long name into lines; they are joined by line feeds, and nothing of it is lost.
+
+    >>> in_lines("ComplEx"), in_lines("TransE_dim200_lr0.001_neg64")
+    ('ComplEx', 'TransE_dim200_lr0.001_\\nneg64')
+    """
+    return "\n".join(wrap(name, letters, drop_whitespace=False, replace_whitespace=False)) or name
+
+
+LINES = "split(datum.label, '\\n')"
+"""the expression of an axis whose labels have several lines"""
 
 
 def records(frame: pd.DataFrame) -> alt.Data:

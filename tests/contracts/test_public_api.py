@@ -37,7 +37,8 @@ PUBLIC = {
             "compare",
         ),
         *("evaluate", "explain", "framework_metrics", "generate_negatives", "load_checkpoint", "load_dataset"),
-        *("load_ranks", "plot_distribution", "plot_leaderboard", "plot_relations", "plot_slices", "predict"),
+        *("load_ranks", "plot_critical_difference", "plot_distribution", "plot_leaderboard", "plot_relations"),
+        *("plot_slices", "predict"),
         *("report", "save_checkpoint", "save_dataset", "summarize"),
     ],
     "kgeval.analysis": [

@@ -1,0 +1,134 @@
+"""A picture as a file: SVG, PNG, PDF or a page, of its own size or exactly as wide as a column of a paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgeval.errors import ConfigError, InputError, RunError, did_you_mean
+from kgeval.reports.document import document, library
+from kgeval.reports.theme import LIGHT, PRINT, in_page
+from kgeval.storage import write_text
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+PICTURES = (".svg", ".png", ".pdf", ".html")
+
+INCH, POINTS = 96, 72
+"""pixels and points of an inch"""
+
+HIGHEST = 9
+"""inches: what a page of a paper has room for"""
+
+SMALLER = "Give fewer metrics, slices or models, or shorter names (NAME=RUN)."
+
+NARROWEST = 50
+"""pixels of a panel, below which its axis has no two numbers"""
+
+
+def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: Any = "") -> alt.Chart:
+    """Draw a chart of its own size, or for print: so many inches wide with text of 8 points, and no title.
+
+    ``draw`` takes a palette, the width of a panel in pixels and, if there are any, in how many columns panels stand.
+    Names and numbers beside the panels take what they need, so panels become wider until the whole has the width.
+    """
+    if inches is None:
+        chart: alt.Chart = draw(LIGHT, title=title)
+        return chart
+    if not 1 <= inches <= 40:
+        raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
+    for number in range(columns or 1, 0, -1):
+        sizes = {"columns": number} if columns else {}
+        width = INCH * inches / number / 2
+        for _ in range(4):
+            chart = draw(PRINT, width=width, **sizes)
+            wide, high = size_in(svg_of(chart))
+            if abs(INCH * inches - 1 - wide) <= 1:
+                break
+            width += (INCH * inches - 1 - wide) / number
+        if width >= NARROWEST:
+            notes = about(chart).get("notes", [])
+            if high > HIGHEST * INCH:
+                notes = [*notes, f"the figure is {high / INCH:.1f} inches high, more than a page has. {SMALLER}"]
+            return chart.properties(usermeta={"notes": notes, "inches": inches})
+    raise ConfigError(
+        f"width: {inches:g} inches leave no room beside the names. Give more, or shorter names (NAME=RUN)."
+    )
+
+
+def about(chart: alt.Chart) -> dict[str, Any]:
+    """What a chart says of itself: ``inches``, its width in print, and ``notes``."""
+    return dict(chart.usermeta) if isinstance(chart.usermeta, dict) else {}
+
+
+def size_in(svg: str) -> tuple[float, float]:
+    """Measure a chart in SVG, in pixels."""
+    width, height = re.findall(r'(?:width|height)="([\d.]+)"', svg)[:2]
+    return float(width), float(height)
+
+
+def svg_of(chart: alt.Chart) -> str:
+    version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    return str(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=version))
+
+
+def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
+    """Give a chart in SVG exactly so many inches, of which each has so many units; they are those of PDF if unnamed."""
+    width, height = size_in(svg)
+    wide = max(width, INCH * inches)
+    size = f'width="{inches * unit:.6g}{name}" height="{height * inches * unit / wide:.6g}{name}"'
+    root = f'{size} viewBox="0 0 {wide:g} {height:g}"><rect width="{wide:g}"'
+    return re.sub(r'width="[^"]*" height="[^"]*" viewBox="[^"]*"><rect width="[^"]*"', root, svg, count=1)
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file whose ending is no format of pictures.
+
+    >>> check_picture(Path("figure.pgn"))
+    Traceback (most recent call last):
+    kgeval.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
+    """
+    if path.suffix.lower() not in PICTURES:
+        hint = did_you_mean(path.suffix.lower(), PICTURES)
+        raise InputError(f"{str(path)!r}: a picture ends in .svg, .png, .pdf or .html. {hint}")
+
+
+def picture_document(chart: alt.Chart, name: str) -> str:
+    spec = in_page(chart.to_dict())
+    title = spec.pop("title", "")
+    return document(
+        "picture.html.j2",
+        scripts=("theme.js", "charts.js"),
+        data={"charts": {"picture": spec}},
+        title=title if isinstance(title, str) and title else name,
+        about="",
+    )
+
+
+def save_picture(chart: alt.Chart, path: Path) -> None:
+    """Write a chart in the format that the ending of its file says; a page of it needs no network.
+
+    A chart for print is a PNG of 300 dots an inch; one without a width has two dots a pixel.
+    """
+    check_picture(path)
+    convert = library("vl_convert")
+    kind = path.suffix.lower().removeprefix(".")
+    if kind == "html":
+        write_text(path, picture_document(chart, path.stem))
+        return
+    inches = about(chart).get("inches")
+    try:
+        if inches is None:
+            chart.save(str(path), format=kind, **({"scale_factor": 2.0} if kind == "png" else {}))
+        elif kind == "svg":
+            path.write_text(printed(svg_of(chart), inches), encoding="utf-8")
+        elif kind == "pdf":
+            path.write_bytes(convert.svg_to_pdf(printed(svg_of(chart), inches, POINTS, "")))
+        else:
+            path.write_bytes(convert.svg_to_png(printed(svg_of(chart), inches, POINTS, ""), scale=1.000001, ppi=300))
+    except OSError as error:
+        raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error
