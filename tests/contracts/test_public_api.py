@@ -47,9 +47,11 @@ PUBLIC = {
             "Categories",
             "Comparison",
             "DatasetRanks",
+            "SameRanks",
             "answers_of_ranks",
             "audit",
             "rank_models",
+            "same_ranks",
         ),
     ],
     "kgeval.corruption": [
