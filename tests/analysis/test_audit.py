@@ -189,6 +189,7 @@ def test_it_says_what_it_found(family):
         "al., 2018). Worst: child_of and mother_of (3 of 3), child_of and parent_of (3 of 3)." in text
     )
     assert "label twins:" not in text
+    assert found.to_csv() == found.to_frame().to_csv(index=False)
     html = found._repr_html_()
     assert html.count("<table>") == 4
     assert "<td>66.7%</td>" in html

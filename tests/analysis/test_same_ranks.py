@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kgeval import evaluate, load_ranks, summarize
+from kgeval import Dataset, Triples, Vocabulary, evaluate, load_ranks, summarize
 from kgeval.analysis import same_ranks
 from kgeval.errors import MetricError
 from tests.conftest import random_dataset
@@ -75,6 +75,25 @@ def test_rows_of_one_alone_and_other_rules_are_told():
     assert "protocol: standard in mine; pykeen in theirs." in found.notes
     with pytest.raises(MetricError, match="expected two tables of ranks, found 1: mine"):
         same_ranks({"mine": MINE})
+
+
+def test_rows_of_other_times_are_other_rows():
+    """Two facts that differ in their time alone are two rows, whose times are shown."""
+    facts = {"train": [(0, 0, 1), (1, 1, 2)], "test": [(0, 0, 2), (0, 0, 2), (1, 1, 0)]}
+    contexts = {"train": [0, 1], "test": [0, 1, 1]}
+    data = Dataset.build(
+        "timed",
+        {split: Triples(np.array(rows), np.array(contexts[split])) for split, rows in facts.items()},
+        entities=Vocabulary(["a", "b", "c"]),
+        relations=Vocabulary(["r", "s"], "relation"),
+        times=Vocabulary(["2001", "2002"], "time"),
+    )
+    mine, theirs = (evaluate(lambda h, r, t, times, by=by: t * (by - times), data) for by in (1, 0))
+    found = same_ranks({"mine": mine, "theirs": theirs}, ["mrr"])
+    assert found.rows == len(mine) == 6
+    assert not any(found.alone.values())
+    assert found.tables()[0].columns[:5] == ["head", "relation", "tail", "time", "side"]
+    assert {pair["mine"]["time"] for pair in found.first} <= {"2001", "2002"}
 
 
 def test_a_file_of_ranks_is_the_same_but_for_how_many_tied(tmp_path):

@@ -179,8 +179,8 @@ class Audit(Shown):
 
     def csv_tables(self) -> tuple[Table, ...]:
         """Return a row for each finding, with the columns of :meth:`to_frame`."""
-        frame = self.to_frame()
-        return (Table([*frame], frame.astype(object).to_numpy().tolist()),)
+        columns = [*self.to_frame()]
+        return (Table(columns, [[getattr(found, name) for name in columns] for found in self.findings]),)
 
     def __repr__(self) -> str:
         return f"Audit({self.dataset.name}: {len(self.findings)} findings at threshold {self.threshold:g})"

@@ -82,7 +82,7 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
     if options.pop("same", False):
-        _compare_numbers(runs, metrics, options, form=form)
+        _compare_numbers(runs, metrics, options | {"across": across}, form=form)
         return
     if across:
         options.pop("by", None)  # ranks across datasets have no groups
@@ -153,8 +153,8 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
     from kgeval.analysis.comparison.same_ranks import same_ranks
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, read_compared
 
-    if form == "html" or options.get("by"):
-        raise ConfigError("--same compares all rows of two runs: without --by, and not as html.")
+    if form == "html" or options["across"] or options.get("by"):
+        raise ConfigError("--same compares all rows of two runs: without --by and --across-datasets, and not as html.")
     compared = read_compared(named_runs(runs), options)
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     found = same_ranks(tables, **further, **common_policies(compared, options))
