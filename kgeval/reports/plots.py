@@ -28,8 +28,9 @@ from kgeval.reports.origins import (
     slices_title,
 )
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.pictures import distribution, leaderboard, relations_chart, slices_chart
+from kgeval.reports.pictures import distribution, leaderboard, relations_chart
 from kgeval.reports.reading import EvaluatedModel, Runs, read_models
+from kgeval.reports.slice_pictures import slices_chart
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN
 
@@ -221,7 +222,7 @@ def plot_critical_difference(
     if isinstance(runs, Mapping) and all(isinstance(values, Mapping) for values in runs.values()):
         results.update(cast("Mapping[str, dict[str, float]]", runs))
     else:
-        models = read_models(cast("Runs", runs))
+        models = read_models(runs)
         policy = ties or common_ties(model.ties for model in models)
         baselines = {model.name for model in models if model.baseline}
         for model in models:
