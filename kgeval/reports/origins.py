@@ -18,7 +18,8 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.pictures import distribution, relations_chart, slice_panel
+from kgeval.reports.pictures import distribution, relations_chart
+from kgeval.reports.slice_pictures import slice_panel
 from kgeval.reports.study import SHOWN, Study, with_slices
 from kgeval.reports.theme import PAGE, themed
 

@@ -25,8 +25,9 @@ from kgeval.reports.origins import (
     slices_title,
 )
 from kgeval.reports.page import study_of_runs
-from kgeval.reports.pictures import distribution, leaderboard, relations_chart, slices_chart
+from kgeval.reports.pictures import distribution, leaderboard, relations_chart
 from kgeval.reports.reading import Runs, read_models
+from kgeval.reports.slice_pictures import slices_chart
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, mean_of_runs
 

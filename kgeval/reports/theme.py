@@ -177,7 +177,7 @@ def in_lines(name: str, letters: int = LETTERS) -> str:
     r"""Break a long name into lines; they are joined by line feeds, and nothing of it is lost.
 
     >>> in_lines("ComplEx"), in_lines("TransE_dim200_lr0.001_neg64")
-    ('ComplEx', 'TransE_dim200_lr0.001_\\nneg64')
+    ('ComplEx', 'TransE_dim200_lr0.001_\nneg64')
     """
     return "\n".join(wrap(name, letters, drop_whitespace=False, replace_whitespace=False)) or name
 
