@@ -1,4 +1,4 @@
-"""The picture of slices: a metric of each model by category, a panel for each slice, in as little height as it needs."""
+"""The picture of slices: a metric of each model by category, a panel for each slice, no higher than it needs."""
 
 from __future__ import annotations
 
