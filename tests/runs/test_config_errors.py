@@ -157,7 +157,7 @@ def test_what_is_no_configuration_is_refused(config, content):
 def test_a_key_that_is_misspelt_is_one_problem(config):
     assert problems(config("datasett: {path: graph}\nmodel: {pth: model.safetensors}\n")) == [
         "model.pth: unknown key 'pth' (config line 2). Did you mean 'path'?",
-        "datasett: unknown key 'datasett' (config line 1). Did you mean 'dataset'?",
+        "datasett: unknown key 'datasett' (config line 1). Did you mean 'dataset' or 'datasets'?",
     ]
 
 
