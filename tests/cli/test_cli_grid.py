@@ -132,6 +132,7 @@ WRONG = {
     "expected a list of different whole numbers": {"seeds": [0, 0]},
     "models.trained has a random_seed beside them": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
     "a model's name is that of its folder": {"models": {"a/b": "model"}},
+    "output: expected the path of a folder, found 5": {"output": 5},
     "datasets and seeds need models by name": {"models": None},
     "models.trained/3.model: ": {"models": {"trained": {**TRAINED, "model": "TransEE"}}},
 }

@@ -71,7 +71,15 @@ class ModelGrid(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: missing runs and seeds, and what the tests are."""
-        return (*self._remarks(), *self._notes_on_runs(), *self._notes_on_tests())
+        return (*self._remarks(), *self._notes_on_runs(), *self._notes_on_undefined(), *self._notes_on_tests())
+
+    def _notes_on_undefined(self) -> Iterator[str]:
+        whose: dict[str, list[str]] = {}
+        for block in self.blocks:
+            for (model, metric), score in block.scores.items():
+                if score.mean is None:
+                    whose.setdefault(f"{metric} is undefined: {score.reason}.", []).append(f"{model} on {block.title}")
+        yield from (f"{', '.join(models)}: {note}" for note, models in whose.items())
 
     def _remarks(self) -> Iterator[str]:
         yield from dict.fromkeys(f"{block.title}: {remark}" for block in self.blocks for remark in block.remarks)
@@ -131,7 +139,7 @@ class ModelGrid(Shown):
         notes = ["Bold: the best in the column."] if any(cell.best for column in columns for cell in column) else []
         if any(cell.near for column in columns for cell in column):
             notes.append(f"Underlined: no difference to the best is seen ({self._test_in_words()}).")
-        notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_untested()]
+        notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_undefined(), *self._notes_on_untested()]
         columns_of_blocks = titles * len(self.blocks)
         return (
             Table(

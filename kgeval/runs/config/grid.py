@@ -58,7 +58,10 @@ def expand(document: Document, only: Only) -> dict[str, Document]:
     datasets, models, seeds = _datasets(document), _models(document), _seeds(document)
     only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": [str(seed) for seed in seeds]})
     rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models", "output")}
-    output = Path(content.get("output") or Path("runs") / Path(document.source).stem)
+    given = content.get("output") or str(Path("runs") / Path(document.source).stem)
+    if not isinstance(given, str):
+        raise _refuse(document, "output", f"expected the path of a folder, found {given!r:.60}")
+    output = Path(given)
     documents = {}
     for name, (place, block) in datasets.items():
         if not only("dataset", name):
