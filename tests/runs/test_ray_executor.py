@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -49,6 +51,13 @@ def ray_of(workers):
 
 def test_where_no_cluster_is_one_is_started_and_said(cluster):
     assert cluster == ["no Ray cluster was found; one was started on this machine, for this run."]
+
+
+def test_the_cluster_of_another_run_is_not_joined(cluster):
+    """It would end with that run."""
+    code = "from kgeval.runs.shards.executors import RayExecutor as R\nwith R(workers=1)._connected(1, print): pass"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == cluster
 
 
 @pytest.mark.parametrize("workers", [2, 4])

@@ -108,22 +108,32 @@ class RayExecutor(Executor):
         if ray.is_initialized():
             yield ray
             return
-        try:
+        if self.address == "auto":
+            self._join_or_start(ray, threads, warn)
+        else:
             self._init(ray, address=self.address)
-        except ConnectionError as error:
-            if self.address != "auto":
-                raise ConfigError(f"executor.address: no cluster at {self.address!r} ({reason(error)}).") from error
-            warn("no Ray cluster was found; one was started on this machine, for this run.")
-            processors = {} if self.workers is None else {"num_cpus": self.workers * threads}
-            self._init(ray, address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **processors)
         try:
             yield ray
         finally:
             ray.shutdown()
 
+    def _join_or_start(self, ray: Any, threads: int, warn: Callable[[str], None]) -> None:
+        """Without an address, Ray joins what ``ray start`` started; ``auto`` would join another run's own cluster too.
+
+        Only where it starts a cluster does Ray accept a number of processors.
+        """
+        processors = (os.cpu_count() or 1) if self.workers is None else self.workers * threads
+        try:
+            self._init(ray, include_dashboard=False, _node_ip_address="127.0.0.1", num_cpus=processors)
+            warn("no Ray cluster was found; one was started on this machine, for this run.")
+        except ConfigError:
+            self._init(ray)
+
     def _init(self, ray: Any, **arguments: Any) -> None:
         try:
             ray.init(**{"log_to_driver": False, "logging_level": "ERROR", **arguments, **self.options})
+        except ConnectionError as error:
+            raise ConfigError(f"executor.address: no cluster at {self.address!r} ({reason(error)}).") from error
         except (RuntimeError, TypeError, ValueError) as error:
             raise ConfigError(f"executor.options: Ray refuses to start with them ({reason(error)}).") from error
 
