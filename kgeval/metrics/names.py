@@ -61,6 +61,13 @@ class MetricName:
         tail = f"@{self.k}" if self.k else ""
         return ".".join(part for part in (self.ties, self.average, f"{self.name}{tail}") if part)
 
+    @property
+    def highest_is_best(self) -> bool:
+        """Whether the model with the highest value is the best; a metric that says nothing about quality is refused."""
+        if self.metric.increasing is None:
+            raise MetricError(f"{self.base} says nothing about which model is better.")
+        return self.metric.increasing
+
     def of_part(self, pooled: Part | None) -> MetricName:
         """The same; a name without a side is of the part that :func:`pooled_side` gives."""
         return replace(self, side=self.side or pooled)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kgeval.analysis.comparison.dataset_ranks import rank_models
 from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.data.loading import Source
-from kgeval.errors import InputError, MetricError, did_you_mean
+from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.critical_difference import critical_difference
@@ -213,8 +213,7 @@ def plot_critical_difference(
     'Average ranks that differ by less than 1.657 are not told apart (Nemenyi, 95 %).'
     """
     name, baselines = parse(metric), set[str]()
-    if name.metric.increasing is None:
-        raise MetricError(f"{name.base} says nothing about which model is better.")
+    increasing = name.highest_is_best
     results: dict[str, dict[str, float]] = {}
     if isinstance(runs, Mapping) and all(isinstance(values, Mapping) for values in runs.values()):
         results.update(cast("Mapping[str, dict[str, float]]", runs))
@@ -224,7 +223,7 @@ def plot_critical_difference(
         baselines = {model.name for model in models if model.baseline}
         for model in models:
             results.setdefault(model.table.dataset, {})[model.name] = mean_of_runs(model, metric, policy)
-    ranks = rank_models(results, increasing=name.metric.increasing, level=level)
+    ranks = rank_models(results, increasing=increasing, level=level)
     axis = f"average rank by {title_of(name)} on {len(results)} datasets"
     return figure(partial(critical_difference, ranks, axis=axis, baselines=baselines), width)
 

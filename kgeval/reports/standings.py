@@ -40,7 +40,7 @@ def verdicts(study: Study) -> list[Verdict]:
 
 
 def order(study: Study) -> str:
-    """Write the order of many models in one line; empty of few, whose pairs are said one by one."""
+    """Write the order of the models in one line; empty of few models, whose pairs have a sentence each."""
     return study.block.order(study.grid.metrics[0]) if len(study.names) >= MANY else ""
 
 

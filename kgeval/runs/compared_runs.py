@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
-from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.errors import ConfigError, InputError
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties
@@ -137,8 +137,6 @@ def values_by_dataset(
         for model, runs in models.items():
             summaries = [rank_summary(run.table, metrics, by=(), options=options) for run in runs]
             for name in summaries[0].requested_columns:
-                if name.metric.increasing is None:
-                    raise MetricError(f"{name.base} says nothing about which model is better.")
                 values = [summary[str(name)] for summary in summaries]
                 found.setdefault(name, {}).setdefault(dataset, {})[model] = sum(values) / len(values)
     return found

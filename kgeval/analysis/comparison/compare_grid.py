@@ -118,20 +118,16 @@ def _groups(
     if not by:
         yield {}, dict(models)
         return
-    keys: list[dict[str, Any]] = []
-    parts: dict[str, list[list[tuple[dict[str, Any], RankTable]]]] = {}
+    parts: dict[tuple[Any, ...], dict[str, list[RankTable]]] = {}
     for model, tables in models.items():
         for table in tables:
             grouping = group_rows(table, by)
-            rows = np.arange(len(table))
-            cut = [
-                (key, table.where(np.isin(rows, grouping.of_group(number)))) for number, key in enumerate(grouping.keys)
-            ]
-            parts.setdefault(model, []).append(cut)
-            keys += [key for key in grouping.keys if key not in keys]
-    for key in keys:
-        own = {model: [part for cut in cuts for one, part in cut if one == key] for model, cuts in parts.items()}
-        yield key, {model: tables for model, tables in own.items() if tables}
+            for number, key in enumerate(grouping.keys):
+                mask = np.zeros(len(table), bool)
+                mask[grouping.of_group(number)] = True
+                parts.setdefault(tuple(key.items()), {}).setdefault(model, []).append(table.where(mask))
+    for of_group, cut in parts.items():
+        yield dict(of_group), dict(cut)
 
 
 @dataclass(frozen=True)
@@ -174,13 +170,14 @@ class _Results:
             known = tuple(value for value in values if value is not None)
             if len(known) < len(values):
                 reasons = [summary.groups[0].undefined.get(str(name), "") for summary in groups]
-                found[metric] = Score((), next(filter(None, reasons), ""))
+                found[metric] = Score((), reason=next(filter(None, reasons), ""))
             elif len(tables) > 1:
                 over = interval_over_seeds(tables, requested, intervals=intervals, options=self.options)
-                found[metric] = Score(known, over.reason, over.of_seeds, over.interval)
+                found[metric] = Score(**vars(over))
             else:
                 group = groups[0].groups[0]
-                found[metric] = Score(known, group.no_interval.get(str(name), ""), None, group.intervals.get(name))
+                reason = group.no_interval.get(str(name), "")
+                found[metric] = Score(known, group.intervals.get(name), reason=reason)
         return found
 
     def _pairs(self, models: Mapping[str, Sequence[RankTable]]) -> tuple[tuple[PairedDifference, ...], tuple[str, ...]]:

@@ -13,7 +13,6 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     notes_on_tests,
 )
-from kgeval.errors import MetricError
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import RankSummary
@@ -47,10 +46,7 @@ class Comparison(Shown):
             if the metric says nothing about quality, was not requested, or is undefined for a model
         """
         requested = next(iter(self.summaries.values())).requested
-        increasing = parse(name, also=[one.metric for one in requested]).metric.increasing
-        if increasing is None:
-            raise MetricError(f"{getattr(name, 'name', name)} says nothing about which model is better.")
-        sign = 1 if increasing else -1
+        sign = 1 if parse(name, also=[one.metric for one in requested]).highest_is_best else -1
         return max(self.summaries, key=lambda model: sign * self.summaries[model][name])
 
     @property

@@ -11,8 +11,8 @@ import numpy as np
 from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.corruption.generator import size_range
-from kgeval.metrics.intervals.interval import Interval, justified_decimals
-from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
+from kgeval.metrics.intervals.interval import justified_decimals
+from kgeval.metrics.intervals.over_seeds import OverSeeds
 from kgeval.metrics.names import MetricName
 from kgeval.provenance import Provenance
 from kgeval.table import Ends
@@ -29,33 +29,21 @@ class Around(NamedTuple):
     decimals: int
 
 
-@dataclass(frozen=True)
-class Score:
-    """A metric of a model on the triples of a block."""
+class Score(OverSeeds):
+    """A metric of a model on the triples of a block; it has no values where it is undefined.
 
-    values: tuple[float, ...]
-    """of each run; empty where it is undefined"""
-    reason: str = ""
-    """why it is undefined, or has no intervals"""
-    of_seeds: Interval | None = None
-    """of the mean, had other seeds been drawn; of three seeds or more"""
-    interval: Interval | None = None
-    """of the mean, had other seeds and other triples been drawn; of a single run, other triples"""
+    The interval of a single run is of other triples alone.
+    """
 
     @property
     def mean(self) -> float | None:
-        return float(np.mean(self.values)) if self.values else None
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation over seeds, √(Σ (x − mean)² / (R − 1)); of fewer than three there is none."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) >= FEWEST_SEEDS else None
+        return self.value if self.values else None
 
     def ends(self, spread: Spread) -> Ends | None:
         """What is written after ±."""
         if spread != "sd":
             return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
-        mean, deviation = self.mean, self.deviation
+        mean, deviation = self.mean, self.standard_deviation
         if mean is None or deviation is None:
             return None
         return Around(mean - deviation, mean + deviation, justified_decimals(deviation) if deviation else 3)

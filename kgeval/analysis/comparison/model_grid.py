@@ -195,7 +195,7 @@ class ModelGrid(Shown):
             for metric in self.metrics:
                 score = block.scores.get((model, metric), Score(()))
                 ends = {name: getattr(score.interval, name, None) for name in ("low", "high")}
-                found = {"mean": score.mean, "sd": score.deviation, **ends, "runs": len(score.values)}
+                found = {"mean": score.mean, "sd": score.standard_deviation, **ends, "runs": len(score.values)}
                 row |= {(block.title, str(metric), name): value for name, value in found.items()}
         return row
 
@@ -215,7 +215,7 @@ class ModelGrid(Shown):
             intervals = {"seeds": score.of_seeds, "interval": score.interval}
             scores.setdefault(model, {})[str(metric)] = {
                 "mean": score.mean,
-                "sd": score.deviation,
+                "sd": score.standard_deviation,
                 "values": list(score.values),
                 **{name: None if one is None else one.to_dict() for name, one in intervals.items()},
                 **({"reason": score.reason} if score.reason else {}),

@@ -1,4 +1,4 @@
-"""The same ranks: whether two tables hold the same numbers row by row, and if not, where they differ."""
+"""The same ranks: whether two tables hold the same numbers in every row, and if not, in which rows they differ."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     Parameters
     ----------
     tables
-        two tables by their names, whoever made them
+        two tables by their names; of this program, or of another one (:func:`kgeval.load_ranks`)
     metrics
         the metrics that are compared
     policies

@@ -177,7 +177,7 @@ def _show_datasets(
 
     found = {
         title_of(name): rank_models(
-            values, increasing=bool(name.metric.increasing), level=options["level"], reference=options.get("reference")
+            values, increasing=name.highest_is_best, level=options["level"], reference=options.get("reference")
         )
         for name, values in values_by_dataset(grid, metrics, policies).items()
     }

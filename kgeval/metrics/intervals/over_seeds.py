@@ -52,7 +52,7 @@ from kgeval.metrics.selection import (
 from kgeval.provenance import ALIKE
 
 FEWEST_SEEDS = 3
-"""below which the scatter of runs says too little of that of others"""
+"""the fewest runs of which an interval or a test over seeds is computed"""
 
 
 @dataclass(frozen=True)
