@@ -222,3 +222,11 @@ def test_people_read_the_names_of_relations_in_all_places():
     assert set(where.data["relations"]["relation"]) == set(triples["relations"])
     assert all("name of" in name for name in triples["relations"])
     assert triples["relations"][0] in str(where.charts["relations"].to_dict())
+
+
+def test_a_baseline_has_one_name_on_all_datasets_of_a_folder(tmp_path):
+    """It has no seed, by which the runs of other models are joined."""
+    for name in ("nations", "umls"):
+        models = {"popularity": {"baseline": "popularity"}}
+        run(check_content({"dataset": {"name": name}, "models": models}), tmp_path / name)
+    assert [model.name for model in read_models(tmp_path)] == ["popularity", "popularity"]
