@@ -149,10 +149,10 @@ def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedMode
     """Give each model a name of its own: the one that was chosen, or else what it is called, or its folders."""
     called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
     repeated = {name for name in called if called.count(name) > 1}
-    words = []
-    for (chosen, model), key in zip(models, called, strict=True):
-        own = words_of(model.folder) if key in repeated and model.folder else key[1].split("/")
-        words.append([key[1]] if chosen else own)
+    words = [
+        words_of(model.folder) if model.folder and not chosen and (key in repeated or "/" in model.name) else [key[1]]
+        for (chosen, model), key in zip(models, called, strict=True)
+    ]
     names = distinct_names(words, [dataset for dataset, _ in called])
     named = [replace(model, name=name) for (_, model), name in zip(models, names, strict=True)]
     keys = [(model.table.dataset, model.name) for model in named]

@@ -113,10 +113,10 @@ def _as_list(tables: Tables) -> list[RankTable]:
 
 def _groups(
     models: Mapping[str, Sequence[RankTable]], by: tuple[str, ...]
-) -> Iterator[tuple[dict[str, Any], dict[str, Sequence[RankTable]]]]:
+) -> Iterator[tuple[dict[str, Any], Mapping[str, Sequence[RankTable]]]]:
     """Yield what the rows of each group have in common, and the tables of all models cut to it."""
     if not by:
-        yield {}, dict(models)
+        yield {}, models
         return
     parts: dict[tuple[Any, ...], dict[str, list[RankTable]]] = {}
     for model, tables in models.items():
@@ -127,7 +127,7 @@ def _groups(
                 mask[grouping.of_group(number)] = True
                 parts.setdefault(tuple(key.items()), {}).setdefault(model, []).append(table.where(mask))
     for of_group, cut in parts.items():
-        yield dict(of_group), dict(cut)
+        yield dict(of_group), cut
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,16 @@ class RayExecutor(Executor):
         if ray.is_initialized():
             yield ray
             return
-        if self.address == "auto":
-            self._join_or_start(ray, threads, warn)
-        else:
-            self._init(ray, address=self.address)
+        try:
+            if self.address == "auto":
+                self._join_or_start(ray, threads, warn)
+            else:
+                self._init(ray, address=self.address)
+        except ConnectionError as error:
+            address = self.address if self.address != "auto" else os.environ.get("RAY_ADDRESS", "auto")
+            raise ConfigError(f"executor.address: no cluster at {address!r} ({reason(error)}).") from error
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ConfigError(f"executor.options: Ray refuses to start with them ({reason(error)}).") from error
         try:
             yield ray
         finally:
@@ -120,22 +126,17 @@ class RayExecutor(Executor):
     def _join_or_start(self, ray: Any, threads: int, warn: Callable[[str], None]) -> None:
         """Without an address, Ray joins what ``ray start`` started; ``auto`` would join another run's own cluster too.
 
-        Only where it starts a cluster does Ray accept a number of processors.
+        Ray takes a number of processors only for a cluster that it starts, and raises ValueError otherwise.
         """
         processors = (os.cpu_count() or 1) if self.workers is None else self.workers * threads
         try:
             self._init(ray, include_dashboard=False, _node_ip_address="127.0.0.1", num_cpus=processors)
             warn("no Ray cluster was found; one was started on this machine, for this run.")
-        except ConfigError:
+        except ValueError:
             self._init(ray)
 
     def _init(self, ray: Any, **arguments: Any) -> None:
-        try:
-            ray.init(**{"log_to_driver": False, "logging_level": "ERROR", **arguments, **self.options})
-        except ConnectionError as error:
-            raise ConfigError(f"executor.address: no cluster at {self.address!r} ({reason(error)}).") from error
-        except (RuntimeError, TypeError, ValueError) as error:
-            raise ConfigError(f"executor.options: Ray refuses to start with them ({reason(error)}).") from error
+        ray.init(**{"log_to_driver": False, "logging_level": "ERROR", **arguments, **self.options})
 
 
 def _result(ray: Any, done: Any) -> RankedShard:
