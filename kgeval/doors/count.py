@@ -1,0 +1,122 @@
+"""``kgeval.count``: how many candidates score above each answer, or tie with it, in any matrix of scores."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from kgeval.arrays import IntArray, detached
+from kgeval.corruption.candidates import Candidates
+from kgeval.data.queries import Queries
+from kgeval.data.rows import Rows
+from kgeval.errors import InputError, ScoreError, did_you_mean
+from kgeval.ranking.counts import RankCounts
+from kgeval.ranking.engine import UndefinedScore
+from kgeval.ranking.evaluation import NaNPolicy
+from kgeval.ranking.finished_scores import is_tensor, rank_finished, score_matrix
+from kgeval.ranking.ranking_task import RankingTask
+
+
+def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan: NaNPolicy = "error") -> RankCounts:
+    """Count the candidates above each answer, and those that tie with it.
+
+    The optimistic rank of an answer is 1 + greater, the pessimistic one 1 + greater + tied, the realistic one their
+    mean. Scores are compared as they are, each in its own precision. They are not copied as a whole: an array or a
+    tensor of float32 or float64 with contiguous rows is read in place, and other types a block at a time.
+
+    Parameters
+    ----------
+    scores
+        float[query, candidate], a NumPy array or a tensor on any device; higher is more plausible
+    targets
+        int[answer], the column of each answer; by default that of row 0, of row 1, and so on
+    known
+        the other known answers, which are left out (the filter): bool[query, candidate], or a pair of arrays
+        (offsets, columns) with those of row q in ``columns[offsets[q]:offsets[q + 1]]``. An answer itself may be
+        among them: it is not left out
+    rows
+        int[answer], the row of each answer, where a row has several answers or none
+    nan
+        what becomes of scores that are not a number: ``"error"``, or ``"worst"``, minus infinity
+
+    Returns
+    -------
+    RankCounts
+        ``greater``, ``tied`` and ``candidates``, the answer itself included: int64[answer], tensors on the device of
+        the scores where these are a tensor
+
+    Raises
+    ------
+    InputError
+        if shapes do not fit, or a column or a row is out of range
+    ScoreError
+        if a score is NaN, with its row and column; if the scores are no real numbers
+
+    Examples
+    --------
+    Column 3 is a known answer. Of the others, column 1 is above the answer, column 2, and column 0 ties with it.
+
+    >>> counts = count(np.array([[0.5, 0.7, 0.5, 0.9]]), [2], known=([0, 1], [3]))
+    >>> counts.greater, counts.tied, counts.candidates
+    (array([1]), array([1]), array([3]))
+    >>> 1 + counts.greater + counts.tied / 2  # the realistic rank
+    array([2.5])
+    """
+    if nan not in ("error", "worst"):
+        raise InputError(f"nan: unknown value {nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
+    matrix = score_matrix(scores)
+    height, width = matrix.shape
+    answers = _ids("targets", targets, width, "columns")
+    owners = np.arange(len(answers)) if rows is None else _ids("rows", rows, height, "rows")
+    if len(owners) != len(answers) or (rows is None and height != len(answers)):
+        found = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
+        raise InputError(f"targets: {len(answers)} of them, and {found}. Give rows=, the row of each answer.")
+    order = np.argsort(owners, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=height))]).astype(np.int64)
+    nothing = np.zeros(height, np.int64)
+    queries = Queries("tail", np.arange(height), nothing, offsets, answers[order], order)
+    task = RankingTask.of(queries, Candidates.shared(np.arange(width)), _known_rows(known, height, width))
+    try:
+        filtered = rank_finished(matrix, task, nan=nan).filtered
+    except UndefinedScore as error:
+        where = f"scores[{error.anchor}, {error.candidate}]"
+        raise ScoreError(f"{where} is NaN: a rank is undefined. Say nan='worst' to rank it last.") from error
+    place = np.argsort(order)
+    counts = (column[place] for column in (filtered.greater, filtered.tied, filtered.candidates))
+    if is_tensor(scores):
+        counts = (sys.modules["torch"].from_numpy(column).to(scores.device) for column in counts)
+    return RankCounts(*counts)
+
+
+def _ids(name: str, values: Any, size: int, what: str) -> IntArray:
+    """Take a list, an array or a tensor of numbers from 0 to before ``size``."""
+    ids = np.asarray(detached(values))
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")
+    ids = ids.astype(np.int64)
+    if len(wrong := np.flatnonzero((ids < 0) | (ids >= size))):
+        raise InputError(f"{name}[{wrong[0]}] is {ids[wrong[0]]}, and the scores have {what} 0 to {size - 1}.")
+    return ids
+
+
+def _known_rows(known: Any, height: int, width: int) -> Rows:
+    """Take the columns of each row's known answers, of a mask or of offsets and columns, ascending and distinct."""
+    if known is None:
+        return Rows(np.zeros(height + 1, np.int64), np.empty(0, np.int64))
+    if not isinstance(known, tuple):
+        mask = known if is_tensor(known) else np.asarray(known)
+        if tuple(mask.shape) != (height, width) or str(mask.dtype) not in ("bool", "torch.bool"):
+            expected = f"bool[{height}, {width}] or a pair (offsets, columns)"
+            raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {tuple(mask.shape)}.")
+        owners, columns = (detached(ids) for ids in mask.nonzero(**({"as_tuple": True} if is_tensor(mask) else {})))
+        return Rows.sized(np.bincount(np.asarray(owners), minlength=height), np.asarray(columns))
+    if len(known) != 2:
+        raise InputError(f"known: expected a pair (offsets, columns), found {len(known)} parts.")
+    columns = _ids("known columns", known[1], width, "columns")
+    offsets = _ids("known offsets", known[0], len(columns) + 1, "known columns")
+    if len(offsets) != height + 1 or offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
+        raise InputError(f"known offsets: expected {height + 1} ascending numbers from 0 to {len(columns)}.")
+    owners, columns = np.divmod(np.unique(Rows(offsets, columns).owners * width + columns), width)
+    return Rows.sized(np.bincount(owners, minlength=height), columns)
