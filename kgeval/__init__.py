@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from kgeval.data.vocabulary import Vocabulary as Vocabulary
     from kgeval.doors.answers import answers as answers
     from kgeval.doors.classify import classify as classify
+    from kgeval.doors.count import count as count
     from kgeval.doors.evaluate import evaluate as evaluate
     from kgeval.doors.explain import explain as explain
     from kgeval.doors.predict import predict as predict
+    from kgeval.doors.recorder import Recorder as Recorder
     from kgeval.errors import KgevalError as KgevalError
     from kgeval.metrics.intervals.estimate import Estimate as Estimate
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
@@ -77,6 +79,7 @@ _HOMES = {
     "QueryScorer": "scorers.adapters.query_scorer",
     "RankTable": "ranking.rank_table",
     "Reader": "checkpoints.reader",
+    "Recorder": "doors.recorder",
     "ScoreTable": "scorers.adapters.array_scorers",
     "ScoredLabels": "metrics.labels.scored_labels",
     "Scorer": "scorers.scorer",
@@ -90,6 +93,7 @@ _HOMES = {
     "answers": "doors.answers",
     "classify": "doors.classify",
     "compare": "analysis.comparison.compare_models",
+    "count": "doors.count",
     "evaluate": "doors.evaluate",
     "explain": "doors.explain",
     "framework_metrics": "protocols.report",

@@ -83,11 +83,11 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     except UndefinedScore as error:
         where = f"scores[{error.anchor}, {error.candidate}]"
         raise ScoreError(f"{where} is NaN: a rank is undefined. Say nan='worst' to rank it last.") from error
-    place = np.argsort(order)
-    counts = (column[place] for column in (filtered.greater, filtered.tied, filtered.candidates))
-    if is_tensor(scores):
-        counts = (sys.modules["torch"].from_numpy(column).to(scores.device) for column in counts)
-    return RankCounts(*counts)
+    counts = filtered.take(np.argsort(order))
+    if not is_tensor(scores):
+        return counts
+    from_numpy = sys.modules["torch"].from_numpy
+    return RankCounts(*(from_numpy(column).to(scores.device) for column in counts.columns))
 
 
 def _ids(name: str, values: Any, size: int, what: str) -> IntArray:

@@ -45,6 +45,14 @@ class RankCounts:
         names = ("greater", "tied", "candidates")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
+    @property
+    def columns(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self.greater, self.tied, self.candidates
+
+    def take(self, answers: IntArray) -> RankCounts:
+        """Take the counts of some answers, in another order."""
+        return RankCounts(*(column[answers] for column in self.columns))
+
     def __add__(self, other: RankCounts) -> RankCounts:
         return RankCounts(self.greater + other.greater, self.tied + other.tied, self.candidates + other.candidates - 1)
 

@@ -46,6 +46,10 @@ class Ranked(NamedTuple):
     filtered: RankCounts
     raw: RankCounts
 
+    def take(self, answers: IntArray) -> Ranked:
+        """Take some answers, in another order."""
+        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers))
+
 
 def concatenated(parts: Sequence[Ranked]) -> Ranked:
     """Concatenate the counts of several blocks of queries."""
