@@ -43,14 +43,14 @@ class KnownAnswers:
         return cls(keys[first], answers[first], sizes)
 
     def rows(self, queries: Queries) -> Rows:
-        return Rows.spans(*self._spans(queries), self.answers)
+        return Rows.spans(*self.spans(queries), self.answers)
 
     def lengths(self, queries: Queries) -> IntArray:
         """Count the known answers of queries; int64[query]."""
-        starts, stops = self._spans(queries)
+        starts, stops = self.spans(queries)
         return stops - starts
 
-    def _spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
+    def spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
         """Find where the answers of queries begin and end; int64[query] both."""
         if len(self.sizes) > 1 and queries.contexts is None:
             raise InputError("the queries name no time, and the facts of the filter have times: say filter=() (raw).")

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray, detached
-from kgeval.corruption.candidates import Candidates
-from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.errors import InputError, ScoreError, did_you_mean
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.engine import UndefinedScore
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.finished_scores import is_tensor, rank_finished, score_matrix
-from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.finished_scores import Hidden, UndefinedCell, is_tensor, rank_finished, score_matrix
 
 
 def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan: NaNPolicy = "error") -> RankCounts:
@@ -74,16 +70,14 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
         found = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
         raise InputError(f"targets: {len(answers)} of them, and {found}. Give rows=, the row of each answer.")
     order = np.argsort(owners, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=height))]).astype(np.int64)
-    nothing = np.zeros(height, np.int64)
-    queries = Queries("tail", np.arange(height), nothing, offsets, answers[order], order)
-    task = RankingTask.of(queries, Candidates.shared(np.arange(width)), _known_rows(known, height, width))
+    hidden = _hidden(known, height, width)
+    hidden = Hidden(hidden.starts[owners[order]], hidden.stops[owners[order]], hidden.pool)
     try:
-        filtered = rank_finished(matrix, task, nan=nan).filtered
-    except UndefinedScore as error:
-        where = f"scores[{error.anchor}, {error.candidate}]"
+        ranked = rank_finished(matrix, owners[order], answers[order], hidden, nan=nan)
+    except UndefinedCell as error:
+        where = f"scores[{owners[order][error.answer]}, {error.column}]"
         raise ScoreError(f"{where} is NaN: a rank is undefined. Say nan='worst' to rank it last.") from error
-    counts = filtered.take(np.argsort(order))
+    counts = ranked.filtered.take(np.argsort(order))
     if not is_tensor(scores):
         return counts
     from_numpy = sys.modules["torch"].from_numpy
@@ -101,22 +95,25 @@ def _ids(name: str, values: Any, size: int, what: str) -> IntArray:
     return ids
 
 
-def _known_rows(known: Any, height: int, width: int) -> Rows:
-    """Take the columns of each row's known answers, of a mask or of offsets and columns, ascending and distinct."""
+def _hidden(known: Any, height: int, width: int) -> Hidden:
+    """Take the columns of each row's known answers, of a mask or of offsets and columns."""
     if known is None:
-        return Rows(np.zeros(height + 1, np.int64), np.empty(0, np.int64))
-    if not isinstance(known, tuple):
+        offsets, columns = np.zeros(height + 1, np.int64), np.empty(0, np.int64)
+    elif isinstance(known, tuple) and len(known) == 2:
+        columns = _ids("known columns", known[1], width, "columns")
+        offsets = _ids("known offsets", known[0], len(columns) + 1, "known columns")
+        if len(offsets) != height + 1 or offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
+            raise InputError(f"known offsets: expected {height + 1} ascending numbers from 0 to {len(columns)}.")
+        within = np.diff(rows := Rows(offsets, columns).owners) == 0
+        if (np.diff(columns)[within] <= 0).any():
+            rows, columns = np.divmod(np.unique(rows * width + columns), width)
+            offsets = Rows.sized(np.bincount(rows, minlength=height), columns).offsets
+    else:
         mask = known if is_tensor(known) else np.asarray(known)
         if tuple(mask.shape) != (height, width) or str(mask.dtype) not in ("bool", "torch.bool"):
             expected = f"bool[{height}, {width}] or a pair (offsets, columns)"
             raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {tuple(mask.shape)}.")
-        owners, columns = (detached(ids) for ids in mask.nonzero(**({"as_tuple": True} if is_tensor(mask) else {})))
-        return Rows.sized(np.bincount(np.asarray(owners), minlength=height), np.asarray(columns))
-    if len(known) != 2:
-        raise InputError(f"known: expected a pair (offsets, columns), found {len(known)} parts.")
-    columns = _ids("known columns", known[1], width, "columns")
-    offsets = _ids("known offsets", known[0], len(columns) + 1, "known columns")
-    if len(offsets) != height + 1 or offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
-        raise InputError(f"known offsets: expected {height + 1} ascending numbers from 0 to {len(columns)}.")
-    owners, columns = np.divmod(np.unique(Rows(offsets, columns).owners * width + columns), width)
-    return Rows.sized(np.bincount(owners, minlength=height), columns)
+        rows, columns = (detached(ids) for ids in (mask.nonzero(as_tuple=True) if is_tensor(mask) else mask.nonzero()))
+        rows, columns = np.asarray(rows), np.asarray(columns)
+        offsets = Rows.sized(np.bincount(rows, minlength=height), columns).offsets
+    return Hidden(offsets[:-1], offsets[1:], columns)

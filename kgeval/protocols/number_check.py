@@ -1,16 +1,18 @@
-"""Which protocol gives a number: the ranks of a table by the rules of every protocol, beside a number that was printed."""
+"""Which protocol gives a number: the ranks of a table by the rules of every protocol, beside printed numbers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import PARTS, MetricName, parse
+from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
 from kgeval.protocols.protocol import Protocol, protocols
 from kgeval.ranking.rank_table import RankTable
@@ -55,7 +57,7 @@ class Reading:
     """One way to read the ranks of a table: which of them, and how ties count; with what they give."""
 
     setting: Setting
-    side: str
+    side: Part
     ties: str
     protocols: tuple[str, ...]
     """those that read them so, with the same values"""
@@ -133,31 +135,27 @@ def check_numbers(
     printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
-    found: dict[tuple[Any, ...], list[str]] = {}
+    found: dict[tuple[Setting, Part, str, tuple[float, ...]], list[str]] = {}
     for protocol in among or protocols().values():
         table = ranks if isinstance(ranks, RankTable) else ranks(protocol)
         for setting, side, values in _values(protocol, table, printed):
             found.setdefault((setting, side, protocol.ties, values), []).append(protocol.name)
     readings = [
-        Reading(*key, tuple(names), values, max(map(PrintedNumber.distance, printed, values)))
-        for (*key, values), names in found.items()
+        Reading(setting, side, ties, tuple(names), values, max(map(PrintedNumber.distance, printed, values)))
+        for (setting, side, ties, values), names in found.items()
     ]
-    order = {part: place for place, part in enumerate(PARTS)}
-    readings.sort(key=lambda it: (it.distance, it.setting != "filtered", order[it.side], -len(it.protocols)))
+    readings.sort(key=lambda it: (it.distance, it.setting != "filtered", PARTS.index(it.side), -len(it.protocols)))
     return NumberCheck(printed, tuple(readings))
 
 
 def _values(
     protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]
-) -> Iterator[tuple[Setting, str, tuple[float, ...]]]:
+) -> Iterator[tuple[Setting, Part, tuple[float, ...]]]:
     """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each."""
-    settings: list[Setting] = [*(["filtered"] if table.filter != () else []), *([] if table.knows_no_raw else ["raw"])]
-    sides = table.provenance.sides
-    pooled = ["both"] if {"head", "tail"} <= {*sides} else []
-    for setting in settings:
-        for side in [*pooled, *sides]:
-            metrics = [FrameworkMetric("", one.metric.base, one.metric.side or side, setting) for one in printed]
-            try:
-                yield setting, side, tuple(protocol.value(table, metric) for metric in metrics)
-            except Undefined:
-                continue
+    there: dict[Setting, bool] = {"filtered": table.filter != (), "raw": not table.knows_no_raw}
+    sides: list[Part] = [*table.provenance.sides]
+    parts: list[Part] = ["both", *sides] if {"head", "tail"} <= {*sides} else sides
+    for setting, side in product((name for name in there if there[name]), parts):
+        metrics = [FrameworkMetric("", one.metric.base, one.metric.side or side, setting) for one in printed]
+        with suppress(Undefined):
+            yield setting, side, tuple(protocol.value(table, metric) for metric in metrics)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import FloatArray, IntArray, detached
-from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
-from kgeval.data.rows import Rows
-from kgeval.data.triples import TARGETS, Side
+from kgeval.data.triples import TARGETS, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError
 from kgeval.ranking.engine import Ranked, UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.finished_scores import rank_finished, score_matrix
+from kgeval.ranking.finished_scores import Hidden, UndefinedCell, rank_finished, score_matrix
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
-from kgeval.ranking.ranking_task import RankingTask
 
 
 @dataclass(frozen=True)
@@ -107,25 +104,29 @@ class ForeignScores:
         matrix = score_matrix(scores, len(forward))
         if len(matrix) != len(rows):
             raise InputError(f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row a triple.")
-        triples = ranking.dataset.split(ranking.evaluation.split)[rows]
-        anchors, relations, answers = triples.queries_of_side(side)
-        numbers, columns = np.arange(len(rows) + 1), ranking.scorer.answer_rows(side)
-        queries = Queries(side, anchors, relations, numbers, columns[answers], numbers[:-1], triples.contexts)
-        known = ranking.facts.of(ranking.evaluation.filter, side).rows(queries)
+        queries = _one_by_one(ranking.dataset.split(ranking.evaluation.split)[rows], side)
         candidates = np.flatnonzero(forward >= 0)
-        task = RankingTask.of(queries, Candidates.shared(candidates), _in_columns(known, columns))
+        columns = self.columns(side)
+        facts = ranking.facts.of(ranking.evaluation.filter, side)
+        hidden = Hidden(*facts.spans(queries), columns[facts.answers])
+        compete = matrix if len(candidates) == len(forward) else matrix[:, candidates]
         with ranking.refusing_nan():
             try:
-                compete = matrix if len(candidates) == len(forward) else matrix[:, candidates]
-                return rank_finished(compete, task, nan=ranking.evaluation.nan)
-            except UndefinedScore as error:
-                error.candidate = int(forward[candidates[error.candidate]])
-                raise
+                return rank_finished(
+                    compete, queries.triples, columns[queries.answers], hidden, nan=ranking.evaluation.nan
+                )
+            except UndefinedCell as error:
+                raise UndefinedScore(queries, error.answer, int(forward[candidates[error.column]])) from error
+
+    def columns(self, side: Side) -> IntArray:
+        """Return the place of each answer of the dataset among those of the model that the dataset has; −1 for none."""
+        rows = self.ranking.scorer.answer_rows(side)
+        places = np.cumsum(self.forward[side] >= 0) - 1
+        return np.where(rows >= 0, places[rows], -1)
 
 
-def _in_columns(known: Rows, columns: IntArray) -> Rows:
-    """Take known answers to their columns (int64[answer of the dataset]), ascending in each row, where they have one."""
-    ids = columns[known.ids]
-    if (np.diff(columns) != 1).any():
-        ids = ids[np.lexsort((ids, known.owners))]
-    return Rows(known.offsets, ids).where(ids >= 0)
+def _one_by_one(triples: Triples, side: Side) -> Queries:
+    """Take every triple for a query of its own, in their order."""
+    anchors, relations, answers = triples.queries_of_side(side)
+    numbers = np.arange(len(triples) + 1)
+    return Queries(side, anchors, relations, numbers, answers, numbers[:-1], triples.contexts)
