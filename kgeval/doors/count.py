@@ -12,7 +12,7 @@ from kgeval.data.rows import Rows
 from kgeval.errors import InputError, ScoreError, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.finished_scores import Hidden, UndefinedCell, is_tensor, rank_finished, score_matrix
+from kgeval.ranking.finished_scores import Answers, UndefinedCell, is_tensor, rank_finished, score_matrix
 
 
 def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan: NaNPolicy = "error") -> RankCounts:
@@ -70,12 +70,13 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
         found = f"{height} rows of scores" if rows is None else f"{len(owners)} rows"
         raise InputError(f"targets: {len(answers)} of them, and {found}. Give rows=, the row of each answer.")
     order = np.argsort(owners, kind="stable")
-    hidden = _hidden(known, height, width)
-    hidden = Hidden(hidden.starts[owners[order]], hidden.stops[owners[order]], hidden.pool)
+    owners = owners[order]
+    offsets, columns = _known(known, height, width)
+    placed = Answers(owners, answers[order], offsets[owners], offsets[owners + 1], columns)
     try:
-        ranked = rank_finished(matrix, owners[order], answers[order], hidden, nan=nan)
+        ranked = rank_finished(matrix, placed, nan=nan)
     except UndefinedCell as error:
-        where = f"scores[{owners[order][error.answer]}, {error.column}]"
+        where = f"scores[{owners[error.answer]}, {error.column}]"
         raise ScoreError(f"{where} is NaN: a rank is undefined. Say nan='worst' to rank it last.") from error
     counts = ranked.filtered.take(np.argsort(order))
     if not is_tensor(scores):
@@ -95,25 +96,23 @@ def _ids(name: str, values: Any, size: int, what: str) -> IntArray:
     return ids
 
 
-def _hidden(known: Any, height: int, width: int) -> Hidden:
-    """Take the columns of each row's known answers, of a mask or of offsets and columns."""
+def _known(known: Any, height: int, width: int) -> tuple[IntArray, IntArray]:
+    """Take the columns of each row's known answers, of a mask or of a pair, as offsets and columns."""
     if known is None:
-        offsets, columns = np.zeros(height + 1, np.int64), np.empty(0, np.int64)
-    elif isinstance(known, tuple) and len(known) == 2:
+        return np.zeros(height + 1, np.int64), np.empty(0, np.int64)
+    if isinstance(known, tuple) and len(known) == 2:
         columns = _ids("known columns", known[1], width, "columns")
         offsets = _ids("known offsets", known[0], len(columns) + 1, "known columns")
         if len(offsets) != height + 1 or offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
             raise InputError(f"known offsets: expected {height + 1} ascending numbers from 0 to {len(columns)}.")
-        within = np.diff(rows := Rows(offsets, columns).owners) == 0
-        if (np.diff(columns)[within] <= 0).any():
-            rows, columns = np.divmod(np.unique(rows * width + columns), width)
-            offsets = Rows.sized(np.bincount(rows, minlength=height), columns).offsets
+        rows = Rows(offsets, columns).owners
+        if (np.diff(columns)[np.diff(rows) == 0] > 0).all():
+            return offsets, columns
+        rows, columns = np.divmod(np.unique(rows * width + columns), width)
     else:
-        mask = known if is_tensor(known) else np.asarray(known)
+        mask: Any = known if is_tensor(known) else np.asarray(known)
         if tuple(mask.shape) != (height, width) or str(mask.dtype) not in ("bool", "torch.bool"):
             expected = f"bool[{height}, {width}] or a pair (offsets, columns)"
-            raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {tuple(mask.shape)}.")
-        rows, columns = (detached(ids) for ids in (mask.nonzero(as_tuple=True) if is_tensor(mask) else mask.nonzero()))
-        rows, columns = np.asarray(rows), np.asarray(columns)
-        offsets = Rows.sized(np.bincount(rows, minlength=height), columns).offsets
-    return Hidden(offsets[:-1], offsets[1:], columns)
+            raise InputError(f"known: expected {expected}, found {mask.dtype} of shape {list(mask.shape)}.")
+        rows, columns = detached(mask.nonzero()).numpy().T if is_tensor(mask) else np.nonzero(mask)
+    return Rows.sized(np.bincount(rows, minlength=height), columns).offsets, np.ascontiguousarray(columns)

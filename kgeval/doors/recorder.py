@@ -74,7 +74,7 @@ class Recorder:
     201.0
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         dataset: Dataset | str | Path,
         *,

@@ -139,7 +139,7 @@ def check_numbers(
     for protocol in among or protocols().values():
         table = ranks if isinstance(ranks, RankTable) else ranks(protocol)
         for setting, side, values in _values(protocol, table, printed):
-            found.setdefault((setting, side, protocol.ties, values), []).append(protocol.name)
+            found.setdefault((setting, side, str(protocol.ties), values), []).append(protocol.name)
     readings = [
         Reading(setting, side, ties, tuple(names), values, max(map(PrintedNumber.distance, printed, values)))
         for (setting, side, ties, values), names in found.items()
@@ -153,7 +153,7 @@ def _values(
 ) -> Iterator[tuple[Setting, Part, tuple[float, ...]]]:
     """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each."""
     there: dict[Setting, bool] = {"filtered": table.filter != (), "raw": not table.knows_no_raw}
-    sides: list[Part] = [*table.provenance.sides]
+    sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {"head", "tail"} <= {*sides} else sides
     for setting, side in product((name for name in there if there[name]), parts):
         metrics = [FrameworkMetric("", one.metric.base, one.metric.side or side, setting) for one in printed]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.compiling import njit
 from kgeval.data.rows import Rows
 from kgeval.errors import ScoreError
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.evaluation import NaNPolicy
-from kgeval.ranking.kernels.compiled import GROUP, compare
+from kgeval.ranking.kernels.compiled import compare
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.threads import parallel_for, slices
+
+GROUP = 128
+"""answers that a thread takes at a time"""
 
 BLOCK_BYTES = 2**27
 """of the scores that are converted, or compared on a device, at a time"""
@@ -30,15 +34,23 @@ class UndefinedCell(Exception):  # as UndefinedScore, whose ids are not known he
         super().__init__("a score is NaN")
 
 
-class Hidden(NamedTuple):
-    """The columns that do not compete with each answer: those of its other known answers."""
+class Answers(NamedTuple):
+    """Answers in a matrix of scores, and the columns that do not compete with each: its other known answers."""
 
+    rows: IntArray
+    """int64[answer], ascending"""
+    columns: IntArray
+    """int64[answer]"""
     starts: IntArray
-    """int64[answer], where its columns begin in the pool"""
+    """int64[answer], where the columns of its known answers begin in ``known``"""
     stops: IntArray
     """int64[answer], where they end"""
-    pool: IntArray
+    known: IntArray
     """columns, distinct for each answer; −1 is none, and an answer itself is passed over"""
+
+    def part(self, answers: slice) -> Answers:
+        rows, columns, starts, stops = (column[answers] for column in self[:4])
+        return Answers(rows, columns, starts, stops, self.known)
 
 
 def is_tensor(values: Any) -> bool:
@@ -65,69 +77,61 @@ def score_matrix(scores: Any, columns: int | None = None) -> Any:
     return matrix
 
 
-def rank_finished(
-    scores: Any, owners: IntArray, targets: IntArray, hidden: Hidden, *, nan: NaNPolicy = "error"
-) -> Ranked:
-    """Rank answers by a matrix of scores [row, column], among all columns but the hidden ones.
+def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") -> Ranked:
+    """Rank answers by a matrix of scores [row, column], among all columns but those of their other known answers.
 
-    ``owners`` and ``targets``, int64[answer], are the row and the column of each answer; rows ascend. A NumPy array in
-    float32 or float64 whose rows are contiguous is read as it is, and so is a tensor of a processor; other types are
-    converted a block at a time. Scores on another device are compared there.
+    A NumPy array in float32 or float64 whose rows are contiguous is read as it is, and so is a tensor of a processor;
+    other types are converted a block at a time. Scores on another device are compared there.
 
     Raises
     ------
     UndefinedCell
         if a score is NaN, unless ``nan`` is ``"worst"``, which takes it for minus infinity
     """
-    found = np.zeros((len(owners), len(COLUMNS)), np.int64)
-    answers = np.zeros(len(owners))
+    number, width = len(answers.rows), scores.shape[1]
+    found, own = np.zeros((number, len(COLUMNS)), np.int64), np.zeros(number)
+    count, parts = _count_on_host, [slice(0, number)]
     if is_tensor(scores) and scores.device.type != "cpu":
-        step, count = max(1, BLOCK_BYTES // (16 * max(1, scores.shape[1]))), count_on_device
-        parts = list(slices(len(owners), step))
-    else:
-        scores, count = scores.numpy() if is_tensor(scores) and scores.element_size() >= 4 else scores, _count_on_host
-        parts = _blocks(scores, owners)
+        count, parts = count_on_device, list(slices(number, max(1, BLOCK_BYTES // (16 * max(1, width)))))
+    elif not _is_readable(scores := _as_array(scores)):
+        parts = _blocks(answers.rows, max(1, BLOCK_BYTES // (8 * max(1, width))))
     for part in parts:
-        own = Hidden(hidden.starts[part], hidden.stops[part], hidden.pool)
-        count(scores, owners[part], targets[part], own, nan == "worst", found[part], answers[part])
-    above, level, hidden_above, hidden_level, num_hidden, undefined = found.T
-    if undefined.any():
+        count(scores, answers.part(part), found[part], own[part])
+    above, level, known_above, known_level, known, undefined = found.T
+    if nan == "error" and undefined.any():
         answer = int(np.argmax(undefined))
-        row = as_array(scores[int(owners[answer])], "the model")
+        row = as_array(scores[int(answers.rows[answer])], "the model")
         raise UndefinedCell(answer, int(np.argmax(np.isnan(row))))
-    width = np.full(len(owners), scores.shape[1])
-    raw = RankCounts(above, level, width)
-    return Ranked(answers, RankCounts(above - hidden_above, level - hidden_level, width - num_hidden), raw)
+    all_columns = np.full(number, width)
+    filtered = RankCounts(above - known_above, level - known_level, all_columns - known)
+    return Ranked(own, filtered, RankCounts(above, level, all_columns))
 
 
-COLUMNS = ("above", "level", "hidden above", "hidden level", "hidden", "undefined")
+COLUMNS = ("above", "level", "known above", "known level", "known", "undefined")
 """what is counted for each answer; it does not tie with itself"""
 
 
-def _blocks(scores: Any, owners: IntArray) -> list[slice]:
-    """Cut the answers where the rows are to be converted; those that can be read as they are make one block."""
-    if _is_readable(scores):
-        return [slice(0, len(owners))]
-    rows = max(1, BLOCK_BYTES // (8 * max(1, scores.shape[1])))
-    ends = np.searchsorted(owners, np.arange(0, len(scores) + rows, rows))
-    return [slice(start, stop) for start, stop in zip(ends, ends[1:], strict=False) if start < stop]
+def _as_array(scores: Any) -> Any:
+    """See a tensor of a processor as an array, unless NumPy does not have its type."""
+    return scores.numpy() if is_tensor(scores) and scores.element_size() >= 4 else scores
 
 
 def _is_readable(scores: Any) -> bool:
     return str(scores.dtype) in ("float32", "float64") and scores.dtype.isnative and scores.flags.c_contiguous
 
 
-def _count_on_host(
-    scores: Any, owners: IntArray, targets: IntArray, hidden: Hidden, worst: bool, found: IntArray, answers: Any
-) -> None:
+def _blocks(rows: IntArray, size: int) -> list[slice]:
+    """Cut answers where their rows, which ascend, are converted together."""
+    ends = np.searchsorted(rows, np.arange(0, rows.max(initial=-1) + 1 + size, size))
+    return [slice(start, stop) for start, stop in pairwise(ends) if start < stop]
+
+
+def _count_on_host(scores: Any, answers: Answers, found: IntArray, own: Float64Array) -> None:
     if not _is_readable(scores):
-        first = owners[0]
-        scores, owners = _as_floats(scores[first : owners[-1] + 1]), owners - first
-
-    def count(part: slice) -> None:
-        _count_rows(part.start, part.stop, scores, owners, targets, hidden, worst, found, answers)
-
-    parallel_for(count, len(owners), GROUP)
+        first = answers.rows[0]
+        scores = _as_floats(scores[first : answers.rows[-1] + 1])
+        answers = answers._replace(rows=answers.rows - first)
+    parallel_for(lambda part: _count_rows(part.start, part.stop, scores, answers, found, own), len(answers.rows), GROUP)
 
 
 def _as_floats(rows: Any) -> FloatArray:
@@ -139,51 +143,47 @@ def _as_floats(rows: Any) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def _count_rows(begin, end, scores, owners, targets, hidden, worst, found, answers):  # type: ignore[no-untyped-def]
+def _count_rows(begin, end, scores, answers, found, own):  # type: ignore[no-untyped-def]
     for answer in range(begin, end):
-        row, target = scores[owners[answer]], targets[answer]
+        row, target = scores[answers.rows[answer]], answers.columns[answer]
         holes = 0
         for value in row:
             holes += np.isnan(value)
         if holes > 0:
-            found[answer, 5] = not worst
+            found[answer, 5] = 1
             row = np.where(np.isnan(row), row.dtype.type(-np.inf), row)
-        own = row[target]
-        above, level = compare(row, own, own)
-        found[answer, 0], found[answer, 1] = above, level - 1
-        answers[answer] = own
-        for place in range(hidden.starts[answer], hidden.stops[answer]):
-            column = hidden.pool[place]
+        threshold = row[target]
+        above, level = compare(row, threshold, threshold)
+        found[answer, 0], found[answer, 1], own[answer] = above, level - 1, threshold
+        for place in range(answers.starts[answer], answers.stops[answer]):
+            column = answers.known[place]
             if column >= 0 and column != target:
-                found[answer, 2] += row[column] > own
-                found[answer, 3] += row[column] == own
+                found[answer, 2] += row[column] > threshold
+                found[answer, 3] += row[column] == threshold
                 found[answer, 4] += 1
 
 
-def count_on_device(
-    scores: Any, owners: IntArray, targets: IntArray, hidden: Hidden, worst: bool, found: IntArray, answers: Any
-) -> None:
+def count_on_device(scores: Any, answers: Answers, found: IntArray, own: Float64Array) -> None:
     """Count the scores of a tensor where it is; the counts and the answers' own scores leave the device, no others."""
     import torch
 
     def there(ids: IntArray) -> Any:
         return torch.from_numpy(ids).to(scores.device)
 
-    block, own_columns = scores[there(owners)], there(targets)[:, None]
+    block = scores[there(answers.rows)]
     holes = block.isnan()
     block = block.masked_fill(holes, -torch.inf)
-    own = block.gather(1, own_columns)
-    listed = Rows.spans(*hidden)
-    listed = listed.where((listed.ids >= 0) & (listed.ids != targets[listed.owners]))
+    threshold = block.gather(1, there(answers.columns)[:, None])
+    listed = Rows.spans(*answers[2:])
+    listed = listed.where((listed.ids >= 0) & (listed.ids != answers.columns[listed.owners]))
     rows, columns = there(listed.owners), there(listed.ids)
-    values = block[rows, columns]
-    above, level = ((values > own[rows, 0]), (values == own[rows, 0]))
+    values, thresholds = block[rows, columns], threshold[rows, 0]
     counts = [
-        (block > own).sum(dim=1),
-        (block == own).sum(dim=1) - 1,
-        *(torch.bincount(rows[where], minlength=len(block)) for where in (above, level)),
+        (block > threshold).sum(dim=1),
+        (block == threshold).sum(dim=1) - 1,
+        *(torch.bincount(rows[where], minlength=len(block)) for where in (values > thresholds, values == thresholds)),
         there(listed.lengths),
-        holes.any(dim=1).long() * (not worst),
+        holes.any(dim=1).long(),
     ]
     found[:] = torch.stack(counts, dim=1).cpu().numpy()
-    answers[:] = own[:, 0].double().cpu().numpy()
+    own[:] = threshold[:, 0].double().cpu().numpy()

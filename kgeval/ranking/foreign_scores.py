@@ -1,4 +1,4 @@
-"""Foreign scores: what another program scores of the triples of a split, in its own ids, ranked by those of a dataset."""
+"""Foreign scores: those that another program computes of a split's triples in its own ids, ranked by a dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.errors import InputError
 from kgeval.ranking.engine import Ranked, UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.ranking.finished_scores import Hidden, UndefinedCell, rank_finished, score_matrix
+from kgeval.ranking.finished_scores import Answers, UndefinedCell, rank_finished, score_matrix
 from kgeval.ranking.model_ranking import ModelRanking, ranking_of
 
 
@@ -108,13 +108,12 @@ class ForeignScores:
         candidates = np.flatnonzero(forward >= 0)
         columns = self.columns(side)
         facts = ranking.facts.of(ranking.evaluation.filter, side)
-        hidden = Hidden(*facts.spans(queries), columns[facts.answers])
+        known = (*facts.spans(queries), columns[facts.answers])
+        answers = Answers(queries.triples, columns[queries.answers], *known)
         compete = matrix if len(candidates) == len(forward) else matrix[:, candidates]
         with ranking.refusing_nan():
             try:
-                return rank_finished(
-                    compete, queries.triples, columns[queries.answers], hidden, nan=ranking.evaluation.nan
-                )
+                return rank_finished(compete, answers, nan=ranking.evaluation.nan)
             except UndefinedCell as error:
                 raise UndefinedScore(queries, error.answer, int(forward[candidates[error.column]])) from error
 
