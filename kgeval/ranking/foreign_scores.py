@@ -57,6 +57,8 @@ class ForeignScores:
             reverse = ranking.scorer.answer_rows(side)
             forward[side] = np.full(model.num_relations if side == "relation" else model.num_entities, -1)
             forward[side][reverse[reverse >= 0]] = np.flatnonzero(reverse >= 0)
+        for side in ranking.sides:  # sorted now, and not in the first batch
+            ranking.facts.of(evaluation.filter, side)
         return cls(ranking, rows, forward)
 
     def find(self, triples: Any) -> IntArray:
