@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgeval.doors.count import count as count
     from kgeval.doors.evaluate import evaluate as evaluate
     from kgeval.doors.explain import explain as explain
+    from kgeval.doors.ogb_eval import ogb_eval as ogb_eval
     from kgeval.doors.predict import predict as predict
     from kgeval.doors.recorder import Recorder as Recorder
     from kgeval.errors import KgevalError as KgevalError
@@ -101,6 +102,7 @@ _HOMES = {
     "load_checkpoint": "checkpoints",
     "load_dataset": "data.loading",
     "load_ranks": "ranking.import_ranks",
+    "ogb_eval": "doors.ogb_eval",
     "plot_critical_difference": "reports.plots",
     "plot_distribution": "reports.plots",
     "plot_leaderboard": "reports.plots",

@@ -70,8 +70,9 @@ class Recorder:
     ...     recorder.update(data.test.ids[start : start + 64], scores[start : start + 64], side="tail")
     >>> recorder
     Recorder(201 of 201 ranks)
-    >>> recorder.compute(["mrr", "hits@10"])["count"]
-    201.0
+    >>> summary = recorder.compute(["mrr", "hits@10"])
+    >>> 0.2 < summary["mrr"] < summary["hits@10"]
+    True
     """
 
     def __init__(  # noqa: PLR0913
