@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +14,7 @@ from kgeval.errors import MetricError
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
-from kgeval.protocols.protocol import Protocol, protocols
+from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.table import Shown, Table, number
 
@@ -122,24 +122,41 @@ class NumberCheck(Shown):
         return {"numbers": numbers, "matches": bool(self.matches), "readings": readings}
 
 
-def check_numbers(
-    ranks: RankTable | Callable[[Protocol], RankTable],
-    numbers: Mapping[str, float | str],
-    among: Sequence[Protocol] | None = None,
-) -> NumberCheck:
-    """Read ranks by the rules of every protocol, and compare what each gives with printed numbers.
+def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[str, float | str]) -> NumberCheck:
+    """Read ranks by the rules of every protocol, and compare what each gives with numbers that another tool printed.
 
-    ``ranks`` are those of one table, or a function gives those of each protocol. Of one table, a protocol decides what
-    is done with counts: filter, ties, sides, means; not which scores tie, nor which candidates compete.
+    Parameters
+    ----------
+    ranks
+        one rank table, of which a protocol decides what is done with its counts: the filter, ties, sides and means, but
+        not which scores tie and which candidates compete; or the table that each protocol ranks, by its name
+    numbers
+        the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, of any side: ``{"mrr": .3312, "hits@10": "52.0"}``.
+        Each stands for all that round to it; hits and MRR above 1 are percent
+
+    Raises
+    ------
+    MetricError
+        if it is another metric, or no number
+
+    Examples
+    --------
+    OpenKE counts no tie, so that its number is higher than those of others.
+
+    >>> from kgeval import evaluate
+    >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
+    mr 3.925: filtered, both sides, optimistic ties (openke).
     """
     printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
-    found: dict[tuple[Setting, Part, str, tuple[float, ...]], list[str]] = {}
-    for protocol in among or protocols().values():
-        table = ranks if isinstance(ranks, RankTable) else ranks(protocol)
+    tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
+    found: dict[tuple[Setting, Part, str, tuple[float, ...]], dict[str, None]] = {}
+    for name, table in tables.items():
+        protocol = find_protocol(name)
         for setting, side, values in _values(protocol, table, printed):
-            found.setdefault((setting, side, str(protocol.ties), values), []).append(protocol.name)
+            found.setdefault((setting, side, str(protocol.ties), values), {})[name] = None
     readings = [
         Reading(setting, side, ties, tuple(names), values, max(map(PrintedNumber.distance, printed, values)))
         for (setting, side, ties, values), names in found.items()
@@ -154,8 +171,15 @@ def _values(
     """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each."""
     there: dict[Setting, bool] = {"filtered": table.filter != (), "raw": not table.knows_no_raw}
     sides = [part for part in PARTS if part in table.provenance.sides]
-    parts: list[Part] = ["both", *sides] if {"head", "tail"} <= {*sides} else sides
+    parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     for setting, side in product((name for name in there if there[name]), parts):
-        metrics = [FrameworkMetric("", one.metric.base, one.metric.side or side, setting) for one in printed]
+        metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
         with suppress(Undefined):
-            yield setting, side, tuple(protocol.value(table, metric) for metric in metrics)
+            values = tuple(protocol.value(table, metric) for metric in metrics)
+            yield setting, (protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side), values
+
+
+def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
+    """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
+    own = (one for one in protocol.framework_metrics if (one.metric, one.side) == (name.base, side))
+    return FrameworkMetric(str(name), name.base, side, setting, any(one.from_zero for one in own))
