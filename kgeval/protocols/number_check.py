@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import product
 from typing import Any
 
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, first_few
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
 from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.table import Shown, Table, number
+
+SHOWN = 5
+"""how many protocols a sentence names"""
 
 NEAREST = 3
 """how many readings are shown where none gives the number"""
@@ -39,7 +42,7 @@ class PrintedNumber:
         name, text = parse(metric), str(printed).strip()
         if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
             raise MetricError(f"cannot check {metric!r}: protocols are told apart by mrr, mr and hits@k, of any side.")
-        if not re.fullmatch(r"\d*\.?\d+(e-?\d+)?%?", text):
+        if not re.fullmatch(r"\d*\.?\d+(e-?\d)?%?", text):
             raise MetricError(f"{metric}: {text[:40]!r} is no number such as 0.3312. Copy it as it was printed.")
         exact = Decimal(text.removesuffix("%"))
         half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
@@ -54,21 +57,24 @@ class PrintedNumber:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the ranks of a table: which of them, and how ties count; with what they give."""
+    """One way to read the ranks of a table, and what it gives; protocols whose numbers are printed alike are one."""
 
     setting: Setting
     side: Part
-    ties: str
-    protocols: tuple[str, ...]
-    """those that read them so, with the same values"""
     values: tuple[float, ...]
     """of each number"""
     distance: float
-    """how far the farthest value is from its number"""
+    """how far the farthest value is from its number; 0 where all round to theirs"""
+    protocols: tuple[str, ...]
+    """those that read them so"""
+    ties: tuple[str, ...]
+    """the tie policies of those"""
 
     def __str__(self) -> str:
         sides = "both sides" if self.side == "both" else f"{self.side}s alone"
-        return f"{self.setting}, {sides}, {self.ties} ties ({', '.join(self.protocols)})"
+        ends = {"optimistic", "pessimistic"} <= {*self.ties}
+        ties = "ties do not matter" if ends else f"{' or '.join(self.ties)} ties"
+        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN)})"
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,8 @@ class NumberCheck(Shown):
         if not self.matches:
             return (f"{printed}: no protocol gives it from these ranks. The nearest is {self.readings[0]}.",)
         first, *others = self.matches
-        more = f"; and {len(others)} other readings" if len(others) > 1 else f"; and {others[0]}" if others else ""
+        more = f"; or {others[0]}" if others else ""
+        more += f"; or {len(others) - 1} more" if len(others) > 1 else ""
         return (f"{printed}: {first}{more}.",)
 
     @property
@@ -103,7 +110,13 @@ class NumberCheck(Shown):
     def tables(self) -> tuple[Table, ...]:
         columns = ["ranks", "side", "ties", *(str(one.metric) for one in self.numbers), "protocols"]
         rows = [
-            [row.setting, row.side, row.ties, *(number(value) for value in row.values), ", ".join(row.protocols)]
+            [
+                row.setting,
+                row.side,
+                ", ".join(row.ties),
+                *(number(value) for value in row.values),
+                ", ".join(row.protocols),
+            ]
             for row in self.matches or self.readings[:NEAREST]
         ]
         return (Table(columns, rows, keys=3, prose=True),)
@@ -112,8 +125,7 @@ class NumberCheck(Shown):
         names = [str(one.metric) for one in self.numbers]
         readings = [
             {
-                **{name: getattr(reading, name) for name in ("setting", "side", "ties")},
-                "protocols": list(reading.protocols),
+                **{name: getattr(reading, name) for name in ("setting", "side", "ties", "protocols")},
                 "values": dict(zip(names, reading.values, strict=True)),
             }
             for reading in self.matches or self.readings[:NEAREST]
@@ -152,15 +164,15 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
     tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
-    found: dict[tuple[Setting, Part, str, tuple[float, ...]], dict[str, None]] = {}
-    for name, table in tables.items():
-        protocol = find_protocol(name)
-        for setting, side, values in _values(protocol, table, printed):
-            found.setdefault((setting, side, str(protocol.ties), values), {})[name] = None
-    readings = [
-        Reading(setting, side, ties, tuple(names), values, max(map(PrintedNumber.distance, printed, values)))
-        for (setting, side, ties, values), names in found.items()
-    ]
+    found: dict[tuple[Any, ...], Reading] = {}
+    for protocol in map(find_protocol, tables):
+        for setting, side, values in _values(protocol, tables[protocol.name], printed):
+            distance = max(map(PrintedNumber.distance, printed, values))
+            key = (setting, side, *map(number, values), distance > 0)
+            same = found.get(key) or Reading(setting, side, values, distance, (), ())
+            names, ties = ({*same.protocols, protocol.name}, {*same.ties, str(protocol.ties)})
+            found[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
+    readings = [*found.values()]
     readings.sort(key=lambda it: (it.distance, it.setting != "filtered", PARTS.index(it.side), -len(it.protocols)))
     return NumberCheck(printed, tuple(readings))
 
