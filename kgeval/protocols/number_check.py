@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
-from kgeval.errors import MetricError, first_few
+from kgeval.errors import MetricError, TableError, first_few
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
@@ -186,7 +186,7 @@ def _values(
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     for setting, side in product((name for name in there if there[name]), parts):
         metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
-        with suppress(Undefined):
+        with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
             values = tuple(protocol.value(table, metric) for metric in metrics)
             yield setting, (protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side), values
 
