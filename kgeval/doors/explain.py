@@ -15,7 +15,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import DatasetError, MetricError
+from kgeval.errors import InputError, MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
 from kgeval.progress import Progress
@@ -152,9 +152,9 @@ def explain_numbers(
     scorer = align(as_model(model, dataset, nan=evaluation.nan), dataset)
     metric = FrameworkMetric("", check.numbers[0].metric.base)
     ranking = _RankingByProtocol(scorer, dataset, evaluation, metric, progress)
-    tables = {}
+    tables = {"standard": ranking.table(find_protocol("standard"))}
     for name, protocol in protocols().items():
-        with suppress(DatasetError):  # OGB's has candidates of its own, which few datasets bring
+        with suppress(InputError):  # some rank no part of a small split, or want candidates that few datasets bring
             tables[name] = ranking.table(replace(protocol, quirks=protocol.rules.applicable_to(scorer)))
     return check_numbers(tables, numbers)
 
