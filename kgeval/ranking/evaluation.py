@@ -10,7 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
-from kgeval.data import EntitySide, KnownTimes, Side, Split
+from kgeval.data import EntitySide, KnownTimes, Side
+from kgeval.data.split_names import Filter, SplitOrFile
 from kgeval.errors import InputError
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.settings.settings import Settings, listed
@@ -49,9 +50,6 @@ EntitySides = Annotated[
     Field(strict=False, min_length=1),
     AfterValidator(_distinct_sides),
 ]
-Filter = Annotated[
-    tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
-]
 
 
 def check_device(name: str) -> str:
@@ -83,7 +81,7 @@ class WorkKeywords(TypedDict, total=False):
     """The settings of everything that scores all queries of a split, as keywords in Python."""
 
     sides: Side | Sequence[Side] | None
-    filter: Split | Sequence[Split] | None
+    filter: str | Sequence[str] | None
     unseen: UnseenPolicy
     nan: NaNPolicy
     batch_size: int | None
@@ -95,7 +93,7 @@ class WorkKeywords(TypedDict, total=False):
 class QueryKeywords(WorkKeywords, total=False):
     """The settings of every evaluation and prediction, likewise."""
 
-    split: Split
+    split: str | Sequence[str]
     device: str
 
 
@@ -129,15 +127,16 @@ class Evaluation(Settings):
         "corruption": "all, unless a protocol says otherwise",
     }
 
-    split: Split = "test"
-    """the split whose triples are ranked"""
+    split: SplitOrFile = "test"
+    """the triples that are ranked: a split, several (``valid,test``), or a file of triples in the dataset's labels.
+    Triples of a file filter each other too, unless nothing filters"""
     sides: Sides = ("head", "tail")
     """what is predicted of each triple: head, tail, relation. By default head and tail, or those that the model
     answers; relations are ranked among all relations"""
     filter: Filter = ("train", "valid", "test")
-    """the splits whose triples are filtered from the candidates (none: the raw setting). By default as the protocol
-    says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they validate. An empty
-    filter is the raw setting; raw counts are kept in any case"""
+    """the splits, and files of triples, that are filtered from the candidates (none: the raw setting). By default as
+    the protocol says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they
+    validate. An empty filter is the raw setting; raw counts are kept in any case"""
     times: KnownTimes = "same"
     """for a temporal graph, which facts are filtered: same, those of the query's time (time-aware), or all (static)"""
     corruption: Corruption = AllEntities()
