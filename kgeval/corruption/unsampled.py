@@ -1,4 +1,4 @@
-"""Candidates without sampling: all entities, or those that fit the type of the relation."""
+"""Candidates without sampling: all entities, those of a list, or those that fit the type of the relation."""
 
 from __future__ import annotations
 
@@ -48,6 +48,54 @@ class AllEntities(CorruptionGenerator):
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"all {len(dataset.entities):,} entities"
+
+
+class EntityList(CorruptionGenerator):
+    """Corrupt a triple with the entities of a list, which is the same for all queries.
+
+    An answer that is not on the list is ranked among it all the same, and the result says how many those were. Labels
+    that the dataset does not have are left out, and counted.
+
+    >>> EntityList(path="drugs.txt")
+    EntityList(kind='entities', path='drugs.txt')
+    """
+
+    kind: Literal["entities"] = "entities"
+    """the entities of a list, the same for all queries"""
+    path: str
+    """text with the label of an entity in each line"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (Path(self.path),)
+
+    def read(self, dataset: Dataset) -> tuple[IntArray, int]:
+        """Read the ids of the entities, ascending, and how many labels the dataset does not have."""
+        from kgeval.data.entity_types import read_entities
+
+        return read_entities(Path(self.path), dataset)
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        import numpy as np
+
+        return np.zeros(len(queries), np.int64)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        from kgeval.corruption.candidates import Candidates
+
+        return Candidates.shared(self.content(dataset)[0])
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        import numpy as np
+
+        ids, num_unknown = self.content(dataset)
+        others = int((~np.isin(queries.answers, ids)).sum())
+        of_answers = f"{others} {queries.side} answers are not in {self.path}; they were ranked all the same."
+        of_labels = f"{num_unknown} labels in {self.path} are not in the dataset; they were left out."
+        return tuple(note for count, note in ((others, of_answers), (num_unknown, of_labels)) if count)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        return f"{len(self.content(dataset)[0]):,} entities of file {Path(self.path).name}"
 
 
 class TypeConstrained(CorruptionGenerator):
