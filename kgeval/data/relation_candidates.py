@@ -93,8 +93,8 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
     if path.suffix.lower() != ".json":
         return RelationCandidates(read_types(path, dataset))
     lists = _lists(path)
-    relations, unknown_relations = ids_of_listed(path, pa.chunked_array([[*lists]], pa.string()), dataset.relations)
-    labels = pa.chunked_array([[label for listed in lists.values() for label in listed]], pa.string())
+    relations, unknown_relations = ids_of_listed(path, _texts(path, [*lists]), dataset.relations)
+    labels = _texts(path, [label for listed in lists.values() for label in listed])
     entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
     owners = np.repeat(relations, [len(listed) for listed in lists.values()])
     known = (owners >= 0) & (entities >= 0)
@@ -106,6 +106,13 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
     return RelationCandidates(
         {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes), where=str(path)
     )
+
+
+def _texts(path: Path, labels: Sequence[str]) -> pa.ChunkedArray:
+    try:
+        return pa.chunked_array([labels], pa.string())
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{path}: the label {error.object!r:.60} is not Unicode text ({error.reason}).") from error
 
 
 def _lists(path: Path) -> dict[str, list[str]]:
