@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from kgeval.corruption.generator import CorruptionGenerator, size_range
+from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data import Side, Split
 from kgeval.settings.settings import listed
 
@@ -181,7 +181,7 @@ class TypeConstrained(CorruptionGenerator):
         of_answers = (
             f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
         )
-        of_queries = f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."
+        of_queries = f"{without} {queries.side} queries have a relation without types{ALONE}."
         found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
         return (*found, *self.content(dataset).notes)
 
