@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from kgeval.corruption.limited import OGBNegatives as OGBNegatives
     from kgeval.corruption.limited import PopularityWeighted as PopularityWeighted
     from kgeval.corruption.limited import Uniform as Uniform
+    from kgeval.corruption.union import CandidateUnion as CandidateUnion
     from kgeval.corruption.unsampled import AllEntities as AllEntities
+    from kgeval.corruption.unsampled import EntityList as EntityList
     from kgeval.corruption.unsampled import TypeConstrained as TypeConstrained
 
 _HOMES = {
     "AllEntities": "corruption.unsampled",
+    "CandidateUnion": "corruption.union",
     "CorruptionGenerator": "corruption.generator",
     "DegreeWeighted": "corruption.limited",
+    "EntityList": "corruption.unsampled",
     "FileNegatives": "corruption.limited",
     "OGBNegatives": "corruption.limited",
     "PopularityWeighted": "corruption.limited",

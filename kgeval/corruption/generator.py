@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples
 
 
+ALONE = "; their answers rank 1 of 1"
+"""the end of a note on queries that have no candidates from a corruption, which is true if no other adds any"""
+
+
 class ReadOnce(Settings):
     """Settings that read files, or compute something, once for a dataset: to use them then touches no file again."""
 
@@ -145,12 +149,14 @@ class CorruptionGenerator(ReadOnce):
 
 
 def size_range(sizes: IntArray) -> str:
-    """Spell how many candidates queries have.
+    """Spell how many candidates queries have; ``some`` where the sizes are not known.
 
     >>> import numpy as np
-    >>> size_range(np.array([1, 2310, 7])), size_range(np.array([500, 500]))
-    ('1 to 2,310', '500')
+    >>> size_range(np.array([1, 2310, 7])), size_range(np.array([500, 500])), size_range(np.array([]))
+    ('1 to 2,310', '500', 'some')
     """
+    if not len(sizes):
+        return "some"
     fewest, most = int(sizes.min()), int(sizes.max())
     return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
 

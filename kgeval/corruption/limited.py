@@ -10,7 +10,7 @@ from pydantic import Field
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
-from kgeval.corruption.generator import CorruptionGenerator, size_range
+from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
@@ -76,7 +76,7 @@ class FileNegatives(CorruptionGenerator):
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
             raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
-        note = f"{without} {queries.side} queries have no negatives in {self.path}; their answers rank 1 of 1."
+        note = f"{without} {queries.side} queries have no negatives in {self.path}{ALONE}."
         return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:

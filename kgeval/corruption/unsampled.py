@@ -1,4 +1,4 @@
-"""Candidates without sampling: all entities, or those that fit the type of the relation."""
+"""Candidates without sampling: all entities, those of a list, or those that fit the type of the relation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from kgeval.corruption.generator import CorruptionGenerator, size_range
-from kgeval.data import SIDES, Side, Split
+from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
+from kgeval.data import Side, Split
 from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kgeval.corruption.candidates import Candidates
     from kgeval.data.dataset import Dataset
     from kgeval.data.queries import Queries
+    from kgeval.data.relation_candidates import RelationCandidates
     from kgeval.data.rows import Rows
 
 
@@ -50,71 +51,142 @@ class AllEntities(CorruptionGenerator):
         return f"all {len(dataset.entities):,} entities"
 
 
+class EntityList(CorruptionGenerator):
+    """Corrupt a triple with the entities of a list, which is the same for all queries.
+
+    An answer that is not on the list is ranked among it all the same, and the result says how many those were. Labels
+    that the dataset does not have are left out, and counted.
+
+    >>> EntityList(path="drugs.txt")
+    EntityList(kind='entities', path='drugs.txt')
+    """
+
+    kind: Literal["entities"] = "entities"
+    """the entities of a list, the same for all queries"""
+    path: str
+    """text with the label of an entity in each line"""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (Path(self.path),)
+
+    def read(self, dataset: Dataset) -> tuple[IntArray, int]:
+        """Read the ids of the entities, ascending, and how many labels the dataset does not have."""
+        from kgeval.data.entity_types import read_entities
+
+        return read_entities(Path(self.path), dataset)
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
+        import numpy as np
+
+        return np.zeros(len(queries), np.int64)
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        from kgeval.corruption.candidates import Candidates
+
+        return Candidates.shared(self.content(dataset)[0])
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        import numpy as np
+
+        ids, num_unknown = self.content(dataset)
+        others = int((~np.isin(queries.answers, ids)).sum())
+        of_answers = f"{others} {queries.side} answers are not in {self.path}; they were ranked all the same."
+        of_labels = f"{num_unknown} labels in {self.path} are not in the dataset; they were left out."
+        return tuple(note for count, note in ((others, of_answers), (num_unknown, of_labels)) if count)
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        return f"{len(self.content(dataset)[0]):,} entities of file {Path(self.path).name}"
+
+
 class TypeConstrained(CorruptionGenerator):
-    """Corrupt a triple with the entities that its relation is known to take on that side.
+    """Corrupt a triple with the entities that fit its relation on that side.
 
-    The types are those of a file, or those that the triples of ``splits`` show. With all three splits, as OpenKE
-    counts them, every answer is of its type, which uses test triples; with train, the default, an answer may be of
-    another type: it is ranked among the typed candidates all the same, and the result says how many those were.
+    Those are, by default, the entities that the relation has on that side in the triples of ``splits``. With all three
+    splits, as OpenKE counts them, every answer is among them, which uses test triples; with train, the default, an
+    answer may be another entity: it is ranked among the typed candidates all the same, and the result says how many
+    those were. With ``types``, they are all entities that share a type with one of those; entities without a type are
+    no candidates. With ``path``, they are those of a file, for each relation.
 
-    >>> TypeConstrained()
-    TypeConstrained(kind='typed', path=None, splits=('train',))
+    >>> TypeConstrained(types="prefix")
+    TypeConstrained(kind='typed', path=None, types='prefix', splits=('train',))
     """
 
     kind: Literal["typed"] = "typed"
-    """entities that the relation is known to take on the predicted side"""
+    """entities that the relation is known to take on the predicted side, or all entities of their types"""
     path: str | None = None
-    """OpenKE's ``type_constrain.txt``, with ``entity2id.txt`` and ``relation2id.txt`` beside it"""
+    """OpenKE's ``type_constrain.txt``, with ``entity2id.txt`` and ``relation2id.txt`` beside it; or a ``.json`` file
+    ``{relation: [entity, …]}`` of the candidates of tails, such as ``rel2candidates.json`` of the few-shot sets"""
+    types: str | None = None
+    """the types of entities: a file with an entity and a type in each row, or ``prefix``, what stands before ``::`` in
+    a label (``Compound::DB00014``)"""
     splits: Annotated[
         tuple[Split, ...],
         BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]),
         Field(strict=False, min_length=1),
     ] = ("train",)
-    """without a file: the splits whose triples show the types"""
+    """without ``path``: the splits whose triples show which entities, or which types, a relation takes"""
 
     @model_validator(mode="after")
     def _one_source(self) -> TypeConstrained:
         if self.path is not None and "splits" in self.model_fields_set and self.splits != ("train",):
             raise ValueError("types come from a file (path) or from triples (splits), not from both")
+        if self.path is not None and self.types is not None:
+            raise ValueError("give either path (candidates of relations) or types (types of entities)")
         return self
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return () if self.path is None else (Path(self.path),)
+        return tuple(Path(source) for source in (self.path, self.types) if source not in (None, "prefix"))
 
     @property
     def learns_from(self) -> tuple[Split, ...]:
         return self.splits if self.path is None else ()
 
-    def read(self, dataset: Dataset) -> dict[Side, Rows]:
-        from kgeval.data.known import observed_types, read_types
+    def read(self, dataset: Dataset) -> RelationCandidates:
+        from kgeval.data.relation_candidates import observed_candidates, read_candidates, typed_candidates
 
         if self.path is not None:
-            return read_types(Path(self.path), dataset)
+            return read_candidates(Path(self.path), dataset)
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
-        return {side: observed_types(triples, side, dataset) for side in SIDES}
+        if self.types is not None:
+            return typed_candidates(self.types, triples, dataset)
+        return observed_candidates(triples, dataset)
+
+    def of_relations(self, side: Side, dataset: Dataset) -> Rows:
+        """Return the candidates of each relation on a side, ascending; one row per relation.
+
+        Raises
+        ------
+        DatasetError
+            if the file lists no candidates of that side
+        """
+        found: RelationCandidates = self.content(dataset)
+        return found.of_side(side)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
-        types: Rows = self.content(dataset)[queries.side]
-        return types.lengths[queries.relations]
+        return self.of_relations(queries.side, dataset).lengths[queries.relations]
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         from kgeval.corruption.candidates import Candidates
         from kgeval.data.rows import Rows
 
-        types = self.content(dataset)[queries.side]
-        return Candidates(Rows.spans(types.offsets[queries.relations], types.offsets[queries.relations + 1], types.ids))
+        rows, relations = self.of_relations(queries.side, dataset), queries.relations
+        return Candidates(Rows.spans(rows.offsets[relations], rows.offsets[relations + 1], rows.ids))
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        types = self.content(dataset)[queries.side]
-        untyped = (types.positions(queries.relations[queries.owners], queries.answers) < 0).sum()
-        without = (types.lengths[queries.relations] == 0).sum()
+        rows = self.of_relations(queries.side, dataset)
+        untyped = (rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum()
+        without = (rows.lengths[queries.relations] == 0).sum()
         of_answers = (
             f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
         )
-        of_queries = f"{without} {queries.side} queries have a relation without types; their answers rank 1 of 1."
-        return tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
+        of_queries = f"{without} {queries.side} queries have a relation without types{ALONE}."
+        found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
+        return (*found, *self.content(dataset).notes)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"
+        if self.types is not None:
+            source += f" and {f'file {Path(self.types).name}' if self.files else 'the prefixes of labels'}"
         return f"{size_range(sizes)} of {len(dataset.entities):,} entities, by type in {source}"

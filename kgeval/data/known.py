@@ -123,7 +123,7 @@ def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> R
     """Collect, for each relation, the distinct entities on one side of some sets of triples, in ascending order."""
     facts = Triples(np.concatenate([triples.ids for triples in splits])) if splits else Triples.of([])
     _, relations, answers = facts.queries_of_side(side)
-    return _by_relation(relations, answers, dataset)
+    return by_relation(relations, answers, dataset)
 
 
 def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
@@ -143,7 +143,7 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
         members = np.concatenate([np.empty(0, np.int64), *(listed for _, listed in own)])
         owners, members = relations[owners], entities[members]
         known = (owners >= 0) & (members >= 0)
-        types[side] = _by_relation(owners[known], members[known], dataset)
+        types[side] = by_relation(owners[known], members[known], dataset)
     return types
 
 
@@ -179,7 +179,8 @@ def _lines(path: Path, num_entities: int, num_relations: int) -> Iterator[tuple[
         )
 
 
-def _by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:
+def by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:
+    """Collect the distinct entities of each relation, ascending, from pairs of both; int64[pair] each."""
     size = max(len(dataset.entities), 1)
     owners, members = np.divmod(np.unique(relations * size + answers), size)
     return Rows.sized(np.bincount(owners, minlength=len(dataset.relations)), members)

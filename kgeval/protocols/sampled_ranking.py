@@ -99,8 +99,8 @@ class TypedRanks:
         if not isinstance(evaluation.corruption, AllEntities) or not set(types.learns_from) & set(dataset.splits):
             return None
         prepared = types.prepare(dataset)
-        content, relations = prepared.content(dataset), dataset.split(evaluation.split).ids[order, 1]
-        size = np.mean([content[side].lengths[relations].mean() for side in ranking.sides])
+        relations = dataset.split(evaluation.split).ids[order, 1]
+        size = np.mean([prepared.of_relations(side, dataset).lengths[relations].mean() for side in ranking.sides])
         among_typed = replace(
             ranking,
             evaluation=evaluation.model_copy(update={"corruption": prepared}),

@@ -193,9 +193,10 @@ def _annotation(location: Location, content: Any, root: Any) -> Any:
         if block and step in block.model_fields:
             field: Any = block.model_fields[str(step)]
             annotation = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
-        else:  # a block with free keys
-            dicts = [part for part in _alternatives(annotation) if get_origin(part) is dict]
-            annotation = get_args(dicts[0])[-1] if dicts else None
+        else:  # a block with free keys, or a list
+            kinds = (list, tuple) if isinstance(step, int) else (dict,)
+            found = [part for part in _alternatives(annotation) if get_origin(part) in kinds]
+            annotation = get_args(found[0])[0 if isinstance(step, int) else -1] if found else None
         value = _item(value, step)
     return annotation
 

@@ -15,7 +15,7 @@ from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, 
 from kgeval.corruption import limited as of_files
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import generators
-from kgeval.data import known
+from kgeval.data import relation_candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
@@ -198,7 +198,7 @@ def test_shared_candidates_are_candidates_of_each_query(nations):
 def reads(monkeypatch):
     """What the readers of files of candidates are called with."""
     called = []
-    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (known, "read_types")):
+    for module, name in ((of_files, "read_triples"), (of_files, "read_content"), (relation_candidates, "read_types")):
         reader = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda path, *rest, read=reader: called.append(Path(path)) or read(path, *rest)

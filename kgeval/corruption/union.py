@@ -1,0 +1,118 @@
+"""The union of several corruptions, such as 1,000 entities that are drawn uniformly and 1,000 by degree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from kgeval.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
+from kgeval.data import SPLITS, Side, Split
+from kgeval.settings.by_kind import ByKind
+
+if TYPE_CHECKING:
+    from kgeval.arrays import IntArray
+    from kgeval.corruption.candidates import Candidates
+    from kgeval.data.dataset import Dataset
+    from kgeval.data.queries import Queries
+    from kgeval.data.rows import Rows
+    from kgeval.data.triples import Triples
+
+
+def _parts() -> dict[str, type[CorruptionGenerator]]:
+    """All corruptions but the union itself: a union of unions is the union of their parts."""
+    return {kind: generator for kind, generator in generators().items() if generator is not CandidateUnion}
+
+
+class CandidateUnion(CorruptionGenerator):
+    """Corrupt a triple with the entities that any of several corruptions chooses, each of them once.
+
+    DGL-KE (Zheng et al., 2020) evaluates Freebase with 1,000 entities drawn uniformly and 1,000 by degree, without a
+    filter. Here an entity that several parts choose competes once, so a query may have fewer than 2,000 candidates.
+    Every part chooses what it would choose alone: two draws of one kind need different seeds. Negatives that are
+    exported leave known answers out, unless every part allows them.
+
+    >>> CandidateUnion(of=[{"kind": "uniform", "count": 1000}, {"kind": "degree", "count": 1000}]).of[1]
+    DegreeWeighted(kind='degree', count=1000, seed=0, allow_known=False)
+    """
+
+    kind: Literal["union"] = "union"
+    """the entities that any of several corruptions chooses"""
+    of: Annotated[
+        tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _parts)], ...],
+        Field(strict=False),
+    ]
+    """the corruptions, two or more"""
+
+    @field_validator("of")
+    @classmethod
+    def _several(cls, value: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
+        if len(value) < 2:
+            raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
+        return value
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys(file for part in self.of for file in part.files))
+
+    @property
+    def learns_from(self) -> tuple[Split, ...]:
+        return tuple(split for split in SPLITS if any(split in part.learns_from for part in self.of))
+
+    @property
+    def allows_known(self) -> bool:  # type: ignore[override]
+        return all(part.allows_known for part in self.of)
+
+    def read(self, dataset: Dataset) -> tuple[CorruptionGenerator, ...]:
+        return tuple(part.prepare(dataset) for part in self.of)
+
+    def queries(self, triples: Triples, side: Side) -> Queries:
+        """Take every triple for a query of its own if a part has candidates of its own for each."""
+        return max((part.queries(triples, side) for part in self.of), key=len)
+
+    def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
+        import numpy as np
+
+        widths = [part.widths(queries, dataset) for part in self.content(dataset)]
+        if any(width is None for width in widths):
+            return None
+        shared = [_shared_width(part, queries, dataset) for part in self.content(dataset)]
+        # What all queries share takes no memory of its own, until it is united with what they do not share.
+        total: IntArray = np.sum(widths, axis=0, dtype=np.int64)
+        return total if None not in shared else total + np.int64(sum(width or 0 for width in shared))
+
+    def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
+        import numpy as np
+
+        from kgeval.corruption.candidates import Candidates
+        from kgeval.data.rows import Rows
+
+        chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
+        # A note that counts these queries would stand once for each block of queries, with another count each time.
+        notes = tuple(re.sub(r"^\d+ ", "some ", note) for part in chosen for note in part.notes)
+        if all(part.is_shared for part in chosen):
+            return Candidates.shared(np.unique(np.concatenate([part.rows.ids for part in chosen])), notes)
+        rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
+        owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
+        return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)
+
+    def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
+        notes = [note for part in self.content(dataset) for note in part.notes(queries, dataset)]
+        return tuple(dict.fromkeys(note.replace(ALONE, "") for note in notes))
+
+    def describe(self, dataset: Dataset, sizes: IntArray) -> str:
+        parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]
+        return f"{size_range(sizes)}, the union of {' and '.join(parts)}"
+
+
+def _shared_width(part: CorruptionGenerator, queries: Queries, dataset: Dataset) -> int | None:
+    """Count the candidates of a corruption that has the same for all queries; None if it has not."""
+    import numpy as np
+
+    from kgeval.data.rows import Rows
+
+    none = np.zeros(0, np.int64)
+    chosen = part.candidates(queries[:0], Rows.sized(none, none), dataset)
+    return len(chosen.rows.ids) if chosen.is_shared else None

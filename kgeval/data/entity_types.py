@@ -1,0 +1,127 @@
+"""Lists of entities, and the types of entities: from a file, or from what stands before ``::`` in a label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgeval.arrays import IntArray
+from kgeval.data.dataset import Dataset
+from kgeval.data.rows import Rows
+from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, InputError, first_few
+
+PREFIX = "prefix"
+"""the source of types that stand in the labels themselves, as in Hetionet and DRKG: ``Compound::DB00014``"""
+
+SEPARATOR = "::"
+
+
+@dataclass(frozen=True, eq=False)
+class TypesOfEntities:
+    """The types of a dataset's entities; an entity may have several, or none."""
+
+    names: tuple[str, ...]
+    """the types that entities of the dataset have, sorted; the number of a type is its place here"""
+    rows: Rows
+    """the numbers of the types of each entity, ascending and distinct; one row per entity"""
+    num_unknown: int = 0
+    """entities of the file that the dataset does not have"""
+
+    @property
+    def num_untyped(self) -> int:
+        """How many entities of the dataset have no type."""
+        return int((self.rows.lengths == 0).sum())
+
+    @classmethod
+    def of(cls, entities: IntArray, types: pa.Array, size: int, num_unknown: int = 0) -> TypesOfEntities:
+        """Collect pairs of an entity, int64[pair], and its type, string[pair]; of ``size`` entities."""
+        names = np.array(pc.unique(types).sort().to_pylist(), object)
+        numbers = np.asarray(pc.index_in(types, value_set=pa.array(names, pa.string())).cast(pa.int64()))
+        owners, members = np.divmod(np.unique(entities * max(len(names), 1) + numbers), max(len(names), 1))
+        return cls(tuple(names), Rows.sized(np.bincount(owners, minlength=size), members), num_unknown)
+
+
+def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntities:
+    """Read the types of a dataset's entities.
+
+    Parameters
+    ----------
+    source
+        ``"prefix"``: the type of an entity is what stands before ``::`` in its label; or a file with an entity and a
+        type in each row, separated by a tab (commas in a ``.csv``). An entity of several types has several rows
+    dataset
+        the graph; entities that it does not have are left out, and counted
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing, empty or malformed, with the line; if it has none of the dataset's entities, or no label
+        has a prefix
+
+    Examples
+    --------
+    >>> data = Dataset.from_labels(train=[("Gene::1", "regulates", "Gene::2"), ("Drug::7", "binds", "Gene::1")])
+    >>> types = read_types_of_entities("prefix", data)
+    >>> types.names, list(data.entities), types.rows.ids
+    (('Drug', 'Gene'), ['Drug::7', 'Gene::1', 'Gene::2'], array([0, 1, 1]))
+    """
+    size = len(dataset.entities)
+    if source == PREFIX:
+        labels = dataset.entities.labels
+        prefixes = pc.struct_field(pc.extract_regex(labels, f"(?s)^(?P<type>.+?){SEPARATOR}"), "type")
+        typed = np.flatnonzero(np.asarray(prefixes.is_valid()))
+        if not len(typed):
+            found = first_few(labels[:4].to_pylist(), 3)
+            raise DatasetError(
+                f"types: {PREFIX}: no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label, "
+                f"as 'Compound::DB00014' has. Its entities are {found}. Give a file of types."
+            )
+        return TypesOfEntities.of(typed, prefixes.drop_null(), size)
+    path = Path(source)
+    table = read_columns(path, ["entity", "type"])
+    if not table.num_rows:
+        raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
+    types = table["type"].combine_chunks()
+    if (row := pc.index(types, "").as_py()) >= 0:
+        raise DatasetError(f"{path}, line {line_of(path, row)}: an entity without a type. Leave out its row.")
+    ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
+    return TypesOfEntities.of(ids[ids >= 0], types.filter(pa.array(ids >= 0)), size, num_unknown)
+
+
+def read_entities(path: Path, dataset: Dataset) -> tuple[IntArray, int]:
+    """Read a list of entities, a label in each line; their ids, ascending, and how many the dataset does not have.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing or empty, or has none of the dataset's entities
+    """
+    labels = read_columns(path, ["entity"], delimiter=UNIT_SEPARATOR, quoted=False)["entity"]
+    if not len(labels):
+        raise DatasetError(f"{path}: no entities in it. Expected a label in each line.")
+    ids, num_unknown = ids_of_listed(path, labels, dataset.entities)
+    return np.unique(ids[ids >= 0]), num_unknown
+
+
+def ids_of_listed(where: Path | str, labels: pa.ChunkedArray, vocabulary: Vocabulary) -> tuple[IntArray, int]:
+    """Find the ids of labels, -1 for unknown ones, int64[label], and count the distinct unknown labels.
+
+    Raises
+    ------
+    DatasetError
+        if all are unknown, with the labels that are nearest to the first
+    """
+    ids = vocabulary.ids(labels)
+    if len(ids) and (ids < 0).all():
+        try:
+            vocabulary.id(labels[0].as_py())
+        except InputError as error:
+            message = f"{where}: the dataset has none of the {len(labels):,} labels in it. The first is an {error}"
+            raise DatasetError(message) from error
+    return ids, len(pc.unique(labels.filter(pa.array(ids < 0))))

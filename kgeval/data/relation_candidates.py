@@ -1,0 +1,133 @@
+"""The candidates of each relation: the entities whose types it takes, or those that a JSON file lists for its tails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgeval.data.dataset import Dataset
+from kgeval.data.entity_types import PREFIX, ids_of_listed, read_types_of_entities
+from kgeval.data.known import by_relation, observed_types, read_types
+from kgeval.data.rows import Rows
+from kgeval.data.triples import SIDES, Side, Triples
+from kgeval.errors import DatasetError, reason
+from kgeval.files.opening import read_json
+from kgeval.paths import exists_safely, no_file
+
+
+@dataclass(frozen=True, eq=False)
+class RelationCandidates:
+    """The entities that compete for the answers of each relation, by side."""
+
+    rows: Mapping[Side, Rows]
+    """the entities of each relation, ascending and distinct; one row per relation"""
+    notes: tuple[str, ...] = ()
+    """what to know about how they were read"""
+    where: str = field(default="", kw_only=True)
+    """the file, where it may lack a side"""
+
+    def of_side(self, side: Side) -> Rows:
+        if side not in self.rows:
+            raise DatasetError(f"{self.where}: it lists candidates of tails only, none of {side}s. Set sides: tail.")
+        return self.rows[side]
+
+
+def observed_candidates(splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
+    """Take the entities that some triples of the relation have on a side."""
+    return RelationCandidates({side: observed_types(splits, side, dataset) for side in SIDES})
+
+
+def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
+    """Take the entities that share a type with an entity that some triples of the relation have on a side.
+
+    ``source`` is that of :func:`~kgeval.data.entity_types.read_types_of_entities`.
+
+    >>> rows = [("Gene::1", "binds", "Drug::1"), ("Drug::2", "treats", "Gene::1")]
+    >>> data = Dataset.from_labels(train=rows, relations=["binds", "treats"])
+    >>> found = typed_candidates("prefix", [data.train], data)
+    >>> list(data.entities), found.of_side("tail").row(0)
+    (['Drug::1', 'Drug::2', 'Gene::1'], array([0, 1]))
+    """
+    types = read_types_of_entities(source, dataset)
+    members = _turned(types.rows, len(types.names))
+    taken = {side: _gathered(observed_types(splits, side, dataset), types.rows) for side in SIDES}
+    rows = {side: _gathered(row, members) for side, row in taken.items()}
+    where = "their labels" if source == PREFIX else source
+    untyped = f"{types.num_untyped} entities have no type in {where}; they are no candidates."
+    unknown = f"{types.num_unknown} entities in {where} are not in the dataset; they were left out."
+    notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
+    return RelationCandidates(rows, notes)
+
+
+def _turned(rows: Rows, size: int) -> Rows:
+    """List the owners of each of the ids 0 … size - 1, ascending."""
+    return Rows.sized(np.bincount(rows.ids, minlength=size), rows.owners[np.argsort(rows.ids, kind="stable")])
+
+
+def _gathered(first: Rows, second: Rows) -> Rows:
+    """Unite, for each row of ``first``, the rows of ``second`` that it names; ascending and distinct."""
+    starts, stops = second.offsets[first.ids], second.offsets[first.ids + 1]
+    parts = [slice(*ends) for ends in pairwise(first.offsets.tolist())]
+    united = [np.unique(Rows.spans(starts[part], stops[part], second.ids).ids) for part in parts]
+    lengths = np.array([len(row) for row in united], np.int64)
+    return Rows.sized(lengths, np.concatenate([np.empty(0, np.int64), *united]))
+
+
+def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
+    """Read the candidates of relations from OpenKE's ``type_constrain.txt``, or from JSON if the file is ``.json``.
+
+    JSON is ``{relation: [entity, …]}`` with the candidates of tails, as in the few-shot sets NELL-One and Wiki-One
+    (Xiong et al., 2018): ``rel2candidates.json``. Labels that the dataset does not have are left out, and counted.
+
+    Raises
+    ------
+    DatasetError
+        if the file is missing, malformed or of another dataset
+    """
+    if path.suffix.lower() != ".json":
+        return RelationCandidates(read_types(path, dataset))
+    lists = _lists(path)
+    relations, unknown_relations = ids_of_listed(path, _texts(path, [*lists]), dataset.relations)
+    labels = _texts(path, [label for listed in lists.values() for label in listed])
+    entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
+    owners = np.repeat(relations, [len(listed) for listed in lists.values()])
+    known = (owners >= 0) & (entities >= 0)
+    notes = [
+        f"{count} {kind} in {path} are not in the dataset; they were left out."
+        for count, kind in ((unknown_relations, "relations"), (unknown_entities, "entities"))
+        if count
+    ]
+    return RelationCandidates(
+        {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes), where=str(path)
+    )
+
+
+def _texts(path: Path, labels: Sequence[str]) -> pa.ChunkedArray:
+    try:
+        return pa.chunked_array([labels], pa.string())
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{path}: the label {error.object!r:.60} is not Unicode text ({error.reason}).") from error
+
+
+def _lists(path: Path) -> dict[str, list[str]]:
+    """Read JSON, and refuse it if it is no ``{relation: [entity, …]}``."""
+    if not exists_safely(path) or not path.is_file():
+        raise DatasetError(no_file(path))
+    expected = "Expected {relation: [entity, …]}, the labels of the candidates of tails."
+    try:
+        content: Any = read_json(path)
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{path}: not a JSON file ({reason(error)}). {expected}") from error
+    if not isinstance(content, dict) or not content:
+        raise DatasetError(f"{path}: {'nothing in it' if content == {} else f'a {type(content).__name__}'}. {expected}")
+    for relation, listed in content.items():
+        wrong = [listed] if not isinstance(listed, list) else [it for it in listed if not isinstance(it, str)]
+        if wrong:
+            raise DatasetError(f"{path}: relation {relation!r:.60} has {wrong[0]!r:.60} in it. {expected}")
+    return content
