@@ -47,6 +47,8 @@ NONE_BY_DEFAULT = [("intervals", "unit"), ("task", "negatives", "corruption")]
 """settings of blocks that are not there without the option, so that the default of the field is not what holds"""
 
 METAVARS = {
+    "restrict_entities_to": "FILE",
+    "restrict_relations_to": "FILE",
     "split": "SPLIT|FILE",
     "filter": "train|valid|test|FILE|none",
     "metrics": "METRIC",
@@ -106,6 +108,8 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     sentence = f"{words[:1].upper()}{words[1:]}"
     if name == "corruption":
         return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
+    if METAVARS.get(name) == "FILE":
+        return {"metavar": "FILE", "help": f"{sentence}."}
     if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
         may_be_empty = (choices or name == "filter") and not any(hasattr(rule, "min_length") for rule in field.metadata)
         metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
@@ -11,10 +12,10 @@ from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, Validatio
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
 from kgeval.data import EntitySide, KnownTimes, Side
-from kgeval.data.split_names import Filter, SplitOrFile
+from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.errors import InputError
 from kgeval.metrics.intervals.estimate import Estimate
-from kgeval.settings.settings import Settings, listed
+from kgeval.settings.settings import ExistingFile, Settings, listed
 
 MOST_MEMORY = 2**60
 """bytes that no machine has: more is no other limit, and would not fit into the integers of numpy"""
@@ -50,6 +51,10 @@ EntitySides = Annotated[
     Field(strict=False, min_length=1),
     AfterValidator(_distinct_sides),
 ]
+
+
+LabelList = ExistingFile | Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+"""a file with a label in each line, or the labels"""
 
 
 def check_device(name: str) -> str:
@@ -102,6 +107,8 @@ class RankingKeywords(QueryKeywords, total=False):
 
     times: KnownTimes
     corruption: Corruption | None
+    restrict_entities_to: str | Sequence[str] | None
+    restrict_relations_to: str | Sequence[str] | None
 
 
 class EvaluationKeywords(RankingKeywords, total=False):
@@ -141,6 +148,11 @@ class Evaluation(Settings):
     """for a temporal graph, which facts are filtered: same, those of the query's time (time-aware), or all (static)"""
     corruption: Corruption = AllEntities()
     """which entities are the candidates. By default as the protocol says: all, or the fixed negatives of OGB"""
+    restrict_entities_to: LabelList | None = None
+    """the entities that compete, and of which alone triples are ranked: a file with a label in each line;
+    in Python and configurations also a list of labels"""
+    restrict_relations_to: LabelList | None = None
+    """the relations of which triples are ranked, likewise; the filter keeps all others"""
     unseen: UnseenPolicy = "error"
     """triples with an entity or relation that the model does not know: error, drop (leave out) or worst (rank last)"""
     nan: NaNPolicy = "error"
@@ -187,6 +199,12 @@ class Evaluation(Settings):
         if value is not None and value.predictions and "relation" in block.data.get("sides", ()):
             raise ValueError("predictions are kept of heads and tails. Leave relation out of the sides, or keep none")
         return value
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of triples and of labels that it names."""
+        lists = (self.restrict_entities_to, self.restrict_relations_to)
+        return [*files_in([self.split, *self.filter]), *(Path(it) for it in lists if isinstance(it, str))]
 
     def require_entities(self, what: str) -> None:
         """Refuse the side relation where only entities can be predicted."""

@@ -16,7 +16,6 @@ from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.data.dataset import Dataset
-from kgeval.data.split_names import files_in
 from kgeval.files.opening import sha256_of_file
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
@@ -167,9 +166,8 @@ class Job:
 
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
-        evaluation = self.config.evaluation
-        named = files_in([evaluation.split, *evaluation.filter]) if self.config.task is None else []
-        files = [*self.dataset.files, *named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
+        named = [*self.dataset.files, *self.config.evaluation.files]
+        files = [*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
         conceal = self.config.document.variables.conceal
         return {conceal(unstaged(str(path))): self._digest(path) for path in files}
 
