@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -209,6 +209,10 @@ class Dataset:
             own = (self.entities, self.relations, self.times)
             self._others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *own)
         return self._others[name]
+
+    def present(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Leave the splits out that the dataset does not have; files stay."""
+        return tuple(name for name in names if name in self.splits or name not in SPLITS)
 
     def answers_of(self, side: Side) -> Vocabulary:
         """Return what the answers of a side are: entities, or relations."""

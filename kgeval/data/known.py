@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.data import SPLITS, KnownTimes
+from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.id_files import OPENKE
 from kgeval.data.queries import Queries, starts_of_runs
@@ -115,7 +115,7 @@ def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
 
 def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
     """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
-    parts = [dataset.split(name) for name in splits if name in dataset.splits or name not in SPLITS]
+    parts = [dataset.split(name) for name in dataset.present(splits)]
     return [triples.without_contexts() for triples in parts] if times == "all" else parts
 
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.generator import Corruption
-from kgeval.data import SPLITS
 from kgeval.data.dataset import Dataset
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
@@ -141,7 +140,7 @@ class Protocol:
         names = filtered_by(evaluation.split, self.filter, evaluation.filter if "filter" in explicit else None)
         corruption = evaluation.corruption if "corruption" in explicit else None
         settings = {
-            "filter": tuple(name for name in names if name in dataset.splits or name not in SPLITS),
+            "filter": dataset.present(names),
             "corruption": self.corruption(corruption, dataset, evaluation.split),
             **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
         }

@@ -273,6 +273,6 @@ def ranking_of(
     notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
     engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
-    names = tuple(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
+    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
     facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
     return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
