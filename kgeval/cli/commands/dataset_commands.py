@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kgeval.cli.setting_options import corruption_block
 from kgeval.cli.shared_options import FORMAT, JSON, NAMES, QUIET, refuse_file
-
-if TYPE_CHECKING:
-    from kgeval.corruption import CorruptionGenerator
 
 
 @click.command("audit")
@@ -117,12 +114,12 @@ def negatives_command(
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
         say_json(content)
     else:
-        say(f"{written} negatives written to {out}: {_describe(generator)}")
+        say(f"{written} negatives written to {out}: {_describe(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
 
 
-def _describe(generator: CorruptionGenerator) -> str:
+def _describe(options: dict[str, Any]) -> str:
     """Describe a corruption, as in ``uniform, count 3, seed 0``."""
-    options = generator.model_dump(exclude_none=True)
-    kind = options.pop("kind")
-    return ", ".join([kind, *(f"{name} {value}" for name, value in options.items() if value is not False)])
+    kind, parts = options.pop("kind"), options.pop("of", ())
+    words = [f"{name} {value}" for name, value in options.items() if value is not False]
+    return ", ".join([kind, *words, *(f"({_describe(part)})" for part in parts)])
