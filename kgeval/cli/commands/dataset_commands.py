@@ -75,7 +75,14 @@ def audit_command(
 )
 @click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
 @click.option(
-    *("--filter", "filtered"),
+    "--sides",
+    multiple=True,
+    default=("head", "tail"),
+    type=click.Choice(["head", "tail"]),
+    help="A side that is corrupted; may be repeated.  [default: both]",
+)
+@click.option(
+    "--filter",
     multiple=True,
     default=("train", "valid", "test"),
     type=click.Choice(["train", "valid", "test"]),
@@ -89,12 +96,11 @@ def audit_command(
 def negatives_command(
     dataset: str,
     corruption: str,
-    split: str,
-    filtered: tuple[Any, ...],
     layout: str,
     out: Path,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Write the negatives that a corruption generates; with corruption {kind: file, path: FILE}, ranks are the same."""
     from kgeval.cli.display import show_notes, watching
@@ -108,7 +114,7 @@ def negatives_command(
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
-    tables = generate_negatives(graph, generator, split=split, filter=filtered, on_note=notes.append)
+    tables = generate_negatives(graph, generator, **options, on_note=notes.append)
     written = write_negatives(out, tables)
     if as_json:
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
