@@ -57,13 +57,15 @@ def generate_negatives(
     triples, sides = dataset.split(split), _listed("side", sides, SIDES)
     splits = _listed("filter split", filter, SPLITS)
     filtered = [triples, *(part for name, part in dataset.splits.items() if name in splits)]
-    corruption = corruption.prepare(dataset)
+    corruption, said = corruption.prepare(dataset), set[str]()
     for side in sides:
         queries = corruption.queries(triples, side)
         known = known_answers(queries, filtered)
         candidates = corruption.choose(queries, known, dataset)
         for note in (*candidates.notes, *corruption.notes(queries, dataset)):
-            on_note(note)
+            if note not in said:  # some are about both sides
+                on_note(note)
+            said.add(note)
         step = max(1, BLOCK_SIZE // max(1, candidates.max_width))
         for start in range(0, len(queries), step):
             block = slice(start, start + step)

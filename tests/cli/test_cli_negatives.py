@@ -186,6 +186,62 @@ def test_typed_negatives_are_written(done, place):
     assert "negatives written to n.tsv" in told
 
 
+def write_candidates(folder):
+    """Write a list of entities, types of entities, and candidates of relations, each with labels of no entity."""
+    graph = load_dataset(folder / "graph")
+    few = [*list(graph.entities)[:3], "unicorn"]
+    (folder / "few.txt").write_text("".join(f"{label}\n" for label in few))
+    (folder / "types.tsv").write_text("".join(f"{label}\tanimal\n" for label in few))
+    (folder / "candidates.json").write_text(json.dumps(dict.fromkeys(graph.relations, few)))
+    return few[:3]
+
+
+NEW = {
+    "few.txt": "{kind: entities, path: few.txt}",
+    "types.tsv": "{kind: typed, types: types.tsv, splits: [train, valid, test]}",
+    "candidates.json": "{kind: typed, path: candidates.json}",
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_lists_and_types_of_entities_are_run_and_kept_by_their_content(done, refused, place, name):
+    write_candidates(place)
+    chosen = ["--set", f"evaluation.corruption={NEW[name]}", "--set", "evaluation.sides=[tail]"]
+    done("run", "config.yaml", "--out", "new", *chosen)
+    table = RankTable.from_parquet(place / "new/ranks.parquet")
+    assert max(table.column("raw_candidates")) == 4
+    assert any("1 labels in" in note or "1 entities in" in note for note in table.notes)
+    assert name in json.loads((place / "new/manifest.json").read_text())["sha256"]
+    (place / name).write_text("")
+    assert f"evaluation.corruption.{'types' if 'types:' in NEW[name] else 'path'}" in refused(
+        "run", "config.yaml", "--out", "other", *chosen
+    )
+
+
+def test_unions_are_run_and_exported(done, data, place):
+    write_candidates(place)
+    union = "union:of=[{kind: uniform, count: 2}, {kind: entities, path: few.txt}]"
+    told = done("negatives", "graph", "--corruption", union, "--out", "n.tsv")
+    assert "union, (uniform, count 2, seed 0), (entities, path few.txt)" in told
+    written = data("negatives", "graph", "--corruption", union, "--sides", "tail", "--out", "tails.tsv")
+    assert written["written"] == len(rows(place / "tails.tsv"))
+    assert set(rows(place / "tails.tsv")) == {row for row in rows(place / "n.tsv") if row[3] == "tail"}
+    block = "{kind: union, of: [{kind: degree, count: 2}, {kind: entities, path: few.txt}]}"
+    done("run", "config.yaml", "--out", "new", "--set", f"evaluation.corruption={block}")
+    done("run", "new/config.yaml", "--out", "again")
+    assert metrics(place / "new") == metrics(place / "again")
+    assert "few.txt" in json.loads((place / "new/manifest.json").read_text())["sha256"]
+    assert set(RankTable.from_parquet(place / "new/ranks.parquet").column("raw_candidates")) <= {3, 4, 5, 6}
+
+
+def test_tails_of_json_are_exported_and_heads_are_refused(done, refused, place):
+    few = write_candidates(place)
+    chosen = ["negatives", "graph", "--corruption", "typed:path=candidates.json", "--out", "n.tsv"]
+    assert "lists candidates of tails only, none of heads" in refused(*chosen)
+    done(*chosen, "--sides", "tail")
+    assert {row[2] for row in rows(place / "n.tsv")} <= set(few)
+
+
 OGB = ["m.npz", "--dataset", "ogb", "--option", "model=DistMult"]
 
 

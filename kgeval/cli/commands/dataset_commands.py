@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kgeval.cli.setting_options import corruption_block
 from kgeval.cli.shared_options import FORMAT, JSON, NAMES, QUIET, refuse_file
-
-if TYPE_CHECKING:
-    from kgeval.corruption import CorruptionGenerator
 
 
 @click.command("audit")
@@ -78,7 +75,14 @@ def audit_command(
 )
 @click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
 @click.option(
-    *("--filter", "filtered"),
+    "--sides",
+    multiple=True,
+    default=("head", "tail"),
+    type=click.Choice(["head", "tail"]),
+    help="A side that is corrupted; may be repeated.  [default: both]",
+)
+@click.option(
+    "--filter",
     multiple=True,
     default=("train", "valid", "test"),
     type=click.Choice(["train", "valid", "test"]),
@@ -92,12 +96,11 @@ def audit_command(
 def negatives_command(
     dataset: str,
     corruption: str,
-    split: str,
-    filtered: tuple[Any, ...],
     layout: str,
     out: Path,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Write the negatives that a corruption generates; with corruption {kind: file, path: FILE}, ranks are the same."""
     from kgeval.cli.display import show_notes, watching
@@ -111,18 +114,18 @@ def negatives_command(
     notes: list[str] = []
     with watching("loading dataset"):
         graph = load_dataset(dataset, layout=layout)
-    tables = generate_negatives(graph, generator, split=split, filter=filtered, on_note=notes.append)
+    tables = generate_negatives(graph, generator, **options, on_note=notes.append)
     written = write_negatives(out, tables)
     if as_json:
         content = {"written": written, "path": str(out), "corruption": generator.model_dump(), "notes": notes}
         say_json(content)
     else:
-        say(f"{written} negatives written to {out}: {_describe(generator)}")
+        say(f"{written} negatives written to {out}: {_describe(generator.model_dump(exclude_none=True))}")
     show_notes(notes)
 
 
-def _describe(generator: CorruptionGenerator) -> str:
+def _describe(options: dict[str, Any]) -> str:
     """Describe a corruption, as in ``uniform, count 3, seed 0``."""
-    options = generator.model_dump(exclude_none=True)
-    kind = options.pop("kind")
-    return ", ".join([kind, *(f"{name} {value}" for name, value in options.items() if value is not False)])
+    kind, parts = options.pop("kind"), options.pop("of", ())
+    words = [f"{name} {value}" for name, value in options.items() if value is not False]
+    return ", ".join([kind, *words, *(f"({_describe(part)})" for part in parts)])

@@ -125,7 +125,8 @@ def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
         config = _with_negatives(config, dataset)
     except DatasetError as error:
         explicit = "corruption" in config.evaluation.model_fields_set
-        problems.append(Problem.of(("evaluation", "corruption", "path") if explicit else ("protocol",), error))
+        keys = [key for key in ("path", "types") if getattr(config.evaluation.corruption, key, None) is not None]
+        problems.append(Problem.of(("evaluation", "corruption", *keys) if explicit else ("protocol",), error))
     try:
         task = None if config.task is None else config.task.prepare(dataset)
         config = config.model_copy(update={"task": task})
@@ -170,12 +171,13 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     if config.task is not None or evaluation.split not in dataset.splits:
         return config
     corruption = config.resolved_evaluation(dataset).evaluation.corruption
-    if not corruption.files:
+    if not corruption.files and getattr(corruption, "types", None) is None:
         return config
     corruption = corruption.prepare(dataset)
     for side in evaluation.sides:
         queries = corruption.queries(dataset.split(evaluation.split), side)
-        corruption.choose(queries, known_answers(queries, []), dataset)
+        if corruption.widths(queries, dataset) is None:  # others may be too many for the memory, all at once
+            corruption.choose(queries, known_answers(queries, []), dataset)
         corruption.notes(queries, dataset)
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
 from kgeval.baselines.baseline import Baseline
+from kgeval.corruption import CandidateUnion
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
@@ -38,10 +39,19 @@ class RunEvaluation(Evaluation):
 
     @field_validator("corruption")
     @classmethod
-    def _file_there(cls, value: Corruption) -> Corruption:
-        if (path := getattr(value, "path", None)) is not None:
-            TypeAdapter(dict[str, ExistingFile]).validate_python({"path": path})
+    def _files_there(cls, value: Corruption) -> Corruption:
+        if isinstance(value, CandidateUnion):
+            parts = {"of": [_files_by_key(part) for part in value.of]}
+            TypeAdapter(dict[str, list[dict[str, ExistingFile]]]).validate_python(parts)
+        else:
+            TypeAdapter(dict[str, ExistingFile]).validate_python(_files_by_key(value))
         return value
+
+
+def _files_by_key(corruption: Corruption) -> dict[str, str]:
+    """Return the files that a corruption reads, by the keys that name them."""
+    named = {key: getattr(corruption, key, None) for key in ("path", "types")}
+    return {key: file for key, file in named.items() if isinstance(file, str) and Path(file) in corruption.files}
 
 
 class Evaluated(Settings):
