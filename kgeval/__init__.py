@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.ties import TiePolicy as TiePolicy
     from kgeval.metrics.summarize import summarize as summarize
     from kgeval.metrics.summary import Summary as Summary
+    from kgeval.protocols.number_check import check_numbers as check_numbers
     from kgeval.protocols.protocol import Protocol as Protocol
     from kgeval.protocols.report import framework_metrics as framework_metrics
     from kgeval.ranking.import_ranks import load_ranks as load_ranks
@@ -92,6 +93,7 @@ _HOMES = {
     "Vocabulary": "data.vocabulary",
     "annotate": "analysis.slices.annotation",
     "answers": "doors.answers",
+    "check_numbers": "protocols.number_check",
     "classify": "doors.classify",
     "compare": "analysis.comparison.compare_models",
     "count": "doors.count",

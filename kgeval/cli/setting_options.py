@@ -39,13 +39,23 @@ SPELLINGS: dict[Place, tuple[str, ...]] = {
     ("metrics",): ("--metric", "-m"),
     ("intervals", "unit"): ("--intervals",),
     ("evaluation", "sides"): ("--sides", "--side"),
+    ("evaluation", "split"): ("--split", "--triples"),
 }
 """options that are not called like their fields"""
 
 NONE_BY_DEFAULT = [("intervals", "unit"), ("task", "negatives", "corruption")]
 """settings of blocks that are not there without the option, so that the default of the field is not what holds"""
 
-METAVARS = {"metrics": "METRIC", "by": "COLUMN", "ties": "POLICY", "popularity": "E R"}
+METAVARS = {
+    "restrict_entities_to": "FILE",
+    "restrict_relations_to": "FILE",
+    "split": "SPLIT|FILE",
+    "filter": "train|valid|test|FILE|none",
+    "metrics": "METRIC",
+    "by": "COLUMN",
+    "ties": "POLICY",
+    "popularity": "E R",
+}
 
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
@@ -98,9 +108,11 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     sentence = f"{words[:1].upper()}{words[1:]}"
     if name == "corruption":
         return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
+    if METAVARS.get(name) == "FILE":
+        return {"metavar": "FILE", "help": f"{sentence}."}
     if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
-        may_be_empty = choices and not any(hasattr(rule, "min_length") for rule in field.metadata)
-        metavar = "|".join([*choices, "none"] if may_be_empty else choices) or METAVARS[name]
+        may_be_empty = (choices or name == "filter") and not any(hasattr(rule, "min_length") for rule in field.metadata)
+        metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)
         read = _values_or_none if may_be_empty else _values
         return {"multiple": True, "callback": read, "metavar": metavar, "help": f"{sentence}; may be repeated."}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}

@@ -72,9 +72,9 @@ class EntityList(CorruptionGenerator):
 
     def read(self, dataset: Dataset) -> tuple[IntArray, int]:
         """Read the ids of the entities, ascending, and how many labels the dataset does not have."""
-        from kgeval.data.entity_types import read_entities
+        from kgeval.data.entity_types import read_listed
 
-        return read_entities(Path(self.path), dataset)
+        return read_listed(Path(self.path), dataset.entities)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,8 @@ from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
 from kgeval.data.labelled_triples import LabelledTriples
 from kgeval.data.numbering import as_table, number
+from kgeval.data.own_triples import read_own
+from kgeval.data.split_names import parts_of
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean, first_few, visible
@@ -49,6 +51,8 @@ class Dataset:
     training_graph: Dataset | None = None
     """of an inductive dataset, the graph that models learn from, which has entities of its own; ``train`` is then the
     inference graph, whose entities compete"""
+    _others: dict[str, Triples] = field(default_factory=dict, init=False, repr=False)
+    """other sets of triples by name, once they are read"""
 
     @classmethod
     def build(  # noqa: PLR0913
@@ -189,18 +193,26 @@ class Dataset:
         return {split: triples for split, triples in parts.items() if len(triples)}
 
     def split(self, name: str) -> Triples:
-        """Return one split.
+        """Return one split; several as ``valid+test``; or the triples of a file, by its path, each once.
 
         Raises
         ------
         DatasetError
-            if there is no such split, or it is empty
+            if there is no such split or file, or it is empty; if the file names what the dataset does not have
         """
-        for split, triples in self.splits.items():
-            if split == name:
-                return triples
-        why = f"it has no {name} triples" if name in SPLITS else f"unknown split {name!r}"
-        raise DatasetError(f"dataset {self.name}: {why}. {did_you_mean(name, self.splits)}")
+        if name in self.splits:
+            return self.splits[name]
+        if name in SPLITS:
+            raise DatasetError(f"dataset {self.name}: it has no {name} triples. {did_you_mean(name, self.splits)}")
+        if name not in self._others:
+            parts = [self.split(part) for part in parts_of(name)]
+            own = (self.entities, self.relations, self.times)
+            self._others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *own)
+        return self._others[name]
+
+    def present(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Leave the splits out that the dataset does not have; files stay."""
+        return tuple(name for name in names if name in self.splits or name not in SPLITS)
 
     def answers_of(self, side: Side) -> Vocabulary:
         """Return what the answers of a side are: entities, or relations."""

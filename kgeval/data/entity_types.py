@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,18 +95,22 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     return TypesOfEntities.of(ids[ids >= 0], types.filter(pa.array(ids >= 0)), size, num_unknown)
 
 
-def read_entities(path: Path, dataset: Dataset) -> tuple[IntArray, int]:
-    """Read a list of entities, a label in each line; their ids, ascending, and how many the dataset does not have.
+def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
+    """Read a list of labels, one in each line, or take them; their ids, ascending, and how many the dataset lacks.
 
     Raises
     ------
     DatasetError
-        if the file is missing or empty, or has none of the dataset's entities
+        if the file is missing or empty, or the dataset has none of the labels
     """
-    labels = read_columns(path, ["entity"], delimiter=UNIT_SEPARATOR, quoted=False)["entity"]
+    where = source if isinstance(source, Path) else f"the list of labels of {vocabulary.kind} ids"
+    if isinstance(source, Path):
+        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
+    else:
+        labels = pa.chunked_array([pa.array(source, pa.string())])
     if not len(labels):
-        raise DatasetError(f"{path}: no entities in it. Expected a label in each line.")
-    ids, num_unknown = ids_of_listed(path, labels, dataset.entities)
+        raise DatasetError(f"{where}: nothing in it. Expected a label in each line.")
+    ids, num_unknown = ids_of_listed(where, labels, vocabulary)
     return np.unique(ids[ids >= 0]), num_unknown
 
 

@@ -114,8 +114,8 @@ def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
 
 
 def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
-    """Return the triples of some splits whose answers are known: of a temporal graph at their own times, or at all."""
-    parts = [triples for name, triples in dataset.splits.items() if name in splits]
+    """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
+    parts = [dataset.split(name) for name in dataset.present(splits)]
     return [triples.without_contexts() for triples in parts] if times == "all" else parts
 
 

@@ -14,7 +14,8 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.rows import Rows
-from kgeval.data.triples import Triples
+from kgeval.data.split_names import parts_of
+from kgeval.data.triples import TripleIndex, Triples
 from kgeval.errors import first_few
 
 MOST_COMPARED = 2**30
@@ -224,6 +225,8 @@ def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None, swa
     ``name`` is for PyKEEN's evaluator, which sees neither split names nor labels: the notes then say ``name`` in place
     of the split, and show no labels. Where relations alone are predicted, ``swapped`` triples give none away.
     """
+    if split not in dataset.splits:
+        return _notes_on_overlap(dataset, split)
     if split == "train" or not len(dataset.train):
         return []
     triples, leaks, split_name = dataset.split(split), find_leaks(dataset)[split], name or split
@@ -241,6 +244,15 @@ def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None, swa
             "A model can answer them by swapping head and tail of train triples."
         )
     return notes
+
+
+def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
+    """Say how many triples of a file, or of several splits as one, the splits of the dataset have too."""
+    triples = dataset.split(name)
+    parts = {split: part for split, part in dataset.splits.items() if split not in parts_of(name)}
+    shared = {split: int(TripleIndex.of(part).contains(triples).sum()) for split, part in parts.items()}
+    found = [f"{count:,} in {split}" for split, count in shared.items() if count]
+    return [f"of the {len(triples):,} triples of {name}, the dataset has too: {', '.join(found)}."] if found else []
 
 
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:

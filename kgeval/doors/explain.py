@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import MetricError
+from kgeval.errors import InputError, MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
 from kgeval.progress import Progress
 from kgeval.protocols.explanation import Explanation, ProtocolExplanation, difference
 from kgeval.protocols.framework_metric import FrameworkMetric
-from kgeval.protocols.protocol import Protocol, find_protocol
+from kgeval.protocols.number_check import NumberCheck, check_numbers
+from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.protocols.report import notes_on
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.rank_table import RankTable
@@ -116,6 +118,45 @@ def explain(
     ties = summarize(table, ["count"]).groups[0].ties
     notes = (*table.notes, *([str(ties)] if ties and ties.serious else []))
     return Explanation(str(parse(metric)), ranking.value(standard), table.provenance, rows, notes)
+
+
+@takes(Evaluation, RankingKeywords)
+def explain_numbers(
+    model: Any,
+    dataset: Dataset | str | Path,
+    numbers: Mapping[str, float | str],
+    *,
+    progress: Progress | bool | None = None,
+    **settings: Unpack[RankingKeywords],
+) -> NumberCheck:
+    """Rank a model by every protocol, and find those that give the numbers that another tool printed.
+
+    Parameters
+    ----------
+    numbers
+        as :func:`kgeval.check_numbers` takes them
+    model, dataset, progress
+        as :func:`kgeval.evaluate` takes them
+    {settings}
+
+    Raises
+    ------
+    MetricError
+        if it is another metric, or no number
+    InputError
+        if an argument is wrong, as in :func:`kgeval.evaluate`
+    """
+    dataset = as_dataset(dataset)
+    evaluation = Evaluation.of_keywords(settings)
+    check = check_numbers({}, numbers)
+    scorer = align(as_model(model, dataset, nan=evaluation.nan), dataset)
+    metric = FrameworkMetric("", check.numbers[0].metric.base)
+    ranking = _RankingByProtocol(scorer, dataset, evaluation, metric, progress)
+    tables = {"standard": ranking.table(find_protocol("standard"))}
+    for name, protocol in protocols().items():
+        with suppress(InputError):  # some rank no part of a small split, or want candidates that few datasets bring
+            tables[name] = ranking.table(replace(protocol, quirks=protocol.rules.applicable_to(scorer)))
+    return check_numbers(tables, numbers)
 
 
 @dataclass(frozen=True, eq=False)

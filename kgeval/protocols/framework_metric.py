@@ -145,11 +145,11 @@ def up_to_the_last_of_train(dataset: Dataset) -> BoolArray:
     return np.array([label <= last for label in dataset.entities], np.bool_)
 
 
-def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: Split) -> Corruption:
+def all_entities(corruption: Corruption | None, _dataset: Dataset, _split: str) -> Corruption:
     return corruption or AllEntities()
 
 
-def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: Split) -> Corruption:
+def fixed_negatives(corruption: Corruption | None, dataset: Dataset, split: str) -> Corruption:
     """Return the corruption of the evaluation, by default OGB's fixed negatives; OGB's lists are used as listed."""
     if corruption is None:
         files = [file for file in dataset.files if file.match(f"split/*/{split}.pt")]

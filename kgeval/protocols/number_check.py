@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import product
 from typing import Any
 
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, TableError, first_few
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
-from kgeval.protocols.protocol import Protocol, protocols
+from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.table import Shown, Table, number
+
+SHOWN = 5
+"""how many protocols a sentence names"""
 
 NEAREST = 3
 """how many readings are shown where none gives the number"""
@@ -39,7 +42,7 @@ class PrintedNumber:
         name, text = parse(metric), str(printed).strip()
         if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
             raise MetricError(f"cannot check {metric!r}: protocols are told apart by mrr, mr and hits@k, of any side.")
-        if not re.fullmatch(r"\d*\.?\d+(e-?\d+)?%?", text):
+        if not re.fullmatch(r"\d*\.?\d+(e-?\d)?%?", text):
             raise MetricError(f"{metric}: {text[:40]!r} is no number such as 0.3312. Copy it as it was printed.")
         exact = Decimal(text.removesuffix("%"))
         half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
@@ -54,21 +57,24 @@ class PrintedNumber:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the ranks of a table: which of them, and how ties count; with what they give."""
+    """One way to read the ranks of a table, and what it gives; protocols whose numbers are printed alike are one."""
 
     setting: Setting
     side: Part
-    ties: str
-    protocols: tuple[str, ...]
-    """those that read them so, with the same values"""
     values: tuple[float, ...]
     """of each number"""
     distance: float
-    """how far the farthest value is from its number"""
+    """how far the farthest value is from its number; 0 where all round to theirs"""
+    protocols: tuple[str, ...]
+    """those that read them so"""
+    ties: tuple[str, ...]
+    """the tie policies of those"""
 
     def __str__(self) -> str:
         sides = "both sides" if self.side == "both" else f"{self.side}s alone"
-        return f"{self.setting}, {sides}, {self.ties} ties ({', '.join(self.protocols)})"
+        ends = {"optimistic", "pessimistic"} <= {*self.ties}
+        ties = "ties do not matter" if ends else f"{' or '.join(self.ties)} ties"
+        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN)})"
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,8 @@ class NumberCheck(Shown):
         if not self.matches:
             return (f"{printed}: no protocol gives it from these ranks. The nearest is {self.readings[0]}.",)
         first, *others = self.matches
-        more = f"; and {len(others)} other readings" if len(others) > 1 else f"; and {others[0]}" if others else ""
+        more = f"; or {others[0]}" if others else ""
+        more += f"; or {len(others) - 1} more" if len(others) > 1 else ""
         return (f"{printed}: {first}{more}.",)
 
     @property
@@ -103,7 +110,13 @@ class NumberCheck(Shown):
     def tables(self) -> tuple[Table, ...]:
         columns = ["ranks", "side", "ties", *(str(one.metric) for one in self.numbers), "protocols"]
         rows = [
-            [row.setting, row.side, row.ties, *(number(value) for value in row.values), ", ".join(row.protocols)]
+            [
+                row.setting,
+                row.side,
+                ", ".join(row.ties),
+                *(number(value) for value in row.values),
+                ", ".join(row.protocols),
+            ]
             for row in self.matches or self.readings[:NEAREST]
         ]
         return (Table(columns, rows, keys=3, prose=True),)
@@ -112,8 +125,7 @@ class NumberCheck(Shown):
         names = [str(one.metric) for one in self.numbers]
         readings = [
             {
-                **{name: getattr(reading, name) for name in ("setting", "side", "ties")},
-                "protocols": list(reading.protocols),
+                **{name: getattr(reading, name) for name in ("setting", "side", "ties", "protocols")},
                 "values": dict(zip(names, reading.values, strict=True)),
             }
             for reading in self.matches or self.readings[:NEAREST]
@@ -122,28 +134,45 @@ class NumberCheck(Shown):
         return {"numbers": numbers, "matches": bool(self.matches), "readings": readings}
 
 
-def check_numbers(
-    ranks: RankTable | Callable[[Protocol], RankTable],
-    numbers: Mapping[str, float | str],
-    among: Sequence[Protocol] | None = None,
-) -> NumberCheck:
-    """Read ranks by the rules of every protocol, and compare what each gives with printed numbers.
+def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[str, float | str]) -> NumberCheck:
+    """Read ranks by the rules of every protocol, and compare what each gives with numbers that another tool printed.
 
-    ``ranks`` are those of one table, or a function gives those of each protocol. Of one table, a protocol decides what
-    is done with counts: filter, ties, sides, means; not which scores tie, nor which candidates compete.
+    Parameters
+    ----------
+    ranks
+        one rank table, of which a protocol decides what is done with its counts: the filter, ties, sides and means, but
+        not which scores tie and which candidates compete; or the table that each protocol ranks, by its name
+    numbers
+        the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, of any side: ``{"mrr": .3312, "hits@10": "52.0"}``.
+        Each stands for all that round to it; hits and MRR above 1 are percent
+
+    Raises
+    ------
+    MetricError
+        if it is another metric, or no number
+
+    Examples
+    --------
+    OpenKE counts no tie, so that its number is higher than those of others.
+
+    >>> from kgeval import evaluate
+    >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
+    >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
+    mr 3.925: filtered, both sides, optimistic ties (openke).
     """
     printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
     if not printed:
         raise MetricError("no number to check: give one, such as mrr=.3312.")
-    found: dict[tuple[Setting, Part, str, tuple[float, ...]], list[str]] = {}
-    for protocol in among or protocols().values():
-        table = ranks if isinstance(ranks, RankTable) else ranks(protocol)
-        for setting, side, values in _values(protocol, table, printed):
-            found.setdefault((setting, side, str(protocol.ties), values), []).append(protocol.name)
-    readings = [
-        Reading(setting, side, ties, tuple(names), values, max(map(PrintedNumber.distance, printed, values)))
-        for (setting, side, ties, values), names in found.items()
-    ]
+    tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
+    found: dict[tuple[Any, ...], Reading] = {}
+    for protocol in map(find_protocol, tables):
+        for setting, side, values in _values(protocol, tables[protocol.name], printed):
+            distance = max(map(PrintedNumber.distance, printed, values))
+            key = (setting, side, *map(number, values), distance > 0)
+            same = found.get(key) or Reading(setting, side, values, distance, (), ())
+            names, ties = ({*same.protocols, protocol.name}, {*same.ties, str(protocol.ties)})
+            found[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
+    readings = [*found.values()]
     readings.sort(key=lambda it: (it.distance, it.setting != "filtered", PARTS.index(it.side), -len(it.protocols)))
     return NumberCheck(printed, tuple(readings))
 
@@ -154,8 +183,15 @@ def _values(
     """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each."""
     there: dict[Setting, bool] = {"filtered": table.filter != (), "raw": not table.knows_no_raw}
     sides = [part for part in PARTS if part in table.provenance.sides]
-    parts: list[Part] = ["both", *sides] if {"head", "tail"} <= {*sides} else sides
+    parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     for setting, side in product((name for name in there if there[name]), parts):
-        metrics = [FrameworkMetric("", one.metric.base, one.metric.side or side, setting) for one in printed]
-        with suppress(Undefined):
-            yield setting, side, tuple(protocol.value(table, metric) for metric in metrics)
+        metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
+        with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
+            values = tuple(protocol.value(table, metric) for metric in metrics)
+            yield setting, (protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side), values
+
+
+def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:
+    """Take a metric as the framework prints it, perhaps from rank 0; filtered or not, it does so in both settings."""
+    own = (one for one in protocol.framework_metrics if (one.metric, one.side) == (name.base, side))
+    return FrameworkMetric(str(name), name.base, side, setting, any(one.from_zero for one in own))

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.generator import Corruption
-from kgeval.data.dataset import Dataset, Split
+from kgeval.data.dataset import Dataset
+from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
 from kgeval.discovery import brought, by_name, instances
@@ -62,7 +63,7 @@ class Protocol:
     """whether metrics are also computed with test in the filter, where the filter lacks it"""
     tie_rule: TieRule = exact
     """the tie interval: which scores tie with an answer's"""
-    corruption: Callable[[Corruption | None, Dataset, Split], Corruption] = all_entities
+    corruption: Callable[[Corruption | None, Dataset, str], Corruption] = all_entities
     """returns the corruption for a split, given that of the evaluation, if it has one"""
     listed: bool = False
     """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
@@ -136,10 +137,10 @@ class Protocol:
         (('train', 'valid'), 'realistic')
         """
         explicit = evaluation.model_fields_set
-        splits = evaluation.filter if "filter" in explicit else self.filter[evaluation.split]
+        names = filtered_by(evaluation.split, self.filter, evaluation.filter if "filter" in explicit else None)
         corruption = evaluation.corruption if "corruption" in explicit else None
         settings = {
-            "filter": tuple(split for split in splits if split in dataset.splits),
+            "filter": dataset.present(names),
             "corruption": self.corruption(corruption, dataset, evaluation.split),
             **({} if "sides" in explicit or self.sides == SIDES else {"sides": self.sides}),
         }

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
-from kgeval.data import EntitySide, KnownTimes, Side, Split
+from kgeval.data import EntitySide, KnownTimes, Side
+from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.errors import InputError
 from kgeval.metrics.intervals.estimate import Estimate
-from kgeval.settings.settings import Settings, listed
+from kgeval.settings.settings import ExistingFile, Settings, listed
 
 MOST_MEMORY = 2**60
 """bytes that no machine has: more is no other limit, and would not fit into the integers of numpy"""
@@ -49,9 +51,10 @@ EntitySides = Annotated[
     Field(strict=False, min_length=1),
     AfterValidator(_distinct_sides),
 ]
-Filter = Annotated[
-    tuple[Split, ...], BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]), Field(strict=False)
-]
+
+
+LabelList = ExistingFile | Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+"""a file with a label in each line, or the labels"""
 
 
 def check_device(name: str) -> str:
@@ -83,7 +86,7 @@ class WorkKeywords(TypedDict, total=False):
     """The settings of everything that scores all queries of a split, as keywords in Python."""
 
     sides: Side | Sequence[Side] | None
-    filter: Split | Sequence[Split] | None
+    filter: str | Sequence[str] | None
     unseen: UnseenPolicy
     nan: NaNPolicy
     batch_size: int | None
@@ -95,7 +98,7 @@ class WorkKeywords(TypedDict, total=False):
 class QueryKeywords(WorkKeywords, total=False):
     """The settings of every evaluation and prediction, likewise."""
 
-    split: Split
+    split: str | Sequence[str]
     device: str
 
 
@@ -104,6 +107,8 @@ class RankingKeywords(QueryKeywords, total=False):
 
     times: KnownTimes
     corruption: Corruption | None
+    restrict_entities_to: str | Sequence[str] | None
+    restrict_relations_to: str | Sequence[str] | None
 
 
 class EvaluationKeywords(RankingKeywords, total=False):
@@ -129,19 +134,25 @@ class Evaluation(Settings):
         "corruption": "all, unless a protocol says otherwise",
     }
 
-    split: Split = "test"
-    """the split whose triples are ranked"""
+    split: SplitOrFile = "test"
+    """the triples that are ranked: a split, several (``valid,test``), or a file of triples in the dataset's labels.
+    Triples of a file filter each other too, unless nothing filters"""
     sides: Sides = ("head", "tail")
     """what is predicted of each triple: head, tail, relation. By default head and tail, or those that the model
     answers; relations are ranked among all relations"""
     filter: Filter = ("train", "valid", "test")
-    """the splits whose triples are filtered from the candidates (none: the raw setting). By default as the protocol
-    says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they validate. An empty
-    filter is the raw setting; raw counts are kept in any case"""
+    """the splits, and files of triples, that are filtered from the candidates (none: the raw setting). By default as
+    the protocol says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they
+    validate. An empty filter is the raw setting; raw counts are kept in any case"""
     times: KnownTimes = "same"
     """for a temporal graph, which facts are filtered: same, those of the query's time (time-aware), or all (static)"""
     corruption: Corruption = AllEntities()
     """which entities are the candidates. By default as the protocol says: all, or the fixed negatives of OGB"""
+    restrict_entities_to: LabelList | None = None
+    """the entities that compete, and of which alone triples are ranked: a file with a label in each line;
+    in Python and configurations also a list of labels"""
+    restrict_relations_to: LabelList | None = None
+    """the relations of which triples are ranked, likewise; the filter keeps all others"""
     unseen: UnseenPolicy = "error"
     """triples with an entity or relation that the model does not know: error, drop (leave out) or worst (rank last)"""
     nan: NaNPolicy = "error"
@@ -188,6 +199,12 @@ class Evaluation(Settings):
         if value is not None and value.predictions and "relation" in block.data.get("sides", ()):
             raise ValueError("predictions are kept of heads and tails. Leave relation out of the sides, or keep none")
         return value
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of triples and of labels that it names."""
+        lists = (self.restrict_entities_to, self.restrict_relations_to)
+        return [*files_in([self.split, *self.filter]), *(Path(it) for it in lists if isinstance(it, str))]
 
     def require_entities(self, what: str) -> None:
         """Refuse the side relation where only entities can be predicted."""

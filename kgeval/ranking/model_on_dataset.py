@@ -15,6 +15,7 @@ from kgeval.corruption.candidates import Candidates
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
+from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of
 from kgeval.errors import InputError, ScoreError
 from kgeval.progress import Progress, reporting
@@ -84,7 +85,9 @@ class ModelOnDataset:
             queries=sum(len(part.numbers) for part in known),
             split=split,
             notes=(*self.scorer.notes, *dataset.notes, *notes_on_unknown),
-            filter=tuple(name for name in dataset.splits if name in evaluation.filter),
+            filter=tuple(
+                name for name in (*dataset.splits, *map(str, files_in(evaluation.filter))) if name in evaluation.filter
+            ),
             drops_known=drops_known,
             model=title or self.scorer.title,
             dataset=dataset.name,

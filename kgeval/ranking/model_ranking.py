@@ -41,6 +41,7 @@ from kgeval.ranking.ranking_notes import (
     require_splits_of_corruption,
 )
 from kgeval.ranking.ranking_task import RankingTask
+from kgeval.ranking.restriction import restriction
 from kgeval.ranking.rules import STANDARD, FrameworkQuirk, Rules
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stack, to_rank_columns, with_test_known
 from kgeval.scorers.aligned import Aligned
@@ -258,6 +259,8 @@ def ranking_of(
     if dataset.times is None and evaluation.times == "all":
         raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
     notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
+    allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
+    known, notes = known & kept, [*notes, *restricted]
     notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
     sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
     if left := len(known) - rules.num_ranked(len(known)):
@@ -267,12 +270,9 @@ def ranking_of(
         raise InputError(f"{notes[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
     notes += notes_on_unlisted(scorer, triples, sides)
-    allowed = np.ones(len(dataset.entities), np.bool_)
-    if restrict_entities_to is not None:
-        allowed = np.isin(np.arange(len(dataset.entities)), restrict_entities_to)
-        notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) else []
+    notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
     engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
-    known_facts = known_triples(dataset, dataset.splits, evaluation.times)
-    facts = SortedFacts(dict(zip(dataset.splits, known_facts, strict=True)))
+    names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
+    facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
     return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)

@@ -166,7 +166,8 @@ class Job:
 
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
-        files = [*self.dataset.files, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
+        named = [*self.dataset.files, *self.config.evaluation.files]
+        files = [*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
         conceal = self.config.document.variables.conceal
         return {conceal(unstaged(str(path))): self._digest(path) for path in files}
 

@@ -11,6 +11,8 @@ import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint, load_dataset, save_checkpoint, summarize
 from kgeval.checkpoints.reader import formats
+from kgeval.metrics.names import parse
+from kgeval.protocols.number_check import check_numbers
 from kgeval.protocols.protocol import find_protocol
 from tests.checkpoints.conftest import same_tables
 from tests.checkpoints.frameworks import (
@@ -262,6 +264,30 @@ def test_the_printout_is_the_frameworks(shared, by_its_own_rules, framework, var
         bound = NOISE if re.fullmatch(FLOAT32.get(framework, ""), name) else bound
         found = float(printed.texts[name]) if framework in ROUNDED else printed[name]
         assert found == pytest.approx(value, rel=bound, abs=0), name
+
+
+@pytest.mark.parametrize(("framework", "variant"), ALL)
+def test_a_printed_number_names_its_framework(shared, loaded, by_its_own_rules, framework, variant):
+    """Of ranks by its rules always; of standard ranks where these are the same, and else no other one alone."""
+    printed, protocol = (
+        printed_by(framework, folder_of(shared, framework, variant)),
+        PROTOCOLS.get(framework, framework),
+    )
+    numbers = {}
+    filtered = [one for one in find_protocol(protocol).framework_metrics if one.setting == "filtered"]
+    for metric in (one for one in filtered if one.name in printed):
+        name, value = parse(metric.metric), printed[metric.name]
+        if name.name in ("mrr", "mr") and name.ties in (None, "realistic"):
+            side = "" if metric.side == "both" else f"{metric.side}."
+            at_the_edge = abs(value * 1e4 % 1 - 0.5) < 0.02  # where float32 decides to which digit it is rounded
+            numbers[side + name.name] = f"{value:.{3 if at_the_edge else 4}f}"
+    check = check_numbers({protocol: by_its_own_rules(framework, variant)}, numbers)
+    assert check.matches[0].protocols == (protocol,)
+    of_standard = {one for it in check_numbers(loaded(framework, variant)[1], numbers).matches for one in it.protocols}
+    if (framework, variant) not in DIFFERENT:
+        assert protocol in of_standard
+    else:
+        assert len(of_standard) != 1 or protocol in of_standard
 
 
 @pytest.mark.parametrize("variant", VARIANTS["openke"].split())

@@ -53,7 +53,7 @@ def test_negatives_of_a_list_are_exported(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "no entities in it"),
+        ("", "nothing in it"),
         ("e000\nx\n", "none of the 2 labels in it. The first is an unknown entity 'e000'. Did"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset
-from kgeval.data.entity_types import read_entities, read_types_of_entities
+from kgeval.data.entity_types import read_listed, read_types_of_entities
 from kgeval.errors import DatasetError
 
 LABELS = ["Gene::1", "Gene::2", "Drug::7", "a::b::c", "plain", "::odd", "Zoë x::\u2026"]
@@ -50,7 +50,7 @@ def test_rows_of_a_file_are_the_types_of_its_entities(tmp_path, seed):
 def test_a_list_of_entities_is_sorted_and_distinct(tmp_path):
     path = tmp_path / "drugs.txt"
     path.write_text("plain\nDrug::7\n\nunknown\nplain\nunknown\nZoë x::\u2026\n", encoding="utf-8")
-    ids, num_unknown = read_entities(path, labelled())
+    ids, num_unknown = read_listed(path, labelled().entities)
     assert (ids.tolist(), num_unknown) == ([2, 4, 6], 1)
 
 
@@ -77,5 +77,5 @@ def test_lists_and_prefixes_that_are_not_there_are_told(tmp_path):
     with pytest.raises(DatasetError, match="no such file"):
         read_types_of_entities(tmp_path / "none.tsv", labelled())
     (tmp_path / "empty.txt").write_text("\n")
-    with pytest.raises(DatasetError, match="no entities in it"):
-        read_entities(tmp_path / "empty.txt", labelled())
+    with pytest.raises(DatasetError, match="nothing in it"):
+        read_listed(tmp_path / "empty.txt", labelled().entities)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OF_EVALUATION = (
     *("split", "sides", "filter", "times", "corruption", "unseen", "nan"),
-    *("batch_size", "memory_limit", "threads", "device"),
+    *("restrict_entities_to", "restrict_relations_to", "batch_size", "memory_limit", "threads", "device"),
 )
 
 

@@ -12,14 +12,22 @@ from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
     from kgeval.protocols.explanation import Explanation
+    from kgeval.protocols.number_check import NumberCheck
     from kgeval.runs.config.run_config import RunConfig
 
 
 @click.command("explain")
 @model_and_dataset
 @click.option(
-    "--protocols", required=True, metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
+    "--protocols", default="", metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
+)
+@click.option(
+    *("--number", "numbers"),
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="A number that another tool printed, as mrr=.3312: which protocol gives it; may be repeated.",
 )
 @click.option(
     "--metric",
@@ -32,22 +40,58 @@ if TYPE_CHECKING:
 @QUIET
 @JSON
 def explain_command(
-    checkpoint: str, dataset: str | None, protocols: str, metric: str, as_json: bool, **options: Any
+    checkpoint: str,
+    dataset: str | None,
+    protocols: str,
+    metric: str,
+    numbers: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
 
     CHECKPOINT may be a run directory, whose model and dataset are then taken: kgeval explain runs/m --protocols libkge
 
+    With --number it says by which protocol a number comes out, of a checkpoint, a run directory or a file of ranks.
+
     Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
+
+    Example: kgeval explain runs/mine --number mrr=.3312
     """
     from kgeval.cli.display import show, show_notes
 
     _refuse_other_keys(options["overrides"])
+    if bool(numbers) == bool(protocols):
+        raise click.UsageError("give either --protocols, or --number: what another tool printed.")
+    if numbers:
+        printed = {metric: value for metric, _, value in (text.partition("=") for text in numbers)}
+        check = _check(checkpoint, dataset, printed, options)
+        show(check, "json" if as_json else "text")
+        return show_notes(check.notes)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
     explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
     show(explanation, "json" if as_json else "text")
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
-    show_notes([*explanation.notes, *notes])
+    return show_notes([*explanation.notes, *notes])
+
+
+def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], options: dict[str, Any]) -> NumberCheck:
+    """Check numbers of stored ranks as they are, and of a model by the ranks of every protocol."""
+    from pathlib import Path
+
+    from kgeval.cli.display import watching
+    from kgeval.doors.explain import explain_numbers
+    from kgeval.protocols.number_check import check_numbers
+    from kgeval.run_directory.stored_run import StoredRun
+
+    run = StoredRun(Path(checkpoint))
+    if run.is_complete or run.is_text or Path(checkpoint).suffix == ".parquet":
+        return check_numbers(run.ranks(dataset), numbers)
+    config = configuration("explain", checkpoint, dataset, options, blocks(options))
+    model, graph = _model_and_dataset(config)
+    with watching("ranking by every protocol"):
+        settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
+        return explain_numbers(model, graph, numbers, **settings)
 
 
 def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
@@ -62,19 +106,24 @@ def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
 
 
 def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:
-    from kgeval.baselines.baseline import Baseline
     from kgeval.cli.display import watching
     from kgeval.doors.explain import explain
+
+    model, dataset = _model_and_dataset(config)
+    with watching("ranking by every protocol"):
+        settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
+        return explain(model, dataset, protocols, metric=metric, **settings)
+
+
+def _model_and_dataset(config: RunConfig) -> tuple[Any, Dataset]:
+    from kgeval.cli.display import watching
     from kgeval.errors import ConfigError
     from kgeval.runs.config.models import TrainingConfig
+    from kgeval.runs.stored import load_model
 
-    source = config.model
-    if source is None or isinstance(source, TrainingConfig):
+    if config.model is None or isinstance(config.model, TrainingConfig):
         raise ConfigError("model.kind: differences are explained of a checkpoint; train it with kgeval run first.")
     with watching("loading dataset"):
         dataset = config.dataset.load()
     with watching("loading model"):
-        model = source.fit(dataset) if isinstance(source, Baseline) else source.load(dataset, nan=config.evaluation.nan)
-    with watching("ranking by every protocol"):
-        settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
-        return explain(model, dataset, protocols, metric=metric, **settings)
+        return load_model(config, dataset), dataset

@@ -1,0 +1,38 @@
+"""Triples of a file beside the splits of a dataset, in its ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kgeval.data import SPLITS
+from kgeval.data.labelled_triples import read_triple_ids
+from kgeval.data.triple_files import read_times, read_triples
+from kgeval.data.triples import Triples
+from kgeval.data.vocabulary import Vocabulary
+from kgeval.errors import DatasetError, did_you_mean
+
+
+def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Vocabulary | None) -> Triples:
+    """Read a file of labelled triples in the ids of a dataset, each triple once.
+
+    Raises
+    ------
+    DatasetError
+        if there is no such file, if it is malformed, or names what the dataset does not have
+    """
+    path = Path(name)
+    if not path.is_file():
+        raise DatasetError(f"there is no split and no file {name!r}. {did_you_mean(name, SPLITS)}")
+    table = read_triples(path)
+    ids = read_triple_ids(path, table, entities, relations).ids
+    if times is None:
+        return Triples(ids).distinct().triples
+    if (column := read_times(path, table)) is None:
+        raise DatasetError(f"{path}: no column 'time', and the facts of the dataset have one.")
+    contexts = times.ids(column)
+    if (contexts < 0).any():
+        row = int(np.argmax(contexts < 0))
+        raise DatasetError(f"{path}, row {row + 1}: the dataset has no time {column[row].as_py()!r}.")
+    return Triples(ids, contexts).distinct().triples

@@ -1,0 +1,64 @@
+"""Which protocol gives a number: hand-worked ranks, and numbers as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kgeval
+from kgeval.errors import MetricError
+
+
+@pytest.fixture(scope="module")
+def recorder():
+    """Tails: of 30 entities, two are above each answer, one of them known, and two tie with it."""
+    train = [(f"h{i}", "r", "a") for i in range(4)]
+    data = kgeval.Dataset.from_labels(train=train, test=[(f"h{i}", "r", "b") for i in range(4)])
+    recorder = kgeval.Recorder(data, sides="tail")
+    names = list(data.entities)
+    scores = np.zeros((4, len(names)))
+    for label, value in {"a": 9, "h0": 8, "b": 5, "h1": 5, "h2": 5}.items():
+        scores[:, names.index(label)] = value
+    recorder.update(data.test.ids, scores, side="tail")
+    return recorder
+
+
+@pytest.mark.parametrize(
+    ("metric", "printed", "setting", "ties"),
+    [
+        ("mr", "2", "filtered", "optimistic"),
+        ("mr", "3.0", "filtered", "realistic"),
+        ("mrr", ".25", "filtered", "pessimistic"),
+        ("mrr", "25.00", "filtered", "pessimistic"),
+        ("mrr", "25%", "filtered", "pessimistic"),
+        ("tail.mr", 5, "raw", "pessimistic"),
+        ("hits@3", "0.0", "raw", "pessimistic"),
+    ],
+)
+def test_the_rule_of_a_hand_worked_number_is_among_the_matches(recorder, metric, printed, setting, ties):
+    matches = recorder.check({metric: printed}).matches
+    assert any(it.setting == setting and ties in it.ties for it in matches)
+
+
+def test_several_numbers_have_to_match_together(recorder):
+    assert {tie for it in recorder.check(mr="3.000").matches for tie in it.ties} >= {"realistic", "optimistic"}
+    both = recorder.check({"mr": "3.000", "hits@2": "0.00"}).matches
+    assert both[0].setting == "filtered"
+    assert "realistic" in both[0].ties
+    none = recorder.check(mr="3.000", mrr="0.9")
+    assert not none.matches
+    assert none.heads[0].startswith("mr 3.000, mrr 0.9: no protocol gives it from these ranks. The nearest is ")
+    assert "kgeval explain CHECKPOINT --number" in none.notes[0]
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "nan", "-1", "0,33", "1e999999", "inf"])
+def test_what_is_no_number_is_refused(recorder, wrong):
+    with pytest.raises(MetricError, match="is no number such as"):
+        recorder.check(mrr=wrong)
+
+
+def test_other_metrics_and_none_are_refused(recorder):
+    with pytest.raises(MetricError, match="told apart by mrr, mr and hits@k"):
+        recorder.check(amri=0.3)
+    with pytest.raises(MetricError, match="no number to check"):
+        recorder.check()
