@@ -75,8 +75,8 @@ PUBLIC = {
         "seed_differences",
     ],
     "kgeval.corruption": [
-        *("AllEntities", "CorruptionGenerator", "DegreeWeighted", "FileNegatives", "OGBNegatives"),
-        *("PopularityWeighted", "TypeConstrained", "Uniform"),
+        *("AllEntities", "CandidateUnion", "CorruptionGenerator", "DegreeWeighted", "EntityList", "FileNegatives"),
+        *("OGBNegatives", "PopularityWeighted", "TypeConstrained", "Uniform"),
     ],
     "kgeval.metrics": [
         *(

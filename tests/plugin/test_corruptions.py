@@ -26,8 +26,8 @@ def fitted(make, graph, request):
 by_vectors_and_in_blocks = pytest.mark.parametrize("fitted", ["ComplEx", "TransD"], indirect=True)
 
 
-def brute_force(model, triples, known, *, sides=("head", "tail"), allowed=range(14)):
-    """Rank each answer among what train, the first of the known triples, has on its side of its relation."""
+def brute_force(model, triples, known, *, sides=("head", "tail"), allowed=range(14), listed=None):
+    """Rank each answer among what train, the first of the known triples, has on its side of its relation, or a list."""
     train, facts = known[0].tolist(), {tuple(fact) for part in (*known, triples) for fact in part.tolist()}
     ranks = {}
     for side in sides:
@@ -36,7 +36,7 @@ def brute_force(model, triples, known, *, sides=("head", "tail"), allowed=range(
         predict = {"head": model.predict_h, "tail": model.predict_t}[side]
         counts = []
         for triple, scores in zip(triples.tolist(), predict(triples[:, rest]).tolist(), strict=True):
-            of_type = {fact[place] for fact in train if fact[1] == triple[1]} & set(allowed)
+            of_type = listed or {fact[place] for fact in train if fact[1] == triple[1]} & set(allowed)
             changed = {entity: (*triple[:place], entity, *triple[place + 1 :]) for entity in of_type}
             rivals = [scores[entity] for entity, fact in changed.items() if fact not in facts]
             answer = scores[triple[place]]
@@ -58,6 +58,22 @@ def test_typed_candidates_are_those_of_brute_force(fitted, test, known, targets)
     assert_same_ranks(table, expected)
     assert results.get_metric("mrr") == pytest.approx(mean_reciprocal(expected), rel=1e-12)
     assert (table.column("candidates") < run(fitted, test, **request)[1].column("candidates")).any()
+
+
+def test_lists_and_types_name_entities_by_their_ids(model, test, known, tmp_path):
+    """All of one type compete for every relation, as all on a list do; a union adds what another list has."""
+    listed = {0, 3, 4, 8, 11}
+    for name, entities in (("list.txt", listed), ("more.txt", {1, 2, 3})):
+        (tmp_path / name).write_text("".join(f"{entity}\n" for entity in entities))
+    (tmp_path / "types.tsv").write_text("".join(f"{entity}\tstate\n" for entity in range(14)))
+    of_list, more = ({"kind": "entities", "path": str(tmp_path / name)} for name in ("list.txt", "more.txt"))
+    for corruption, competing in (
+        (of_list, listed),
+        ({"kind": "typed", "types": str(tmp_path / "types.tsv")}, set(range(14))),
+        ({"kind": "union", "of": [of_list, more]}, listed | {1, 2, 3}),
+    ):
+        _, table = run(model, test, KGEvalEvaluator(corruption=corruption), additional_filter_triples=known)
+        assert_same_ranks(table, brute_force(model, test, known, listed=competing))
 
 
 @by_vectors_and_in_blocks
