@@ -215,8 +215,7 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--columns",
             metavar="C,C,…",
-            help="For ranks without a header: the names of the columns in their order; for a header of other names: "
-            "which is which, as head=subj,tail_rank=rank_o,….",
+            help="For a text file of ranks without a header: the names of its columns in their order.",
         ),
         click.option(
             "--separator", help="For a text file of ranks: what separates its columns, if kgeval does not recognise it."

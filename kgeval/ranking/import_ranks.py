@@ -1,8 +1,8 @@
-"""``kgeval.load_ranks``: a rank table from a file of ranks that another evaluator wrote."""
+"""``kgeval.load_ranks``: a rank table from a text file of ranks that another evaluator wrote."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -45,7 +45,7 @@ def load_ranks(  # noqa: PLR0913
     times: KnownTimes = "same",
     setting: RankSetting | None = None,
     unmatched: Unmatched = "error",
-    columns: str | Sequence[str] | Mapping[str, str] | None = None,
+    columns: str | Sequence[str] | None = None,
     separator: str | None = None,
 ) -> RankTable:
     """Read ranks that another evaluator wrote, one row per triple, or per triple and side.
@@ -63,7 +63,7 @@ def load_ranks(  # noqa: PLR0913
     Parameters
     ----------
     path
-        a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``; or a ``.parquet`` file
+        a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``
     dataset
         the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
     split
@@ -80,9 +80,8 @@ def load_ranks(  # noqa: PLR0913
         what becomes of rows whose triple is not in the split or was there before, and of ranks that are none or beyond
         their candidates: ``"error"`` refuses the file, ``"drop"`` leaves those rows out, and the notes count them
     columns
-        for a file without a header the names of the columns in their order, ``"head,relation,tail,tail_rank"`` or a
-        list; for a header of other names, which column is which: ``{"head": "subj", "tail_rank": "rank_o", …}`` or
-        ``"head=subj,tail_rank=rank_o,…"``. Then all others are left aside
+        the names of the columns in their order, for a file without a header; ``"head,relation,tail,tail_rank"`` or a
+        list
     separator
         what separates columns, if the file does not tell
 
@@ -95,10 +94,12 @@ def load_ranks(  # noqa: PLR0913
         if the file is missing or malformed
     """
     if not isinstance(path, str | Path):
-        raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
+        raise TableError(f"path: expected the name of a text file of ranks, found {path!r:.60}.")
     path, known = Path(path), _splits(filter)
     if unmatched not in get_args(Unmatched):
         raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
+    if path.suffix.lower() == ".parquet":
+        raise TableError(f"{path}: a Parquet file. If it is kgeval's own, RankTable.from_parquet reads it.")
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
     check = _RowCheck(file, unmatched)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -19,7 +19,6 @@ from kgeval.data.triple_files import columns as named_columns
 from kgeval.data.triple_files import is_header
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import TableError, did_you_mean
-from kgeval.ranking.parquet_ranks import read_as_text
 from kgeval.ranking.rank_table import RankTable
 
 RankSetting = Literal["filtered", "raw"]
@@ -71,28 +70,21 @@ class RankFile:
         cls,
         path: Path,
         *,
-        columns: str | Sequence[str] | Mapping[str, str] | None = None,
+        columns: str | Sequence[str] | None = None,
         separator: str | None = None,
         setting: RankSetting | None = None,
     ) -> RankFile:
         """Read a file of ranks, whose columns are named by its header or by ``columns``."""
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
-        own_names = _own_names(columns)
-        if path.suffix.lower() == ".parquet":
-            table = read_as_text(path)
-            table = table.rename_columns(_renamed(path, table.column_names, own_names))
-            ranks, notes = _rank_columns(path, table.column_names, setting)
-            return cls(path, 0, None, table, ranks, notes)
         with open_text(path) as text:
             skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text))
         separator = _separator_character(separator) if separator else _semicolon(path, skip)
         first = next(rows(path, skip, delimiter=separator), None)
         if first is None:
             raise TableError(f"{path}: no header in it. Expected columns such as head, relation, tail, side, rank.")
-        if columns is None or own_names:
-            names = _renamed(path, first.cells, own_names) if own_names else _header(path, first.cells)
-            skip = first.end
+        if columns is None:
+            names, skip = _header(path, first.cells), first.end
         else:
             names = columns.split(",") if isinstance(columns, str) else list(columns)
             names = named_columns(path, [name.strip() for name in names])
@@ -121,32 +113,8 @@ class RankFile:
         return np.where(values < 1, 0.0, values)
 
     def refuse(self, row: int, what: str) -> NoReturn:
-        if self.path.suffix.lower() == ".parquet":
-            raise TableError(f"{self.path}, row {row + 1}: {what}")
-        raise TableError(f"{self.path}, line {line_of(self.path, row, self.skip, delimiter=self.separator)}: {what}")
-
-
-def _own_names(columns: str | Sequence[str] | Mapping[str, str] | None) -> dict[str, str]:
-    """Read which column of a file is which, by kgeval's names; empty where the columns are named in their order.
-
-    >>> _own_names("head=subj, tail_rank=rank_o"), _own_names("head,relation,tail,rank")
-    ({'head': 'subj', 'tail_rank': 'rank_o'}, {})
-    """
-    if isinstance(columns, Mapping):
-        return dict(columns)
-    if not isinstance(columns, str) or "=" not in columns:
-        return {}
-    return {name.strip(): own.strip() for name, _, own in (pair.partition("=") for pair in columns.split(","))}
-
-
-def _renamed(path: Path, header: Sequence[str], own_names: Mapping[str, str]) -> list[str]:
-    """Give the columns of a header kgeval's names; others keep theirs, unless they look like ones that are named."""
-    cells = [cell.strip() for cell in header]
-    for name, own in own_names.items():
-        if own not in cells:
-            raise TableError(f"{path}: no column {own!r} for the {name}. {did_you_mean(own, cells)}")
-    names = {own: name for name, own in own_names.items()}
-    return named_columns(path, [names.get(cell) or (f"other {cell}" if own_names else cell) for cell in cells])
+        line = line_of(self.path, row, self.skip, delimiter=self.separator)
+        raise TableError(f"{self.path}, line {line}: {what}")
 
 
 def _separator_character(separator: str) -> str:

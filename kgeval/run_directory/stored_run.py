@@ -17,7 +17,6 @@ from kgeval.files.opening import read_settings, refuse_special
 from kgeval.files.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
-from kgeval.ranking.parquet_ranks import holds_foreign_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import (
@@ -102,15 +101,11 @@ class StoredRun:
     @property
     def is_stored(self) -> bool:
         """Whether the ranks are kgeval's own, which tell what they are of; else they are another tool's text."""
-        if self.path.suffix.lower() == ".parquet":
-            return not holds_foreign_ranks(self.path)
-        return exists_safely(self.path) and self.path.is_dir()
+        return self.path.suffix.lower() == ".parquet" or (exists_safely(self.path) and self.path.is_dir())
 
     @property
-    def is_foreign(self) -> bool:
-        """Whether another tool wrote it: text, or Parquet without kgeval's columns."""
-        is_text = self.path.name.lower().endswith(TEXT)
-        return not self.path.is_dir() and (is_text or holds_foreign_ranks(self.path))
+    def is_text(self) -> bool:
+        return not self.path.is_dir() and self.path.name.lower().endswith(TEXT)
 
     @property
     def config_file(self) -> Path:
@@ -228,7 +223,7 @@ class StoredRun:
             if self.is_stored:
                 raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
             return load_ranks(path, dataset, **options)
-        if self.is_foreign:
+        if self.is_text:
             what = f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked"
             raise InputError(f"{what}: --dataset.")
         if path.is_file() and LabelTable.is_in(path):

@@ -62,10 +62,9 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     raw = imported.get("filter") == ()
     used = {"dataset": names_slices(by), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
-    if idle and not any(run.is_foreign for _, run in places):
+    if idle and not any(run.is_text for _, run in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
-    own = [run for _, run in places]
-    tables = [it.ranks(**imported) if it.is_foreign else it.ranks().raw() if raw else it.ranks() for it in own]
+    tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
     datasets = dataset_names(tables)
     apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
     names = distinct_names(

@@ -357,58 +357,8 @@ def test_a_graph_needs_no_train_split(tmp_path):
 
 def test_a_parquet_file_is_refused_with_its_reader(tmp_path, ranked):
     ranked.to_parquet(tmp_path / "ranks.parquet")
-    with pytest.raises(TableError, match=r"RankTable\.from_parquet reads them"):
+    with pytest.raises(TableError, match=r"RankTable\.from_parquet reads it"):
         load_ranks(tmp_path / "ranks.parquet", DATA)
-
-
-OWN = {"h": "subj", "r": "pred", "t": "obj", "frank_left": "best s", "frank_right": "best o"}
-
-
-@pytest.mark.parametrize("kind", ["text", "parquet", "categories"])
-def test_columns_of_any_names_are_read_of_text_and_parquet(tmp_path, ranked, kind):
-    """Beside columns that would be taken for ranks of their own, and a reciprocal that is none."""
-    frame = wide(ranked).rename(columns=OWN)
-    named = {"head": "subj", "relation": "pred", "tail": "obj", "head_rank": "best s", "tail_rank": "best o"}
-    expected = loaded(tmp_path, wide(ranked).drop(columns=["rank_left", "rank_right"]))
-    path = tmp_path / ("ranks.tsv" if kind == "text" else "foreign.parquet")
-    if kind == "categories":
-        frame = frame.astype(dict.fromkeys(["subj", "pred", "obj"], "category") | {"best o": "float32"})
-    if kind == "text":
-        frame.to_csv(path, sep="\t", index=False)
-    else:
-        frame.to_parquet(path)
-    for columns in (named, ",".join(f"{name}={own}" for name, own in named.items())):
-        table = load_ranks(path, DATA, setting="filtered", columns=columns)
-        assert table.to_pandas().equals(expected.to_pandas())
-
-
-def test_parquet_is_read_as_text_is(tmp_path, ranked):
-    wide(ranked).to_parquet(tmp_path / "foreign.parquet")
-    as_text = loaded(tmp_path, wide(ranked)).to_pandas()
-    assert load_ranks(tmp_path / "foreign.parquet", DATA).to_pandas().equals(as_text)
-    long = ranked.to_pandas()[["head_label", "relation_label", "tail_label", "side"]].copy()
-    long.columns = ["head", "relation", "tail", "side"]
-    long["filtered_rank"] = 1 + ranked.column("greater")
-    long.to_parquet(tmp_path / "long.parquet")
-    assert load_ranks(tmp_path / "long.parquet", DATA).to_pandas().equals(loaded(tmp_path, long).to_pandas())
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        ({"h": [None]}, {}, "row 1: the triple"),
-        ({"h": [0], "r": [0], "t": [1]}, {}, "These look like ids: write labels"),
-        ({"frank_left": [None]}, {}, "row 1: the frank_left '' is no rank"),
-        ({"frank_left": [[1]]}, {}, "no column of ranks"),
-        ({}, {"columns": {"head": "subject"}}, "no column 'subject' for the head"),
-        ({}, {"columns": "head=h"}, "no column is the relation or the tail"),
-    ],
-)
-def test_a_parquet_file_that_does_not_fit_is_one_clear_error(tmp_path, change, options, message):
-    row = dict(zip("hrt", labels_of(DATA.test.ids[0]), strict=True)) | {"frank_left": 1}
-    pd.DataFrame({name: [value] for name, value in row.items()}).assign(**change).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises((DatasetError, TableError), match=message):
-        load_ranks(tmp_path / "x.parquet", DATA, **options)
 
 
 def test_triples_that_the_split_repeats_may_be_ranked_again(tmp_path):
@@ -425,5 +375,5 @@ def test_triples_that_the_split_repeats_may_be_ranked_again(tmp_path):
 
 @pytest.mark.parametrize("path", [None, 3, b"ranks.tsv"])
 def test_ranks_lie_in_a_file(path):
-    with pytest.raises(TableError, match="path: expected the name of a file of ranks"):
+    with pytest.raises(TableError, match="path: expected the name of a text file of ranks"):
         load_ranks(path, DATA)

@@ -85,7 +85,7 @@ def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], option
     from kgeval.run_directory.stored_run import StoredRun
 
     run = StoredRun(Path(checkpoint))
-    if run.is_complete or run.is_foreign or Path(checkpoint).suffix == ".parquet":
+    if run.is_complete or run.is_text or Path(checkpoint).suffix == ".parquet":
         return check_numbers(run.ranks(dataset), numbers)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
     model, graph = _model_and_dataset(config)
