@@ -19,7 +19,6 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
-from kgeval.runs.config.metric_request import with_groups
 from kgeval.runs.stored import IMPORT_OPTIONS, group_stored, names_slices, option_name, own_groups, read_request
 
 
@@ -59,9 +58,11 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         if files[number] in files[:number]:
             raise InputError(f"{str(run.path)!r} is given twice: one model is not compared with itself.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
-    options = with_groups(options)
     by = tuple(options.get("by", ()))
-    groups = {**_common_groups([run for _, run in places], {*by} - {*options.get("groups", {})}), **options.get("groups", {})}
+    groups = {
+        **_common_groups([run for _, run in places], {*by} - {*options.get("groups", {})}),
+        **options.get("groups", {}),
+    }
     raw = imported.get("filter") == ()
     used = {"dataset": names_slices(by, groups), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
