@@ -19,7 +19,7 @@ from kgeval import (
     load_ranks,
     summarize,
 )
-from kgeval.errors import DatasetError, TableError
+from kgeval.errors import DatasetError, KgevalError, TableError
 from tests.brute_force import COUNTS
 from tests.conftest import SHARED, random_dataset
 
@@ -388,7 +388,7 @@ def test_parquet_files_read_like_text(tmp_path, ranked, coded):
     text = loaded(tmp_path, frame)
     own = frame.astype({"frank_left": float} | (dict.fromkeys("hrt", "category") if coded else {}))
     own.to_parquet(tmp_path / "ranks.parquet")
-    assert load_ranks(tmp_path / "ranks.parquet", DATA).data.equals(text.data)
+    assert load_ranks(tmp_path / "ranks.parquet", DATA).to_pandas().equals(text.to_pandas())
 
 
 @pytest.mark.parametrize("name", ["r.tsv", "r.csv", "r.parquet"])
@@ -402,7 +402,7 @@ def test_columns_are_named_by_what_they_hold(tmp_path, ranked, name):
         own.to_csv(tmp_path / name, sep="\t" if name.endswith("tsv") else ",", index=False)
     spelled = ",".join(f"{what}={column}" for what, column in NAMED.items())
     for columns in (NAMED, spelled):
-        assert load_ranks(tmp_path / name, DATA, columns=columns).data.equals(wanted.data)
+        assert load_ranks(tmp_path / name, DATA, columns=columns).to_pandas().equals(wanted.to_pandas())
     for columns, message in [
         (NAMED | {"tail": "object"}, "no column 'object' for the tail"),
         (NAMED | {"tail": "subj"}, "one column is named twice"),
@@ -420,7 +420,7 @@ def test_sides_of_parquet_files_may_be_coded(tmp_path, ranked):
     long = frame[[*names]].rename(columns=names).assign(rank=1 + frame["greater"])
     text = loaded(tmp_path, long.astype(str))
     long.astype({"side": "category"}).to_parquet(tmp_path / "r.parquet")
-    assert load_ranks(tmp_path / "r.parquet", DATA).data.equals(text.data)
+    assert load_ranks(tmp_path / "r.parquet", DATA).to_pandas().equals(text.to_pandas())
 
 
 @pytest.mark.parametrize(
