@@ -168,7 +168,7 @@ class Job:
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
         chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
-        of_slices = [file for one in chosen if one is not None for file in one.files]
+        of_slices = [file for one in chosen if one is not None for file in map(Path, one.files)]
         files = [*self.dataset.files, *of_slices, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
         conceal = self.config.document.variables.conceal
         return {conceal(unstaged(str(path))): self._digest(path) for path in files}
