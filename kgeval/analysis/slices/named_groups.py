@@ -58,27 +58,26 @@ def check_groups(groups: Any) -> RelationGroups:
             f"groups: expected the relations of each group by its name, or a pattern; found {groups!r:.80}."
         )
     for group, members in groups.items():
-        listed = [members] if isinstance(members, str) else members
-        if not isinstance(group, str) or not (listed is None or isinstance(listed, list | tuple)):
+        listed = () if members is None else [members] if isinstance(members, str) else members
+        if not isinstance(group, str) or not isinstance(listed, list | tuple):
             raise TableError(f"groups: {group!r:.60} needs a list of relations, or null; found {members!r:.80}.")
-        for name in listed or ():
-            if not isinstance(name, str):
-                raise TableError(f"groups: {group!r:.60}: a relation is text, found {name!r:.60}.")
-            if name.startswith("~"):
-                compiled(name[1:])
+        if wrong := [name for name in listed if not isinstance(name, str)]:
+            raise TableError(f"groups: {group!r:.60}: a relation is text, found {wrong[0]!r:.60}.")
+        for pattern in (name[1:] for name in listed if name.startswith("~")):
+            compiled(pattern)
     if len(rest := [group for group, members in groups.items() if members is None]) > 1:
         raise TableError(f"groups: {rest[0]!r} and {rest[1]!r} are both null, which takes what is left. Keep one.")
     return groups
 
 
-def group_relations(groups: RelationGroups, relations: Vocabulary) -> Numbered:
+def group_relations(groups: RelationGroups, dataset: Dataset) -> Numbered:
     """Find the group of each relation.
 
-    >>> group_relations({"likes": ["~^like"], "rest": None}, Vocabulary(["knows", "likes", "liked by"], "relation"))
-    (array([1, 0, 0]), ('likes', 'rest'))
-    >>> group_relations("^/([^/]+)", Vocabulary(["/film/genre", "seen", "/award/year"], "relation"))
-    (array([1, 2, 0]), ('award', 'film', 'in no group'))
+    >>> from kgeval import load_dataset
+    >>> group_relations({"books": ["~^book"], "rest": None}, load_dataset("nations"))[1]
+    ('books', 'rest')
     """
+    relations = dataset.relations
     if isinstance(groups, str):
         pattern = compiled(groups, names_groups=True)
         matches = [pattern.search(label) for label in relations]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgeval.analysis.slices.named_groups import (
+    Numbered,
     RelationGroups,
     check_groups,
     group_entities,
@@ -168,16 +169,9 @@ class Slice:
          rest     0.381         394
         """
         groups = check_groups(groups)
-
-        def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
-            codes, names = group_relations(groups, dataset.relations)
-            return Categories(codes[rows.relations], names)
-
         rule = f"the group that {groups!r} names" if isinstance(groups, str) else ", ".join(groups)
-        return cls(
-            name, "named groups of relations", rule, "the user", assign, needs=(), of_triples=True,
-            check=lambda dataset: group_relations(groups, dataset.relations),
-        )  # fmt: skip
+        how = partial(group_relations, groups)
+        return cls._by_ids("relations", name, "named groups of relations", rule, how, of_triples=True)
 
     @classmethod
     def of_types(cls, name: str, source: str) -> Slice:
@@ -192,16 +186,21 @@ class Slice:
             ``::``. The types of an entity that has several are one group, joined by `` + ``; an answer without a type
             is in the group ``in no group``
         """
+        files = () if source == PREFIX else (source,)
+        how = partial(group_entities, source)
+        return cls._by_ids("answers", name, "the type of the answer", f"types: {source}", how, files=files)
+
+    @classmethod
+    def _by_ids(
+        cls, ids: str, name: str, title: str, rule: str, how: Callable[[Dataset], Numbered], **about: Any
+    ) -> Slice:
+        """Divide rows by the group of their relations or their answers."""
 
         def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
-            codes, names = group_entities(source, dataset)
-            return Categories(codes[rows.answers], names)
+            codes, names = how(dataset)
+            return Categories(codes[getattr(rows, ids)], names)
 
-        files = () if source == PREFIX else (source,)
-        return cls(
-            name, "the type of the answer", f"types: {source}", "the user", assign, needs=(), files=files,
-            check=lambda dataset: group_entities(source, dataset),
-        )  # fmt: skip
+        return cls(name, title, rule, "the user", assign, needs=(), check=how, **about)
 
     @classmethod
     def of_groups(cls, name: str, groups: Mapping[str, Any]) -> Slice:
