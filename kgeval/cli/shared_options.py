@@ -216,7 +216,7 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--columns",
             metavar="C,C,…",
             help="For a file of ranks of another evaluator: which column holds what, such as "
-            "head=subj,relation=pred,tail=obj,tail_rank=filt_rank_o; without a header, the names of the columns in "
+            "head=subj,tail_rank=filt_rank_o,…; without a header, the names of the columns in "
             "their order.",
         ),
         click.option(

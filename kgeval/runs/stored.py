@@ -251,7 +251,8 @@ def group_stored(
     if all(name in table.columns for name in by):
         return table, ()
     added = slices_to_add(table, by, groups)
-    _refuse_changed_inputs(run, [file for one in added for file in one.files])
+    if (files := [file for one in added for file in one.files]) and run.is_complete:
+        _refuse_changed_inputs(run, files)
     dataset = run.dataset() if source is None else load_dataset(source)
     if run.fingerprint in (None, dataset.sha256()):
         return annotate(table, dataset, added), ()
