@@ -152,7 +152,7 @@ def test_what_is_no_dataset_is_refused(given, message):
         ("uniform", {}, r"such as .*, not 'uniform'"),
         (Uniform(count=2), {"sides": ("tale",)}, "unknown side 'tale'. Did you mean 'tail'"),
         (Uniform(count=2), {"filter": ("trian",)}, "unknown filter split 'trian'. Did you mean 'train'"),
-        (Uniform(count=2), {"split": "tset"}, "unknown split 'tset'"),
+        (Uniform(count=2), {"split": "tset"}, "there is no split and no file 'tset'. Did you mean 'test'"),
     ],
 )
 def test_negatives_of_nothing_known_are_refused(nations, corruption, options, message):
