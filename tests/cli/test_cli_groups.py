@@ -59,6 +59,7 @@ def test_malformed_groups_are_refused_at_their_place(refused, place):
     ]:
         said = refused("run", config(place, groups=groups, output="x"))
         assert message in said
+        assert said.count("\n") == 2  # one problem, not that of the groups and another of what they were to group
         assert "by" in said or "groups" in said
 
 

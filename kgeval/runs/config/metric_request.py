@@ -66,7 +66,9 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
     task = block.data.get("task")
     if task is not None and name != "relation":
         raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
-    groups = block.data.get("groups") or {}
+    if "groups" not in block.data:  # they are malformed, which is a problem of its own
+        return name
+    groups = block.data["groups"] or {}
     with as_validation_error():
         found = slice_of(name, groups)
     if found is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
