@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
 from kgeval.data import SPLITS, Side, Split
@@ -42,16 +42,9 @@ class CandidateUnion(CorruptionGenerator):
     """the entities that any of several corruptions chooses"""
     of: Annotated[
         tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _parts)], ...],
-        Field(strict=False),
+        Field(strict=False, min_length=2, fail_fast=True),
     ]
     """the corruptions, two or more"""
-
-    @field_validator("of")
-    @classmethod
-    def _several(cls, value: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
-        if len(value) < 2:
-            raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
-        return value
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -75,13 +68,15 @@ class CandidateUnion(CorruptionGenerator):
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
         import numpy as np
 
-        widths = [part.widths(queries, dataset) for part in self.content(dataset)]
+        from kgeval.data.rows import Rows
+
+        parts, none = self.content(dataset), np.zeros(0, np.int64)
+        widths = [part.widths(queries, dataset) for part in parts]
         if any(width is None for width in widths):
             return None
-        shared = [_shared_width(part, queries, dataset) for part in self.content(dataset)]
-        # What all queries share takes no memory of its own, until it is united with what they do not share.
-        total: IntArray = np.sum(widths, axis=0, dtype=np.int64)
-        return total if None not in shared else total + np.int64(sum(width or 0 for width in shared))
+        # Candidates that all queries share have no width of their own, but are united with those of each query.
+        chosen = [part.candidates(queries[:0], Rows.sized(none, none), dataset) for part in parts]
+        return np.asarray(np.sum(widths, axis=0) + sum(some.max_width for some in chosen), np.int64)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         import numpy as np
@@ -105,14 +100,3 @@ class CandidateUnion(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]
         return f"{size_range(sizes)}, the union of {' and '.join(parts)}"
-
-
-def _shared_width(part: CorruptionGenerator, queries: Queries, dataset: Dataset) -> int | None:
-    """Count the candidates of a corruption that has the same for all queries; None if it has not."""
-    import numpy as np
-
-    from kgeval.data.rows import Rows
-
-    none = np.zeros(0, np.int64)
-    chosen = part.candidates(queries[:0], Rows.sized(none, none), dataset)
-    return len(chosen.rows.ids) if chosen.is_shared else None

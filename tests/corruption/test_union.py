@@ -99,7 +99,7 @@ def test_negatives_of_a_union_are_exported():
 @pytest.mark.parametrize(
     ("of", "message"),
     [
-        ([{"kind": "all"}], "of: a union has two corruptions or more"),
+        ([{"kind": "all"}], "of: expected at least 2 of them, found"),
         ([{"kind": "unifrom", "count": 3}, {"kind": "all"}], r"of.0: unknown kind 'unifrom'. Did you mean 'uniform'\?"),
         ([{"kind": "uniform"}, {"kind": "all"}], "of.0.count: missing"),
         ([{"kind": "union", "of": []}, {"kind": "all"}], "of.0: unknown kind 'union'"),
