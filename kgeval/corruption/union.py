@@ -32,7 +32,7 @@ class CandidateUnion(CorruptionGenerator):
     DGL-KE (Zheng et al., 2020) evaluates Freebase with 1,000 entities drawn uniformly and 1,000 by degree, without a
     filter. Here an entity that several parts choose competes once, so a query may have fewer than 2,000 candidates.
     Every part chooses what it would choose alone: two draws of one kind need different seeds. Negatives that are
-    exported leave known answers out, unless every part allows them.
+    exported leave known answers out, even if a part allows them.
 
     >>> CandidateUnion(of=[{"kind": "uniform", "count": 1000}, {"kind": "degree", "count": 1000}]).of[1]
     DegreeWeighted(kind='degree', count=1000, seed=0, allow_known=False)
@@ -53,10 +53,6 @@ class CandidateUnion(CorruptionGenerator):
     @property
     def learns_from(self) -> tuple[Split, ...]:
         return tuple(split for split in SPLITS if any(split in part.learns_from for part in self.of))
-
-    @property
-    def allows_known(self) -> bool:  # type: ignore[override]
-        return all(part.allows_known for part in self.of)
 
     def read(self, dataset: Dataset) -> tuple[CorruptionGenerator, ...]:
         return tuple(part.prepare(dataset) for part in self.of)

@@ -39,14 +39,6 @@ class TypesOfEntities:
         """How many entities of the dataset have no type."""
         return int((self.rows.lengths == 0).sum())
 
-    @classmethod
-    def of(cls, entities: IntArray, types: pa.Array, size: int, num_unknown: int = 0) -> TypesOfEntities:
-        """Collect pairs of an entity, int64[pair], and its type, string[pair]; of ``size`` entities."""
-        names = np.array(pc.unique(types).sort().to_pylist(), object)
-        numbers = np.asarray(pc.index_in(types, value_set=pa.array(names, pa.string())).cast(pa.int64()))
-        owners, members = np.divmod(np.unique(entities * max(len(names), 1) + numbers), max(len(names), 1))
-        return cls(tuple(names), Rows.sized(np.bincount(owners, minlength=size), members), num_unknown)
-
 
 def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntities:
     """Read the types of a dataset's entities.
@@ -72,24 +64,27 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     >>> types.names, list(data.entities), types.rows.ids
     (('Drug', 'Gene'), ['Drug::7', 'Gene::1', 'Gene::2'], array([0, 1, 1]))
     """
-    size = len(dataset.entities)
+    num_unknown, size = 0, len(dataset.entities)
     if source == PREFIX:
-        labels = dataset.entities.labels
-        prefixes = pc.struct_field(pc.extract_regex(labels, f"(?s)^(?P<type>.+?){SEPARATOR}"), "type")
-        typed = np.flatnonzero(np.asarray(prefixes.is_valid()))
-        if not len(typed):
+        found = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
+        ids, types = np.where(found.is_valid(), np.arange(size), -1), pc.struct_field(found, "type")
+        if not (ids >= 0).any():
             what = f"no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label"
             raise DatasetError(f"{what}, as 'Compound::DB00014' has. Give a file of types.")
-        return TypesOfEntities.of(typed, prefixes.drop_null(), size)
-    path = Path(source)
-    table = read_columns(path, ["entity", "type"])
-    if not table.num_rows:
-        raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
-    types = table["type"].combine_chunks()
-    if (row := pc.index(types, "").as_py()) >= 0:
-        raise DatasetError(f"{path}, line {line_of(path, row)}: an entity without a type. Leave out its row.")
-    ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
-    return TypesOfEntities.of(ids[ids >= 0], types.filter(pa.array(ids >= 0)), size, num_unknown)
+    else:
+        path = Path(source)
+        table = read_columns(path, ["entity", "type"])
+        if not table.num_rows:
+            raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
+        types = table["type"].combine_chunks()
+        if (row := pc.index(types, "").as_py()) >= 0:
+            raise DatasetError(f"{path}, line {line_of(path, row)}: an entity without a type. Leave out its row.")
+        ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
+    known = ids >= 0
+    names, numbers = np.unique(types.to_numpy(zero_copy_only=False)[known], return_inverse=True)
+    owners, members = np.divmod(np.unique(ids[known] * len(names) + numbers), len(names))
+    rows = Rows.sized(np.bincount(owners, minlength=size), members)
+    return TypesOfEntities(tuple(names.tolist()), rows, num_unknown)
 
 
 def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
