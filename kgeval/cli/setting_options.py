@@ -160,7 +160,9 @@ def _parts(annotation: Any) -> Iterable[Any]:
 
 def split_at_commas(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Split the values of a repeatable option at commas."""
-    return tuple(name.strip() for value in values for name in value.split(","))
+    from kgeval.runs.config.metric_request import names_in
+
+    return tuple(name for value in values for name in names_in(value))
 
 
 def _values(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[str] | None:

@@ -215,7 +215,9 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--columns",
             metavar="C,C,…",
-            help="For a text file of ranks without a header: the names of its columns in their order.",
+            help="For a file of ranks of another evaluator: which column holds what, such as "
+            "head=subj,tail_rank=filt_rank_o,…; without a header, the names of the columns in "
+            "their order.",
         ),
         click.option(
             "--separator", help="For a text file of ranks: what separates its columns, if kgeval does not recognise it."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +152,10 @@ N_TRIPLE = (
 """A line of the W3C's N-Triples: subject, predicate, object (a literal perhaps) and a full stop."""
 
 
+NEEDED = re.compile("|".join([*TRIPLE, "side", "confidence"]))
+"""The names of columns that are refused where they are nested; other nested columns are left out."""
+
+
 def read_triples(path: Path) -> pa.Table:
     """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, ``.nt``, each also ``.gz``) or ``.parquet``.
 
@@ -159,7 +163,7 @@ def read_triples(path: Path) -> pa.Table:
     text with a header, are told apart by their names, in any order; those of text without a header are head, relation,
     tail, and a fourth ``confidence`` where the first row ends in a number, or ``time`` where it ends in a date.
     """
-    table = _read_parquet(path) if path.suffix.lower() == ".parquet" else _read_text(path)
+    table = read_parquet_triples(path) if path.suffix.lower() == ".parquet" else _read_text(path)
     if table.num_rows == 0:
         raise DatasetError(f"{path}: no triples in it. Expected rows of head, relation, tail.")
     return table
@@ -202,7 +206,10 @@ def _fourth(cells: Sequence[str]) -> list[str]:
     return [name for pattern, name in kinds if len(cells) == 4 and pattern.fullmatch(cells[3])]
 
 
-def _read_parquet(path: Path) -> pa.Table:
+def read_parquet_triples(
+    path: Path, rename: Callable[[Path, list[str]], list[str]] = columns, needed: re.Pattern[str] = NEEDED
+) -> pa.Table:
+    """Read a Parquet file whose columns head, relation and tail are labels; ``rename`` gives columns those names."""
     refuse_missing(path)
     try:
         table = read_parquet(path)
@@ -210,9 +217,9 @@ def _read_parquet(path: Path) -> pa.Table:
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
     for field in nested:
-        if field.name in (*TRIPLE, "side", "confidence"):
+        if needed.fullmatch(field.name):
             raise DatasetError(f"{path}: the column {field.name} holds {field.type}, not text or numbers.")
-    table = table.rename_columns(columns(path, table.column_names))
+    table = table.rename_columns(rename(path, table.column_names))
     for name in TRIPLE:
         table = table.set_column(table.column_names.index(name), name, _as_text(path, name, table.column(name)))
     return table

@@ -1,4 +1,4 @@
-"""``kgeval.load_ranks``: a rank table from a text file of ranks that another evaluator wrote."""
+"""``kgeval.load_ranks``: a rank table from a file of ranks that another evaluator wrote."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.rank_file import RankColumn, RankFile, RankSetting, notes_on_exchanged_sides
+from kgeval.ranking.rank_columns import ColumnNames, RankColumn, RankSetting
+from kgeval.ranking.rank_file import RankFile, notes_on_exchanged_sides
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import to_rank_columns
@@ -45,7 +46,7 @@ def load_ranks(  # noqa: PLR0913
     times: KnownTimes = "same",
     setting: RankSetting | None = None,
     unmatched: Unmatched = "error",
-    columns: str | Sequence[str] | None = None,
+    columns: ColumnNames | None = None,
     separator: str | None = None,
 ) -> RankTable:
     """Read ranks that another evaluator wrote, one row per triple, or per triple and side.
@@ -63,7 +64,8 @@ def load_ranks(  # noqa: PLR0913
     Parameters
     ----------
     path
-        a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``
+        a text file: tabs, spaces, or commas in a ``.csv``, or semicolons; each also ``.gz``; or a ``.parquet`` file,
+        whose head, relation and tail are labels as in text
     dataset
         the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
     split
@@ -80,8 +82,9 @@ def load_ranks(  # noqa: PLR0913
         what becomes of rows whose triple is not in the split or was there before, and of ranks that are none or beyond
         their candidates: ``"error"`` refuses the file, ``"drop"`` leaves those rows out, and the notes count them
     columns
-        the names of the columns in their order, for a file without a header; ``"head,relation,tail,tail_rank"`` or a
-        list
+        the names of the columns in their order, for a file without a header: ``"head,relation,tail,tail_rank"`` or a
+        list; or which column holds what, whatever it is called: ``{"head": "subj", "tail_rank": "filt_rank_o", …}`` or
+        ``"head=subj,tail_rank=filt_rank_o,…"``, and other columns are left aside
     separator
         what separates columns, if the file does not tell
 
@@ -94,12 +97,10 @@ def load_ranks(  # noqa: PLR0913
         if the file is missing or malformed
     """
     if not isinstance(path, str | Path):
-        raise TableError(f"path: expected the name of a text file of ranks, found {path!r:.60}.")
+        raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
     path, known = Path(path), _splits(filter)
     if unmatched not in get_args(Unmatched):
         raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
-    if path.suffix.lower() == ".parquet":
-        raise TableError(f"{path}: a Parquet file. If it is kgeval's own, RankTable.from_parquet reads it.")
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
     check = _RowCheck(file, unmatched)

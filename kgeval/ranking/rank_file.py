@@ -1,4 +1,4 @@
-"""A text file of ranks that another evaluator wrote: which columns hold what, and its rows."""
+"""A file of ranks that another evaluator wrote, text or Parquet, and its rows."""
 
 from __future__ import annotations
 
@@ -7,48 +7,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn, get_args
+from typing import NoReturn, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.text import line_of, open_text, read_columns, rows
+from kgeval.data.triple_files import NEEDED, is_header, read_parquet_triples
 from kgeval.data.triple_files import columns as named_columns
-from kgeval.data.triple_files import is_header
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import TableError, did_you_mean
+from kgeval.paths import exists_safely
+from kgeval.ranking.rank_columns import (
+    NAME,
+    PLACES,
+    ColumnNames,
+    RankColumn,
+    RankSetting,
+    column_names,
+    rank_columns,
+    rename,
+)
 from kgeval.ranking.rank_table import RankTable
-
-RankSetting = Literal["filtered", "raw"]
-
-SETTINGS: dict[str, RankSetting] = {"raw": "raw", "f": "filtered", "filt": "filtered", "filtered": "filtered"}
-"""the word in the name of a column -> whether its ranks are filtered"""
-
-PLACES: dict[str, Side] = {
-    "left": "head",
-    "head": "head",
-    "lhs": "head",
-    "right": "tail",
-    "tail": "tail",
-    "rhs": "tail",
-}
-"""the word in the name of a column -> the side that was predicted"""
-
-_SIDE = "|".join(PLACES)
-
-NAME = re.compile(rf"(?:(raw|filtered|filt|f)_?)?(?:({_SIDE})_)?ranks?(?:_({_SIDE}))?")
-"""the name of a column of ranks: what it says about the filter, and about the side, before or after"""
-
-
-class RankColumn(NamedTuple):
-    """A column of ranks."""
-
-    name: str
-    setting: RankSetting
-    side: Side | None
-    """None where a column of the file names it"""
 
 
 @dataclass(frozen=True)
@@ -70,25 +53,31 @@ class RankFile:
         cls,
         path: Path,
         *,
-        columns: str | Sequence[str] | None = None,
+        columns: ColumnNames | None = None,
         separator: str | None = None,
         setting: RankSetting | None = None,
     ) -> RankFile:
         """Read a file of ranks, whose columns are named by its header or by ``columns``."""
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
+        chosen = column_names(columns)
+        if path.suffix.lower() == ".parquet":
+            table = _read_parquet(path, chosen)
+            ranks, notes = rank_columns(path, table.column_names, setting)
+            return cls(path, 0, separator, _as_texts(path, table, ranks), ranks, notes)
         with open_text(path) as text:
             skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text))
         separator = _separator_character(separator) if separator else _semicolon(path, skip)
         first = next(rows(path, skip, delimiter=separator), None)
         if first is None:
             raise TableError(f"{path}: no header in it. Expected columns such as head, relation, tail, side, rank.")
-        if columns is None:
-            names, skip = _header(path, first.cells), first.end
+        if isinstance(chosen, list):
+            names = named_columns(path, chosen)
         else:
-            names = columns.split(",") if isinstance(columns, str) else list(columns)
-            names = named_columns(path, [name.strip() for name in names])
-        ranks, notes = _rank_columns(path, names, setting)
+            cells = [cell.strip().strip('"') for cell in first.cells]
+            names = _header(path, first.cells) if chosen is None else named_columns(path, rename(path, cells, chosen))
+            skip = first.end
+        ranks, notes = rank_columns(path, names, setting)
         table = read_columns(path, names, skip=skip, delimiter=separator)
         if table.num_rows == 0:
             raise TableError(f"{path}: no ranks in it.")
@@ -113,8 +102,55 @@ class RankFile:
         return np.where(values < 1, 0.0, values)
 
     def refuse(self, row: int, what: str) -> NoReturn:
+        if self.path.suffix.lower() == ".parquet":
+            raise TableError(f"{self.path}, row {row + 1}: {what}")
         line = line_of(self.path, row, self.skip, delimiter=self.separator)
         raise TableError(f"{self.path}, line {line}: {what}")
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a file is a Parquet file that kgeval did not write."""
+    if path.suffix.lower() != ".parquet" or not exists_safely(path) or not path.is_file():
+        return False
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+    return "greater" not in schema.names and not any(key.startswith(b"kgeval") for key in schema.metadata or {})
+
+
+def _read_parquet(path: Path, chosen: list[str] | dict[str, str] | None) -> pa.Table:
+    """Read the columns of a Parquet file, named by what they hold; head, relation and tail as text."""
+    if isinstance(chosen, list):
+        what = f"{path}: a Parquet file has names of columns. Say what they hold"
+        raise TableError(f"{what}: columns={{'head': 'subj', …}} (--columns head=subj,…).")
+    if RankTable.is_in(path):
+        raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
+    if chosen is None:
+        table = read_parquet_triples(path, needed=re.compile(f"{NEEDED.pattern}|{NAME.pattern}"))
+    else:
+        needed = re.compile("|".join(map(re.escape, map(str, chosen.values()))))
+        table = read_parquet_triples(path, lambda path, found: named_columns(path, rename(path, found, chosen)), needed)
+    if table.num_rows == 0:
+        raise TableError(f"{path}: no ranks in it.")
+    return table
+
+
+def _as_texts(path: Path, table: pa.Table, ranks: Sequence[RankColumn]) -> pa.Table:
+    """Write the ranks and the sides of a Parquet file as a text file has them."""
+    sides = ["side"] if "side" in table.column_names else []
+    for name in [column.name for column in ranks] + sides:
+        column = table[name]
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        fits = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if not fits and (name == "side" or not (pa.types.is_integer(kind) or pa.types.is_floating(kind))):
+            expected = "text" if name == "side" else "numbers"
+            raise TableError(f"{path}: the column {name} holds {column.type}, not {expected}.")
+        if column.null_count:
+            row = int(np.argmax(np.asarray(column.is_null()))) + 1
+            raise TableError(f"{path}, row {row}: the column {name} is empty. Leave the row out of the file.")
+        table = table.set_column(table.column_names.index(name), name, column.cast(pa.string()))
+    return table
 
 
 def _separator_character(separator: str) -> str:
@@ -178,43 +214,6 @@ WITH_RECIPROCALS = {
 WITH_SIDES = {0: ["side", "raw_rank", "filtered_rank"], 1: ["side", "rank"], 2: ["side", "rank"]}
 """the columns after the triple in some known files, by their number, the usual ones by 0; those of Akrami et al. (2020)
 have the ranks' reciprocals too"""
-
-
-def _rank_columns(
-    path: Path, names: Sequence[str], wanted: RankSetting | None
-) -> tuple[tuple[RankColumn, ...], tuple[str, ...]]:
-    found = [(name, match) for name in names if (match := NAME.fullmatch(name))]
-    shown = f"found the columns {', '.join(map(repr, names))}"
-    if not found:
-        raise TableError(f"{path}: no column of ranks; {shown}. Expected rank, filtered_rank, frank_left, tail_rank, …")
-    named = {SETTINGS[match[1]] for _, match in found if match[1]}
-    default, notes = _unnamed_setting(named, wanted)
-    ranks = tuple(
-        RankColumn(name, SETTINGS.get(match[1], default), PLACES.get(match[2] or match[3])) for name, match in found
-    )
-    if len({column[1:] for column in ranks}) < len(ranks):
-        raise TableError(f"{path}: two columns are the same ranks; {shown}. Keep one of them.")
-    if any((column.side is None) != ("side" in names) for column in ranks):
-        raise TableError(
-            f"{path}: the side of each rank must be said once, by a column 'side' (head, tail) or by the names of the "
-            f"ranks (head_rank, tail_rank); {shown}."
-        )
-    if wanted not in {None, *(column.setting for column in ranks)}:
-        raise TableError(f"{path}: no {wanted} ranks in it; {shown}.")
-    # The raw setting has no filtered ranks; the filtered one keeps the raw ones beside them.
-    return tuple(column for column in ranks if wanted != "raw" or column.setting == "raw"), notes
-
-
-def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:
-    """Choose the setting of ranks whose names do not say it: the other one, where others' names do."""
-    if named:
-        return "raw" if "filtered" in named else "filtered", ()
-    if wanted is not None:
-        return wanted, ()
-    return "filtered", (
-        "the file does not say whether its ranks are filtered, and they were taken as filtered. Say "
-        "setting='raw' (--setting raw) if they are not.",
-    )
 
 
 NOTED_SHARE = 0.01

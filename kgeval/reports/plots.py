@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from kgeval.analysis.comparison.dataset_ranks import rank_models
+from kgeval.analysis.slices.slice import slice_of
 from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.data.loading import Source
 from kgeval.errors import InputError, did_you_mean
@@ -163,7 +164,7 @@ def plot_slices(
     names = [slices] if isinstance(slices, str) else list(slices)
     study = study_of_runs(runs, dataset, ties=ties, allow=allow, metrics=[metric])
     known = [*known_slices(), *next(iter(study.aligned.values())).columns]
-    if unknown := [name for name in names if name not in known]:
+    if unknown := [name for name in names if name not in known and slice_of(name) is None]:
         raise InputError(f"no slice and no column {unknown[0]!r}. {did_you_mean(unknown[0], known)}")
     groups = slice_scores(study, names)
     if groups.empty:

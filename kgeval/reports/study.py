@@ -16,7 +16,7 @@ from kgeval.analysis.comparison.grid_block import Block, Score, Spread
 from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
-from kgeval.analysis.slices.slice import slices
+from kgeval.analysis.slices.slice import slice_of
 from kgeval.arrays import Float64Array
 from kgeval.data.dataset import Dataset
 from kgeval.errors import KgevalError
@@ -44,7 +44,7 @@ def with_slices(tables: Mapping[str, RankTable], dataset: Dataset | None, names:
     """Add slices to tables of the same rows in the same order, as far as the dataset gives them."""
     found = dict(tables)
     for name in names:
-        if dataset is None or name not in slices() or any(name in table.columns for table in found.values()):
+        if dataset is None or slice_of(name) is None or any(name in table.columns for table in found.values()):
             continue
         first = next(iter(found.values()))
         try:

@@ -18,6 +18,7 @@ from kgeval.files.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
+from kgeval.ranking.rank_file import is_foreign
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import (
     CONFIG,
@@ -100,12 +101,14 @@ class StoredRun:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the ranks are kgeval's own, which tell what they are of; else they are another tool's text."""
-        return self.path.suffix.lower() == ".parquet" or (exists_safely(self.path) and self.path.is_dir())
+        """Whether the ranks are kgeval's own, which tell what they are of; else they are another tool's file."""
+        own = self.path.suffix.lower() == ".parquet" and not is_foreign(self.path)
+        return own or (exists_safely(self.path) and self.path.is_dir())
 
     @property
     def is_text(self) -> bool:
-        return not self.path.is_dir() and self.path.name.lower().endswith(TEXT)
+        """Whether the ranks are another tool's: text, or a Parquet file that kgeval did not write."""
+        return not self.path.is_dir() and (self.path.name.lower().endswith(TEXT) or is_foreign(self.path))
 
     @property
     def config_file(self) -> Path:

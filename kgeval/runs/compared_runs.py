@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
-from kgeval.runs.stored import IMPORT_OPTIONS, group_stored, names_slices, option_name, read_request
+from kgeval.runs.stored import IMPORT_OPTIONS, group_stored, names_slices, option_name, own_groups, read_request
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,12 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
             raise InputError(f"{str(run.path)!r} is given twice: one model is not compared with itself.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
+    groups = {
+        **_common_groups([run for _, run in places], {*by} - {*options.get("groups", {})}),
+        **options.get("groups", {}),
+    }
     raw = imported.get("filter") == ()
-    used = {"dataset": names_slices(by), "filter": raw}
+    used = {"dataset": names_slices(by, groups), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
     if idle and not any(run.is_text for _, run in places):
         raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
@@ -73,12 +77,24 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     )
     compared = []
     for name, (chosen, run), table, dataset in zip(names, places, tables, datasets, strict=True):
-        grouped, changes = group_stored(table, by, run, options.get("dataset"))
+        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         policies, notes = _policies(table, run), (*run.changes, *changes)
         compared.append(ComparedRun(name, run.path, grouped, policies, notes, origin, run.is_baseline))
     return compared
+
+
+def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, Any]:
+    """Collect the groups of all runs; refuse runs that name other groups alike."""
+    found: dict[str, tuple[StoredRun, Any]] = {}
+    for run in runs:
+        for name, groups in own_groups(run).items():
+            first, known = found.setdefault(name, (run, groups))
+            if name in by and known != groups:
+                what = f"{str(first.path)!r} and {str(run.path)!r} have different groups called {name!r}"
+                raise ConfigError(f"{what}. Give a file with the groups to compare by: --by FILE.yaml.")
+    return {name: groups for name, (_, groups) in found.items()}
 
 
 def grid_of(runs: Sequence[ComparedRun]) -> Grid:

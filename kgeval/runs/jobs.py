@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
+from kgeval.analysis.slices.slice import slice_of
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
@@ -156,7 +157,7 @@ class Job:
         table = rank_all_or_sample(ranking, title=title, **how)
         if (keep := config.evaluation.keep) and keep.predictions is not None:
             predictions = ranking.predict(keep.predictions, title=table.model)
-        grouped = annotate(table, dataset, slices_to_add(table, by))
+        grouped = annotate(table, dataset, slices_to_add(table, by, config.groups))
         about |= {"groups_by": by, "grouped": grouped, "predictions": predictions}
         return Outcome(self.name, table, policies=config.policies, **about)
 
@@ -166,7 +167,9 @@ class Job:
 
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
-        named = [*self.dataset.files, *self.config.evaluation.files]
+        chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
+        of_slices = [Path(file) for one in chosen if one is not None for file in one.files]
+        named = [*self.dataset.files, *self.config.evaluation.files, *of_slices]
         files = [*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
         conceal = self.config.document.variables.conceal
         return {conceal(unstaged(str(path))): self._digest(path) for path in files}

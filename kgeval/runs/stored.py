@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.analysis.slices.slice import slices
+from kgeval.analysis.slices.named_groups import groupings
+from kgeval.analysis.slices.slice import slice_of, slices
 from kgeval.baselines.baseline import Baseline, FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.dataset import Dataset
@@ -29,6 +30,7 @@ from kgeval.run_directory.contents import progress_of
 from kgeval.run_directory.folders import holds_runs, runs_in
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config, refuse_unrepeatable
+from kgeval.runs.config.metric_request import with_groups
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.run_config import RunConfig, TaskRequest
 from kgeval.runs.config.yaml_document import Document, read_document
@@ -98,8 +100,11 @@ def _trained_model(run: StoredRun) -> Path:
     return run.trained_model
 
 
-def _refuse_changed_inputs(run: StoredRun) -> None:
+def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None) -> None:
+    """Refuse a run if files that it read are others now; by default all of them are compared."""
     for name, digest in run.input_digests.items():
+        if names is not None and name not in names:
+            continue
         path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
         if not exists_safely(path) or not path.is_file():
             raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, is not there any more.")
@@ -120,20 +125,21 @@ def read_outcome(
     ``high_confidence``; of ranks that were made elsewhere ``dataset`` and the options of :func:`kgeval.load_ranks`.
     With slices, ``dataset`` is where the run's dataset is now.
     """
-    run, options = StoredRun(path), options or {}
+    run, options = StoredRun(path), with_groups(options or {})
     run.refuse_interrupted()
     kind = kind_of(run, metrics)
     _refuse_inapplicable(options, kind)
     request = read_request(run).with_overrides(options)
     task, by = request.task, options.get("by") or request.by or ()
+    groups = {**own_groups(run), **options.get("groups", {})}
     stated = request.metrics if kind == (task.kind if task else "ranks") else ()
     about: dict[str, Any] = {"metrics": metrics or stated or KINDS[kind].metrics, "folder": path, "stored": True}
     if kind == "ranks":
-        table = _read_ranking(run, by, options)
-        grouped, changes = group_stored(table, by, run, options.get("dataset"))
-        groups = {"by": options.get("by", ()), "groups_by": () if "by" in options else by, "grouped": grouped}
+        table = _read_ranking(run, by, options, groups)
+        grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
+        how = {"by": options.get("by", ()), "groups_by": () if "by" in options else by, "grouped": grouped}
         policies = {"ties": protocol_of(table).ties} | request.policies
-        return Outcome(name, table, policies=policies, changes=(*run.changes, *changes), **groups, **about)
+        return Outcome(name, table, policies=policies, changes=(*run.changes, *changes), **how, **about)
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
         policies = task_policies(task, {}) | {name: options[name] for name in ("calibration",) if name in options}
@@ -203,7 +209,9 @@ def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
 
-def _read_ranking(run: StoredRun, by: Sequence[str], options: Mapping[str, Any]) -> RankTable:
+def _read_ranking(
+    run: StoredRun, by: Sequence[str], options: Mapping[str, Any], groups: Mapping[str, Any]
+) -> RankTable:
     imported = {name: options[name] for name in IMPORT_OPTIONS if name in options}
     as_stored = run.is_stored or "dataset" not in options
     raw = imported.get("filter") == () and as_stored
@@ -217,34 +225,42 @@ def _read_ranking(run: StoredRun, by: Sequence[str], options: Mapping[str, Any])
         )
     if imported and "dataset" not in options:
         raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
-    table = run.ranks(None if run.is_stored and names_slices(by) else options.get("dataset"), **imported)
+    table = run.ranks(None if run.is_stored and names_slices(by, groups) else options.get("dataset"), **imported)
     return table.raw() if raw else table
 
 
-def names_slices(by: Sequence[str]) -> bool:
-    return any(name in slices() for name in by)
+def names_slices(by: Sequence[str], groups: Mapping[str, Any]) -> bool:
+    return any(slice_of(name, groups) is not None for name in by)
+
+
+def own_groups(run: StoredRun) -> dict[str, Any]:
+    """Return the groups that the configuration of a run names, by the names of their slices."""
+    return groupings(groups) if (groups := read_request(run).groups) else {}
 
 
 def group_stored(
-    table: RankTable, by: Sequence[str], run: StoredRun, source: str | None
+    table: RankTable, by: Sequence[str], run: StoredRun, source: str | None, groups: Mapping[str, Any]
 ) -> tuple[RankTable, tuple[str, ...]]:
     """Add those slices of some names that are no columns of a stored table; also return what to know of the dataset.
 
     The source is the folder or PyKEEN name of the dataset; by default the one that the run's configuration names.
     """
     for name in by:
-        if name not in (known := [*table.columns, *slices()]):
+        if slice_of(name, groups) is None and name not in (known := [*table.columns, *slices(), *groups]):
             raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known)}")
     if all(name in table.columns for name in by):
         return table, ()
+    added = slices_to_add(table, by, groups)
+    if (files := [file for one in added for file in one.files]) and run.is_complete:
+        _refuse_changed_inputs(run, files)
     dataset = run.dataset() if source is None else load_dataset(source)
     if run.fingerprint in (None, dataset.sha256()):
-        return annotate(table, dataset, slices_to_add(table, by)), ()
+        return annotate(table, dataset, added), ()
     what = f"dataset {dataset.name} is not as it was ranked in {str(run.path)!r}"
     what = f"{what}: labels, triples or their order are others"
     if source is None:
         raise InputError(f"{what}. Give the one that was ranked: --dataset.")
-    return annotate(table, dataset, slices_to_add(table, by)), (f"{what}; the slices are of what was given.",)
+    return annotate(table, dataset, added), (f"{what}; the slices are of what was given.",)
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:

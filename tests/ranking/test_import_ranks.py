@@ -19,7 +19,7 @@ from kgeval import (
     load_ranks,
     summarize,
 )
-from kgeval.errors import DatasetError, TableError
+from kgeval.errors import DatasetError, KgevalError, TableError
 from tests.brute_force import COUNTS
 from tests.conftest import SHARED, random_dataset
 
@@ -375,5 +375,80 @@ def test_triples_that_the_split_repeats_may_be_ranked_again(tmp_path):
 
 @pytest.mark.parametrize("path", [None, 3, b"ranks.tsv"])
 def test_ranks_lie_in_a_file(path):
-    with pytest.raises(TableError, match="path: expected the name of a text file of ranks"):
+    with pytest.raises(TableError, match="path: expected the name of a file of ranks"):
         load_ranks(path, DATA)
+
+
+NAMED = {"head": "subj", "relation": "pred", "tail": "obj", "head_rank": "filt_rank_s", "tail_rank": "Filt Rank o"}
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_parquet_files_read_like_text(tmp_path, ranked, coded):
+    frame = wide(ranked)
+    text = loaded(tmp_path, frame)
+    own = frame.astype({"frank_left": float} | (dict.fromkeys("hrt", "category") if coded else {}))
+    own.to_parquet(tmp_path / "ranks.parquet")
+    assert load_ranks(tmp_path / "ranks.parquet", DATA).to_pandas().equals(text.to_pandas())
+
+
+@pytest.mark.parametrize("name", ["r.tsv", "r.csv", "r.parquet"])
+def test_columns_are_named_by_what_they_hold(tmp_path, ranked, name):
+    frame = wide(ranked)[["h", "r", "t", "frank_left", "frank_right"]]
+    wanted = loaded(tmp_path, frame.rename(columns={"frank_left": "head_rank", "frank_right": "tail_rank"}))
+    own = frame.set_axis(NAMED.values(), axis="columns").assign(rank=-1, other="x")
+    if name.endswith("parquet"):
+        own.assign(more=[[1]] * len(own)).to_parquet(tmp_path / name)
+    else:
+        own.to_csv(tmp_path / name, sep="\t" if name.endswith("tsv") else ",", index=False)
+    spelled = ",".join(f"{what}={column}" for what, column in NAMED.items())
+    for columns in (NAMED, spelled):
+        assert load_ranks(tmp_path / name, DATA, columns=columns).to_pandas().equals(wanted.to_pandas())
+    for columns, message in [
+        (NAMED | {"tail": "object"}, "no column 'object' for the tail"),
+        (NAMED | {"tail": "subj"}, "one column is named twice"),
+        (NAMED | {"tial": "other"}, "no column holds 'tial'"),
+        ("head=subj,obj", "'obj' names no column"),
+        ({"head": "subj", "tail": "obj"}, "no column is the relation"),
+    ]:
+        with pytest.raises(KgevalError, match=message):
+            load_ranks(tmp_path / name, DATA, columns=columns)
+
+
+def test_sides_of_parquet_files_may_be_coded(tmp_path, ranked):
+    frame = ranked.to_pandas()
+    names = {"head_label": "head", "relation_label": "relation", "tail_label": "tail", "side": "side"}
+    long = frame[[*names]].rename(columns=names).assign(rank=1 + frame["greater"])
+    text = loaded(tmp_path, long.astype(str))
+    long.astype({"side": "category"}).to_parquet(tmp_path / "r.parquet")
+    assert load_ranks(tmp_path / "r.parquet", DATA).to_pandas().equals(text.to_pandas())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"frank_left": None}, "row 1: the column frank_left is empty"),
+        ({"frank_left": "x"}, "row 1: the frank_left 'x' is no rank"),
+        ({"frank_left": 0}, "row 1: the frank_left '0' is no rank"),
+        ({"frank_left": True}, "the column frank_left holds bool, not numbers"),
+        ({"frank_left": [1]}, r"the column frank_left holds list<.*>, not text or numbers"),
+        ({"h": None}, "the column head"),
+        ({"h": 1.5}, "the column head holds double, not text"),
+        ({"h": [1]}, r"the column h holds list<.*>, not text or numbers|no column is the head"),
+        ({"h": 7, "r": 1, "t": 8}, "These look like ids: write labels"),
+    ],
+)
+def test_malformed_parquet_files(tmp_path, ranked, changes, message):
+    frame = wide(ranked)
+    for name, value in changes.items():
+        frame[name] = [value] + ([None] if value is None else [value]) * (len(frame) - 1)
+        if value is None:
+            frame[name] = frame[name].astype("float" if name.startswith("f") else "string")
+    frame.to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(KgevalError, match=message):
+        load_ranks(tmp_path / "r.parquet", DATA)
+
+
+def test_parquet_files_have_names_and_no_order(tmp_path, ranked):
+    wide(ranked).to_parquet(tmp_path / "r.parquet")
+    with pytest.raises(TableError, match="a Parquet file has names of columns"):
+        load_ranks(tmp_path / "r.parquet", DATA, columns=NAMES)

@@ -224,7 +224,9 @@ class AnswerSets(Shown):
         names, table = (by,) if isinstance(by, str) else tuple(by), self.ranks
         new = slices_to_add(table, names)
         if new and dataset is None:
-            raise InputError(f"by: the slice {new[0]!r} rests on the dataset. Give it: groups({new[0]!r}, dataset).")
+            raise InputError(
+                f"by: the slice {new[0].name!r} rests on the dataset. Give it: groups({new[0].name!r}, dataset)."
+            )
         if new and dataset is not None:
             table = annotate(table, dataset, new)
         if not names:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice
-from kgeval.analysis.slices.slice import slices as slices_by_name
+from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice, slice_of
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
@@ -33,7 +33,7 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     dataset
         the graph that was ranked, or the folder or PyKEEN name of one
     slices
-        names, which ``kgeval list slices`` shows, or ``Slice`` objects
+        names, which ``kgeval list slices`` shows, or ``Slice`` objects, such as :meth:`Slice.of_relations` makes
 
     Returns
     -------
@@ -77,9 +77,10 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     return replace(table, data=data)
 
 
-def slices_to_add(table: RankTable, names: Iterable[str]) -> list[str]:
-    """List those of some names that are slices and no columns of the table yet."""
-    return [name for name in names if name not in table.columns and name in slices_by_name()]
+def slices_to_add(table: RankTable, names: Iterable[str], groups: Mapping[str, Any] | None = None) -> list[Slice]:
+    """List the slices of those names that are no columns of the table yet; ``groups`` are a configuration's own."""
+    found = (slice_of(name, groups) for name in names if name not in table.columns)
+    return [one for one in found if one is not None]
 
 
 def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:

@@ -7,16 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgeval.analysis.audits.searches import WAYS, RelatedRelations, leaks_of
-from kgeval.analysis.slices.slice import (
-    Categories,
-    EvaluatedRows,
-    Slice,
-    count_answers,
-    count_heads,
-    count_queries,
-    count_tails,
-    degrees,
-)
+from kgeval.analysis.slices.counts import count_answers, count_heads, count_queries, count_tails, degrees
+from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE

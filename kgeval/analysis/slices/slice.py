@@ -1,16 +1,26 @@
-"""A slice: a rule that divides the rows of a rank table by what its dataset says of them; registry, and counts."""
+"""A slice: a rule that divides the rows of a rank table by what its dataset says of them; its registry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kgeval.analysis.slices.named_groups import (
+    Numbered,
+    RelationGroups,
+    check_groups,
+    group_entities,
+    group_relations,
+    groupings,
+)
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset, Split
+from kgeval.data.entity_types import PREFIX
 from kgeval.data.triples import Triples
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import DatasetError, TableError, did_you_mean
@@ -19,6 +29,20 @@ from kgeval.ranking.rank_table import SCHEMA
 
 OF_RELATIONS = "relation side"
 """the category of rows that predict a relation, where a slice is of entities"""
+
+EXPRESSION = re.compile("(relation~|types:)(.+)", re.DOTALL)
+"""a slice that is written out where a name is expected"""
+
+WRITTEN = (
+    ("relation~PATTERN", "relations by a pattern, such as 'relation~^/([^/]+)', the domain of Freebase's",
+     "the group is what the part in round brackets matches in the label of the relation; 'in no group' for the others",
+     "kgeval"),
+    ("types:FILE", "the type of the answer, by a file of rows entity<TAB>type; types:prefix, by Gene in Gene::9021",
+     "the types of an entity that has several are one group; 'in no group' for answers without a type", "kgeval"),
+    ("FILE.yaml", "the groups that a file names, as 'groups' of a configuration does",
+     "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
+)  # fmt: skip
+"""how slices are written out: name, title, rule and source, as those of other slices are listed"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +127,90 @@ class Slice:
     of_triples: bool = False
     """whether the triple of a row decides, whatever is predicted of it; other slices take a row's anchor or answer for
     an entity, and put rows that predict relations into a category of their own"""
+    check: Callable[[Dataset], object] | None = None
+    """what raises an error for a dataset that it does not fit"""
+    files: tuple[str, ...] = ()
+    """the files that it is read from, beside those of the dataset"""
 
     def __post_init__(self) -> None:
-        check_name("slice", self.name)
+        if not EXPRESSION.fullmatch(self.name):
+            check_name("slice", self.name)
         if self.name in SCHEMA.names:
             raise TableError(f"slice {self.name!r}: every rank table has a column of this name. Choose another.")
+
+    @classmethod
+    def of_relations(cls, name: str, groups: RelationGroups) -> Slice:
+        """Divide rows by named groups of relations.
+
+        Parameters
+        ----------
+        name
+            that of the slice
+        groups
+            the relations of each group: labels, or regular expressions after ``~``, which are searched for in the
+            labels; None takes what is left. Or one regular expression, whose first group in round brackets names the
+            group of a relation. What is in no group is in the group ``in no group``
+
+        Raises
+        ------
+        TableError
+            if the groups are malformed; and, when the slice is added to ranks, if a relation is unknown, with the
+            nearest label, or in two groups
+
+        Examples
+        --------
+        >>> from kgeval import annotate, evaluate, load_dataset, summarize
+        >>> data = load_dataset("nations")
+        >>> goods = Slice.of_relations("goods", {"books": ["~book", "booktranslations"], "rest": None})
+        >>> table = annotate(evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, data), data, goods)
+        >>> print(summarize(table, ["both.mrr"], by="goods").to_frame().round(3).to_string(index=False))
+        goods  both.mrr  both.count
+        books     0.265           8
+         rest     0.381         394
+        """
+        groups = check_groups(groups)
+        rule = f"the group that {groups!r} names" if isinstance(groups, str) else ", ".join(groups)
+        how = partial(group_relations, groups)
+        return cls._by_ids("relations", name, "named groups of relations", rule, how, of_triples=True)
+
+    @classmethod
+    def of_types(cls, name: str, source: str) -> Slice:
+        """Divide rows by the type of their answer.
+
+        Parameters
+        ----------
+        name
+            that of the slice
+        source
+            a file with an entity, a tab and one of its types in each row; or ``"prefix"``, the part of a label before
+            ``::``. The types of an entity that has several are one group, joined by `` + ``; an answer without a type
+            is in the group ``in no group``
+        """
+        files = () if source == PREFIX else (source,)
+        how = partial(group_entities, source)
+        return cls._by_ids("answers", name, "the type of the answer", f"types: {source}", how, files=files)
+
+    @classmethod
+    def _by_ids(
+        cls, ids: str, name: str, title: str, rule: str, how: Callable[[Dataset], Numbered], **about: Any
+    ) -> Slice:
+        """Divide rows by the group of their relations or their answers."""
+
+        def assign(rows: EvaluatedRows, dataset: Dataset) -> Categories:
+            codes, names = how(dataset)
+            return Categories(codes[getattr(rows, ids)], names)
+
+        return cls(name, title, rule, "the user", assign, needs=(), check=how, **about)
+
+    @classmethod
+    def of_groups(cls, name: str, groups: Mapping[str, Any]) -> Slice:
+        """Read groups as a configuration has them: ``{by: PATTERN}``, ``{types: FILE}`` or the relations of each."""
+        match groups:
+            case {"by": str(pattern)} if len(groups) == 1:
+                return cls.of_relations(name, pattern)
+            case {"types": str(source)} if len(groups) == 1:
+                return cls.of_types(name, source)
+        return cls.of_relations(name, groups)
 
     def divide(self, rows: EvaluatedRows, relations: BoolArray, dataset: Dataset) -> Categories:
         """Return the category of each row; ``relations`` (bool[row]) are those that predict a relation.
@@ -148,6 +251,8 @@ class Slice:
         if missing:
             what = f"slice {self.name!r} needs {missing[0]}, and dataset {dataset.name} has none"
             raise DatasetError(f"{what}. Leave it out.")
+        if self.check is not None:
+            self.check(dataset)
 
 
 @cache
@@ -155,55 +260,20 @@ def slices() -> dict[str, Slice]:
     return by_name("slices", [*instances("kgeval.analysis.slices", Slice), *brought("kgeval.slices", Slice)])
 
 
+def slice_of(name: str, groups: Mapping[str, Any] | None = None) -> Slice | None:
+    """Find the slice of a name among the groups of a configuration and all others, or read an expression of one."""
+    if (match := EXPRESSION.fullmatch(name)) is not None:
+        make = Slice.of_relations if match[1] == "relation~" else Slice.of_types
+        return make(name, match[2])
+    own = groupings(groups) if groups else {}
+    return Slice.of_groups(name, own[name]) if name in own else slices().get(name)
+
+
 def find_slice(name: str | Slice) -> Slice:
     if isinstance(name, Slice):
         return name
-    if not isinstance(name, str) or name not in slices():
+    found = slice_of(name) if isinstance(name, str) else None
+    if found is None:
         hint = did_you_mean(str(name), slices())
         raise TableError(f"unknown slice {name!r}. {hint} 'kgeval list slices' shows all.")
-    return slices()[name]
-
-
-def count_pairs(pairs: tuple[IntArray, IntArray], among: tuple[IntArray, IntArray]) -> IntArray:
-    """Count how often each pair of ids, in two columns, occurs among others; int64[row].
-
-    >>> count_pairs((np.array([0, 1]), np.array([5, 5])), (np.array([1, 1, 0]), np.array([5, 5, 6])))
-    array([0, 2])
-    """
-    size = 1 + max(int(column.max(initial=0)) for column in (pairs[1], among[1]))
-    keys, counts = np.unique(among[0] * size + among[1], return_counts=True)
-    if not len(keys):
-        return np.zeros(len(pairs[0]), np.int64)
-    sought = pairs[0] * size + pairs[1]
-    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-    return np.where(keys[places] == sought, counts[places], 0)
-
-
-def count_queries(rows: EvaluatedRows, train: Triples) -> IntArray:
-    """Count the answers that the query of each row has in train; int64[row]."""
-    return np.where(rows.tails, count_heads(rows.triples, train), count_tails(rows.triples, train))
-
-
-def count_answers(rows: EvaluatedRows, train: Triples) -> IntArray:
-    """Count the train triples that have each row's answer in its place, with its relation; int64[row]."""
-    return np.where(rows.tails, count_tails(rows.triples, train), count_heads(rows.triples, train))
-
-
-def count_heads(triples: Triples, among: Triples) -> IntArray:
-    """Count how often the head of each triple is the head of one of its relation; int64[triple]."""
-    return count_pairs((triples.heads, triples.relations), (among.heads, among.relations))
-
-
-def count_tails(triples: Triples, among: Triples) -> IntArray:
-    """Count how often the tail of each triple is the tail of one of its relation; int64[triple]."""
-    return count_pairs((triples.tails, triples.relations), (among.tails, among.relations))
-
-
-def degrees(triples: Triples, entities: int) -> IntArray:
-    """Count the triples that name each entity, a loop once; int64[entity].
-
-    >>> degrees(Triples.of([(0, 0, 1), (1, 0, 1)]), 3)
-    array([1, 2, 0])
-    """
-    ends = [triples.heads, triples.tails[triples.heads != triples.tails]]
-    return np.bincount(np.concatenate(ends), minlength=entities)
+    return found

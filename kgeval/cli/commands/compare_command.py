@@ -13,7 +13,7 @@ from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options, named_runs, rows_shown
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
-from kgeval.runs.config.metric_request import POLICIES, MetricRequest
+from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
 from kgeval.table import Page
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def compare_runs(
     from kgeval.analysis.comparison.compare_models import compare
     from kgeval.runs.compared_runs import common_policies, grid_of, notes_on_runs, notes_on_unfinished, read_compared
 
+    options = with_groups(options)
     compared = read_compared(named, options)
     grid, policies = grid_of(compared), common_policies(compared, options)
     if across:

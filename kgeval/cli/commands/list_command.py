@@ -168,11 +168,10 @@ def _corruptions() -> Listing:
 
 
 def _slices() -> Listing:
-    from kgeval.analysis.slices.slice import slices
+    from kgeval.analysis.slices.slice import WRITTEN, slices
 
-    return ["name", "title", "rule", "source"], [
-        [one.name, one.title, one.rule, one.source] for one in slices().values()
-    ]
+    rows = [[one.name, one.title, one.rule, one.source] for one in slices().values()]
+    return ["name", "title", "rule", "source"], [*rows, *map(list, WRITTEN)]
 
 
 def _datasets() -> Listing:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.analysis.slices.slice import slices
+from kgeval.analysis.slices.slice import slice_of
 from kgeval.baselines.baseline import Baseline
 from kgeval.corruption import CorruptionGenerator
 from kgeval.corruption.generator import Corruption
@@ -159,8 +159,8 @@ def _refused(location: Location, check: Callable[[Any], object], value: Any) -> 
 
 def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
     for index, name in enumerate(config.by or ()):
-        if name in slices():
-            yield from _refused(("by", index), slices()[name].refuse_unfit, dataset)
+        if (found := slice_of(name, config.groups)) is not None:
+            yield from _refused(("by", index), found.refuse_unfit, dataset)
         if name == TIME and dataset.times is None:
             yield Problem.of(("by", index), DatasetError(f"dataset {dataset.name} has no times. Leave {TIME} out."))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
@@ -37,8 +38,19 @@ def _metric(name: str, block: ValidationInfo) -> str:
 Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """Split names at commas; an expression of a slice by pattern goes on to the end, since patterns have commas.
+
+    >>> names_in("side, relation~^/([a-z]{2,5})")
+    ('side', 'relation~^/([a-z]{2,5})')
+    """
+    before, tilde, pattern = text.partition("relation~")
+    names = [name.strip() for name in before.split(",")]
+    return (*names[:-1], names[-1] + tilde + pattern)
+
+
 def _split_at_commas(value: Any) -> Any:
-    return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
+    return names_in(value) if isinstance(value, str) else value
 
 
 WITH_COMMAS = BeforeValidator(_split_at_commas, json_schema_input_type=str | tuple[str, ...])
@@ -48,13 +60,16 @@ Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_CO
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
     """Refuse what no table of the block's task, or no rank table without one, can be grouped by."""
-    from kgeval.analysis.slices.slice import slices
+    from kgeval.analysis.slices.slice import slice_of, slices
     from kgeval.ranking.rank_table import SCHEMA, TIME
 
     task = block.data.get("task")
     if task is not None and name != "relation":
         raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
-    if name not in (known := [*SCHEMA.names, TIME, *slices()]):
+    groups = block.data.get("groups") or {}
+    with as_validation_error():
+        found = slice_of(name, groups)
+    if found is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
         raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known)}")
     return name
 
@@ -62,6 +77,46 @@ def _column_or_slice(name: str, block: ValidationInfo) -> str:
 ColumnsAndSlices = Annotated[
     tuple[Annotated[str, AfterValidator(_column_or_slice)], ...], WITH_COMMAS, Field(strict=False)
 ]
+
+
+def _groups(value: Any) -> Any:
+    """Refuse groups that are malformed, or that are called like a slice that there is."""
+    from kgeval.analysis.slices.named_groups import groupings
+    from kgeval.analysis.slices.slice import Slice, slices
+
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"expected groups by their names, found {short_repr(value)}")
+    with as_validation_error():
+        for name, grouping in groupings(value).items():
+            Slice.of_groups(name, grouping)
+            if name in slices():
+                raise ValueError(f"{name!r} is another slice already. Choose another name")
+    return value
+
+
+Members = dict[str, list[str] | str | None]
+Groups = Annotated[
+    dict[str, Any], BeforeValidator(_groups, json_schema_input_type=dict[str, Members | list[str] | str | None])
+]
+
+
+def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files of groups that ``by`` names; without ``by``, ``groups`` are what groups the rows."""
+    from kgeval.analysis.slices.named_groups import groupings
+    from kgeval.runs.config.yaml_document import read_document
+
+    by, groups = content.get("by"), content.get("groups")
+    own = groupings(groups) if isinstance(groups, dict) else {}
+    names = [*own] if by is None else names_in(by) if isinstance(by, str) else by
+    if not names or not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        return dict(content)
+    chosen: list[str] = []
+    for name in names:
+        path = Path(name)
+        read = groupings(read_document(path).content, alone=path.stem) if path.suffix in (".yaml", ".yml") else None
+        own, groups = (own, groups) if read is None else (own | read, own | read)
+        chosen += [name] if read is None else read
+    return {**content, "by": chosen} | ({} if groups is None else {"groups": groups})
 
 
 def _tie_names() -> list[str]:
@@ -120,9 +175,18 @@ class MetricRequest(Settings):
     """the exponents of the weights of stratified metrics (strat.): of the answer's frequency and of the relation's"""
     intervals: Intervals | None = None
     """confidence intervals of every metric: the unit that is resampled, and the level; by default there are none"""
+    groups: Groups | None = None
+    """groups of rows that the user names: relations by name, null for those that are left, ``{by: PATTERN}`` for
+    relations by pattern, ``{types: FILE}`` for answers by type; or several of these by name"""
     by: ColumnsAndSlices | None = None
-    """a column, such as ``relation``, or a slice, such as ``cardinality``, whose groups of rows have metrics of their
-    own; ``kgeval list slices`` shows all. With several, every combination is a group"""
+    """a column, such as ``relation``, or a slice, such as ``cardinality`` or a .yaml file of named groups, whose groups
+    of rows have metrics of their own; ``kgeval list slices`` shows all. With several, every combination is a group"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_groups(cls, content: Any) -> Any:
+        with as_validation_error():
+            return with_groups(content) if isinstance(content, dict) else content
 
     @field_validator(*POLICIES, "intervals")
     @classmethod
