@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
 from kgeval.data import SPLITS, Side, Split
@@ -26,6 +26,13 @@ def _parts() -> dict[str, type[CorruptionGenerator]]:
     return {kind: generator for kind, generator in generators().items() if generator is not CandidateUnion}
 
 
+def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
+    """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
+    if len(parts) < 2:
+        raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
+    return parts
+
+
 class CandidateUnion(CorruptionGenerator):
     """Corrupt a triple with the entities that any of several corruptions chooses, each of them once.
 
@@ -42,7 +49,8 @@ class CandidateUnion(CorruptionGenerator):
     """the entities that any of several corruptions chooses"""
     of: Annotated[
         tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _parts)], ...],
-        Field(strict=False, min_length=2, fail_fast=True),
+        Field(strict=False),
+        AfterValidator(_several),
     ]
     """the corruptions, two or more"""
 
@@ -83,8 +91,6 @@ class CandidateUnion(CorruptionGenerator):
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
         # A note that counts these queries would stand once for each block of queries, with another count each time.
         notes = tuple(re.sub(r"^\d+ ", "some ", note) for part in chosen for note in part.notes)
-        if all(part.is_shared for part in chosen):
-            return Candidates.shared(np.unique(np.concatenate([part.rows.ids for part in chosen])), notes)
         rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
         owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
         return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)
