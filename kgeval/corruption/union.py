@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
 from kgeval.data import SPLITS, Side, Split
@@ -26,13 +26,20 @@ def _parts() -> dict[str, type[CorruptionGenerator]]:
     return {kind: generator for kind, generator in generators().items() if generator is not CandidateUnion}
 
 
+def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
+    """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
+    if len(parts) < 2:
+        raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
+    return parts
+
+
 class CandidateUnion(CorruptionGenerator):
     """Corrupt a triple with the entities that any of several corruptions chooses, each of them once.
 
     DGL-KE (Zheng et al., 2020) evaluates Freebase with 1,000 entities drawn uniformly and 1,000 by degree, without a
     filter. Here an entity that several parts choose competes once, so a query may have fewer than 2,000 candidates.
     Every part chooses what it would choose alone: two draws of one kind need different seeds. Negatives that are
-    exported leave known answers out, unless every part allows them.
+    exported leave known answers out, even if a part allows them.
 
     >>> CandidateUnion(of=[{"kind": "uniform", "count": 1000}, {"kind": "degree", "count": 1000}]).of[1]
     DegreeWeighted(kind='degree', count=1000, seed=0, allow_known=False)
@@ -43,15 +50,9 @@ class CandidateUnion(CorruptionGenerator):
     of: Annotated[
         tuple[Annotated[CorruptionGenerator, ByKind(CorruptionGenerator, _parts)], ...],
         Field(strict=False),
+        AfterValidator(_several),
     ]
     """the corruptions, two or more"""
-
-    @field_validator("of")
-    @classmethod
-    def _several(cls, value: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
-        if len(value) < 2:
-            raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
-        return value
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -60,10 +61,6 @@ class CandidateUnion(CorruptionGenerator):
     @property
     def learns_from(self) -> tuple[Split, ...]:
         return tuple(split for split in SPLITS if any(split in part.learns_from for part in self.of))
-
-    @property
-    def allows_known(self) -> bool:  # type: ignore[override]
-        return all(part.allows_known for part in self.of)
 
     def read(self, dataset: Dataset) -> tuple[CorruptionGenerator, ...]:
         return tuple(part.prepare(dataset) for part in self.of)
@@ -75,13 +72,15 @@ class CandidateUnion(CorruptionGenerator):
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
         import numpy as np
 
-        widths = [part.widths(queries, dataset) for part in self.content(dataset)]
+        from kgeval.data.rows import Rows
+
+        parts, none = self.content(dataset), np.zeros(0, np.int64)
+        widths = [part.widths(queries, dataset) for part in parts]
         if any(width is None for width in widths):
             return None
-        shared = [_shared_width(part, queries, dataset) for part in self.content(dataset)]
-        # What all queries share takes no memory of its own, until it is united with what they do not share.
-        total: IntArray = np.sum(widths, axis=0, dtype=np.int64)
-        return total if None not in shared else total + np.int64(sum(width or 0 for width in shared))
+        # Candidates that all queries share have no width of their own, but are united with those of each query.
+        chosen = [part.candidates(queries[:0], Rows.sized(none, none), dataset) for part in parts]
+        return np.asarray(np.sum(widths, axis=0) + sum(some.max_width for some in chosen), np.int64)
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
         import numpy as np
@@ -92,8 +91,6 @@ class CandidateUnion(CorruptionGenerator):
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
         # A note that counts these queries would stand once for each block of queries, with another count each time.
         notes = tuple(re.sub(r"^\d+ ", "some ", note) for part in chosen for note in part.notes)
-        if all(part.is_shared for part in chosen):
-            return Candidates.shared(np.unique(np.concatenate([part.rows.ids for part in chosen])), notes)
         rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
         owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
         return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)
@@ -105,14 +102,3 @@ class CandidateUnion(CorruptionGenerator):
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         parts = [part.describe(dataset, sizes[:0]) for part in self.content(dataset)]
         return f"{size_range(sizes)}, the union of {' and '.join(parts)}"
-
-
-def _shared_width(part: CorruptionGenerator, queries: Queries, dataset: Dataset) -> int | None:
-    """Count the candidates of a corruption that has the same for all queries; None if it has not."""
-    import numpy as np
-
-    from kgeval.data.rows import Rows
-
-    none = np.zeros(0, np.int64)
-    chosen = part.candidates(queries[:0], Rows.sized(none, none), dataset)
-    return len(chosen.rows.ids) if chosen.is_shared else None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
-from kgeval.data import Side, Split
+from kgeval.data import SIDES, Side, Split
+from kgeval.errors import DatasetError
 from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
@@ -144,14 +145,15 @@ class TypeConstrained(CorruptionGenerator):
         return self.splits if self.path is None else ()
 
     def read(self, dataset: Dataset) -> RelationCandidates:
-        from kgeval.data.relation_candidates import observed_candidates, read_candidates, typed_candidates
+        from kgeval.data.known import observed_types
+        from kgeval.data.relation_candidates import read_candidates, typed_candidates
 
         if self.path is not None:
             return read_candidates(Path(self.path), dataset)
         triples = [part for name, part in dataset.splits.items() if name in self.splits]
         if self.types is not None:
             return typed_candidates(self.types, triples, dataset)
-        return observed_candidates(triples, dataset)
+        return {side: observed_types(triples, side, dataset) for side in SIDES}, ()
 
     def of_relations(self, side: Side, dataset: Dataset) -> Rows:
         """Return the candidates of each relation on a side, ascending; one row per relation.
@@ -161,8 +163,10 @@ class TypeConstrained(CorruptionGenerator):
         DatasetError
             if the file lists no candidates of that side
         """
-        found: RelationCandidates = self.content(dataset)
-        return found.of_side(side)
+        rows: dict[Side, Rows] = self.content(dataset)[0]
+        if side not in rows:
+            raise DatasetError(f"{self.path}: it lists candidates of tails only, none of {side}s. Set sides: tail.")
+        return rows[side]
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         return self.of_relations(queries.side, dataset).lengths[queries.relations]
@@ -183,7 +187,7 @@ class TypeConstrained(CorruptionGenerator):
         )
         of_queries = f"{without} {queries.side} queries have a relation without types{ALONE}."
         found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
-        return (*found, *self.content(dataset).notes)
+        return (*found, *self.content(dataset)[1])
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         source = ", ".join(self.splits) if self.path is None else f"file {Path(self.path).name}"

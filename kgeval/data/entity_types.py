@@ -15,7 +15,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.rows import Rows
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError, first_few
+from kgeval.errors import DatasetError, InputError
 
 PREFIX = "prefix"
 """the source of types that stand in the labels themselves, as in Hetionet and DRKG: ``Compound::DB00014``"""
@@ -38,14 +38,6 @@ class TypesOfEntities:
     def num_untyped(self) -> int:
         """How many entities of the dataset have no type."""
         return int((self.rows.lengths == 0).sum())
-
-    @classmethod
-    def of(cls, entities: IntArray, types: pa.Array, size: int, num_unknown: int = 0) -> TypesOfEntities:
-        """Collect pairs of an entity, int64[pair], and its type, string[pair]; of ``size`` entities."""
-        names = np.array(pc.unique(types).sort().to_pylist(), object)
-        numbers = np.asarray(pc.index_in(types, value_set=pa.array(names, pa.string())).cast(pa.int64()))
-        owners, members = np.divmod(np.unique(entities * max(len(names), 1) + numbers), max(len(names), 1))
-        return cls(tuple(names), Rows.sized(np.bincount(owners, minlength=size), members), num_unknown)
 
 
 def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntities:
@@ -72,27 +64,27 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     >>> types.names, list(data.entities), types.rows.ids
     (('Drug', 'Gene'), ['Drug::7', 'Gene::1', 'Gene::2'], array([0, 1, 1]))
     """
-    size = len(dataset.entities)
+    num_unknown, size = 0, len(dataset.entities)
     if source == PREFIX:
-        labels = dataset.entities.labels
-        prefixes = pc.struct_field(pc.extract_regex(labels, f"(?s)^(?P<type>.+?){SEPARATOR}"), "type")
-        typed = np.flatnonzero(np.asarray(prefixes.is_valid()))
-        if not len(typed):
-            found = first_few(labels[:4].to_pylist(), 3)
-            raise DatasetError(
-                f"types: {PREFIX}: no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label, "
-                f"as 'Compound::DB00014' has. Its entities are {found}. Give a file of types."
-            )
-        return TypesOfEntities.of(typed, prefixes.drop_null(), size)
-    path = Path(source)
-    table = read_columns(path, ["entity", "type"])
-    if not table.num_rows:
-        raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
-    types = table["type"].combine_chunks()
-    if (row := pc.index(types, "").as_py()) >= 0:
-        raise DatasetError(f"{path}, line {line_of(path, row)}: an entity without a type. Leave out its row.")
-    ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
-    return TypesOfEntities.of(ids[ids >= 0], types.filter(pa.array(ids >= 0)), size, num_unknown)
+        found = pc.extract_regex(dataset.entities.labels, f"(?s)^(?P<type>.+?){SEPARATOR}")
+        ids, types = np.where(found.is_valid(), np.arange(size), -1), pc.struct_field(found, "type")
+        if not (ids >= 0).any():
+            what = f"no entity of dataset {dataset.name} has a type before {SEPARATOR!r} in its label"
+            raise DatasetError(f"{what}, as 'Compound::DB00014' has. Give a file of types.")
+    else:
+        path = Path(source)
+        table = read_columns(path, ["entity", "type"])
+        if not table.num_rows:
+            raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
+        types = table["type"].combine_chunks()
+        if (row := pc.index(types, "").as_py()) >= 0:
+            raise DatasetError(f"{path}, line {line_of(path, row)}: an entity without a type. Leave out its row.")
+        ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
+    known = ids >= 0
+    names, numbers = np.unique(types.to_numpy(zero_copy_only=False)[known], return_inverse=True)
+    owners, members = np.divmod(np.unique(ids[known] * len(names) + numbers), len(names))
+    rows = Rows.sized(np.bincount(owners, minlength=size), members)
+    return TypesOfEntities(tuple(names.tolist()), rows, num_unknown)
 
 
 def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[IntArray, int]:
@@ -104,29 +96,31 @@ def read_listed(source: Path | Sequence[str], vocabulary: Vocabulary) -> tuple[I
         if the file is missing or empty, or the dataset has none of the labels
     """
     where = source if isinstance(source, Path) else f"the list of labels of {vocabulary.kind} ids"
+    labels: pa.ChunkedArray | Sequence[str] = source
     if isinstance(source, Path):
         labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
-    else:
-        labels = pa.chunked_array([pa.array(source, pa.string())])
     if not len(labels):
         raise DatasetError(f"{where}: nothing in it. Expected a label in each line.")
     ids, num_unknown = ids_of_listed(where, labels, vocabulary)
     return np.unique(ids[ids >= 0]), num_unknown
 
 
-def ids_of_listed(where: Path | str, labels: pa.ChunkedArray, vocabulary: Vocabulary) -> tuple[IntArray, int]:
+def ids_of_listed(
+    where: Path | str, labels: pa.ChunkedArray | Sequence[str], vocabulary: Vocabulary
+) -> tuple[IntArray, int]:
     """Find the ids of labels, -1 for unknown ones, int64[label], and count the distinct unknown labels.
 
     Raises
     ------
     DatasetError
-        if all are unknown, with the labels that are nearest to the first
+        if all are unknown, with the labels that are nearest to the first; if a label is no text
     """
-    ids = vocabulary.ids(labels)
-    if len(ids) and (ids < 0).all():
-        try:
-            vocabulary.id(labels[0].as_py())
-        except InputError as error:
-            message = f"{where}: the dataset has none of the {len(labels):,} labels in it. The first is an {error}"
-            raise DatasetError(message) from error
-    return ids, len(pc.unique(labels.filter(pa.array(ids < 0))))
+    what = ""
+    try:
+        ids = vocabulary.ids(labels)
+        if len(ids) and (ids < 0).all():
+            what = f"the dataset has none of the {len(labels):,} labels in it. The first is an "
+            vocabulary.id(str(labels[0]))
+    except InputError as error:
+        raise DatasetError(f"{where}: {what}{error}") from error
+    return ids, len({str(labels[row]) for row in np.flatnonzero(ids < 0).tolist()})

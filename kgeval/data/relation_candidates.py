@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import PREFIX, ids_of_listed, read_types_of_entities
 from kgeval.data.known import by_relation, observed_types, read_types
 from kgeval.data.rows import Rows
+from kgeval.data.text import refuse_missing
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import DatasetError, reason
 from kgeval.files.opening import read_json
-from kgeval.paths import exists_safely, no_file
 
-
-@dataclass(frozen=True, eq=False)
-class RelationCandidates:
-    """The entities that compete for the answers of each relation, by side."""
-
-    rows: Mapping[Side, Rows]
-    """the entities of each relation, ascending and distinct; one row per relation"""
-    notes: tuple[str, ...] = ()
-    """what to know about how they were read"""
-    where: str = field(default="", kw_only=True)
-    """the file, where it may lack a side"""
-
-    def of_side(self, side: Side) -> Rows:
-        if side not in self.rows:
-            raise DatasetError(f"{self.where}: it lists candidates of tails only, none of {side}s. Set sides: tail.")
-        return self.rows[side]
-
-
-def observed_candidates(splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
-    """Take the entities that some triples of the relation have on a side."""
-    return RelationCandidates({side: observed_types(splits, side, dataset) for side in SIDES})
+RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
+"""the entities of each relation by side, ascending and distinct, one row per relation; and what to know about them"""
 
 
 def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -> RelationCandidates:
@@ -51,7 +30,7 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
     >>> rows = [("Gene::1", "binds", "Drug::1"), ("Drug::2", "treats", "Gene::1")]
     >>> data = Dataset.from_labels(train=rows, relations=["binds", "treats"])
     >>> found = typed_candidates("prefix", [data.train], data)
-    >>> list(data.entities), found.of_side("tail").row(0)
+    >>> list(data.entities), found[0]["tail"].row(0)
     (['Drug::1', 'Drug::2', 'Gene::1'], array([0, 1]))
     """
     types = read_types_of_entities(source, dataset)
@@ -62,7 +41,7 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
     untyped = f"{types.num_untyped} entities have no type in {where}; they are no candidates."
     unknown = f"{types.num_unknown} entities in {where} are not in the dataset; they were left out."
     notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
-    return RelationCandidates(rows, notes)
+    return rows, notes
 
 
 def _turned(rows: Rows, size: int) -> Rows:
@@ -91,10 +70,10 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
         if the file is missing, malformed or of another dataset
     """
     if path.suffix.lower() != ".json":
-        return RelationCandidates(read_types(path, dataset))
+        return read_types(path, dataset), ()
     lists = _lists(path)
-    relations, unknown_relations = ids_of_listed(path, _texts(path, [*lists]), dataset.relations)
-    labels = _texts(path, [label for listed in lists.values() for label in listed])
+    relations, unknown_relations = ids_of_listed(path, [*lists], dataset.relations)
+    labels = [label for listed in lists.values() for label in listed]
     entities, unknown_entities = ids_of_listed(path, labels, dataset.entities)
     owners = np.repeat(relations, [len(listed) for listed in lists.values()])
     known = (owners >= 0) & (entities >= 0)
@@ -103,22 +82,12 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
         for count, kind in ((unknown_relations, "relations"), (unknown_entities, "entities"))
         if count
     ]
-    return RelationCandidates(
-        {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes), where=str(path)
-    )
-
-
-def _texts(path: Path, labels: Sequence[str]) -> pa.ChunkedArray:
-    try:
-        return pa.chunked_array([labels], pa.string())
-    except UnicodeEncodeError as error:
-        raise DatasetError(f"{path}: the label {error.object!r:.60} is not Unicode text ({error.reason}).") from error
+    return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)
 
 
 def _lists(path: Path) -> dict[str, list[str]]:
     """Read JSON, and refuse it if it is no ``{relation: [entity, …]}``."""
-    if not exists_safely(path) or not path.is_file():
-        raise DatasetError(no_file(path))
+    refuse_missing(path)
     expected = "Expected {relation: [entity, …]}, the labels of the candidates of tails."
     try:
         content: Any = read_json(path)
