@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.data import SPLITS, KnownTimes, Side, Split
+from kgeval.data import SPLITS, KnownTimes, Side
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
@@ -79,9 +79,9 @@ class Recorder:
         self,
         dataset: Dataset | str | Path,
         *,
-        split: Split = "test",
+        split: str | Sequence[str] = "test",
         sides: Side | Sequence[Side] = ("head", "tail"),
-        filter: Split | Sequence[Split] = SPLITS,
+        filter: str | Sequence[str] = SPLITS,
         times: KnownTimes = "same",
         unseen: UnseenPolicy = "error",
         nan: NaNPolicy = "error",
@@ -94,7 +94,8 @@ class Recorder:
         resolved = find_protocol("standard").resolve(Evaluation.of_keywords(settings), dataset)
         self._source = ForeignScores.of(dataset, resolved.evaluation, entities, relations)
         self._model, self._sides = model, self._source.ranking.sides
-        self._allowed = dataset.multiplicity.get(split, np.ones(len(dataset.split(split)), np.int64))
+        name = resolved.evaluation.split
+        self._allowed = dataset.multiplicity.get(name, np.ones(len(dataset.split(name)), np.int64))
         self.reset()
 
     def reset(self) -> None:

@@ -236,7 +236,7 @@ def test_what_there_is_not_is_refused(family):
         (lambda: without_valid.flags("valid"), DatasetError, "it has no valid triples"),
         (lambda: found.of_kind("leeked"), InputError, r"an audit has no kind 'leeked'\. Did you mean 'leaked'"),
         (lambda: found.count("symmetry"), InputError, "no kind"),
-        (lambda: found.count("leaked", "tset"), DatasetError, r"unknown split 'tset'\. Did you mean 'test'"),
+        (lambda: found.count("leaked", "tset"), DatasetError, r"no split and no file 'tset'\. Did you mean 'test'"),
         (lambda: found.count("symmetric relations", "test"), InputError, "split test, was not searched for 'symmetric"),
         (lambda: audit(5), DatasetError, "a folder or a PyKEEN name, not 5"),
     ):

@@ -96,7 +96,7 @@ def test_the_path_of_a_checkpoint_is_a_model(saved, graph, spelled):
 def test_a_bad_argument_is_told_without_internal_words(graph):
     with pytest.raises(KgevalError) as refusal:
         kgeval.evaluate(lambda h, r, t: h, graph, split="tset")
-    told = "arguments of the evaluation:\n  split: unknown value 'tset'. Did you mean 'test'?"
+    told = "arguments of the evaluation:\n  split: there is no split and no file 'tset'. Did you mean 'test'?"
     assert str(refusal.value) == told
 
 

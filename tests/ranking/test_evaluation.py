@@ -25,7 +25,7 @@ def graph():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"split": "tst"}, "split: unknown value 'tst'. Did you mean 'test'?"),
+        ({"split": "tst"}, "split: there is no split and no file 'tst'. Did you mean 'test'?"),
         ({"sides": "tial"}, "sides.0: unknown value 'tial'. Did you mean 'tail'?"),
         ({"sides": ["tail", "tail"]}, "sides: a side is repeated in ['tail', 'tail']. Name each side once."),
         ({"sides": []}, "sides: expected at least 1 of them, found []."),

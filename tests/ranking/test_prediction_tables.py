@@ -98,7 +98,7 @@ def test_the_table_comes_back_from_its_file(tmp_path):
         ({"queries": ["abc"]}, "query 0, 'abc': it has no three parts"),
         ({"queries": [(0.5, "r00", "?")]}, "query 0, 0.5: it is neither a label nor an id"),
         ({"queries": "abc"}, "queries are a list"),
-        ({"split": "tset"}, "unknown value 'tset'. Did you mean 'test'"),
+        ({"split": "tset"}, "there is no split and no file 'tset'. Did you mean 'test'"),
     ],
 )
 def test_bad_input_is_one_clear_message(options, message):

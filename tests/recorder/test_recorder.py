@@ -99,6 +99,15 @@ def test_facts_at_a_time_are_told_apart_by_it():
         recorder.update(data.test.ids, np.zeros((2, 4)), side="tail")
 
 
+def test_several_splits_are_recorded_as_one():
+    data = random_dataset(5)
+    recorder = Recorder(data, split=["valid", "test"], sides="tail", model="a model")
+    for split in ("test", "valid"):
+        h, r, t = data.split(split).ids.T
+        recorder.update(data.split(split).ids, score(h[:, None], r[:, None], np.arange(30)), side="tail")
+    assert recorder.table().data.equals(evaluated(data, split=["valid", "test"], sides="tail").data)
+
+
 def test_what_is_missing_is_named_and_what_comes_again_is_refused():
     data = random_dataset(5)
     recorder = Recorder(data)

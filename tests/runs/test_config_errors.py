@@ -31,7 +31,7 @@ EXPECTED = [
     "model.format: unknown checkpoint format 'pyken' (config line 2). Did you mean 'pykeen' or 'pykg2vec'?",
     "model.optons: unknown key 'optons' (config line 2). Did you mean 'options'?",
     "protocol: unknown protocol 'standrad' (config line 3). Did you mean 'standard'?",
-    "evaluation.split: unknown value 'tst' (config line 5). Did you mean 'test'?",
+    "evaluation.split: there is no split and no file 'tst' (config line 5). Did you mean 'test'?",
     "evaluation.sides.1: unknown value 'tial' (config line 6). Did you mean 'tail'?",
     "evaluation.filter.1: unknown value 'vlid' (config line 7). Did you mean 'valid'?",
     "evaluation.corruption: unknown kind 'unifrom' (config line 8). Did you mean 'uniform' or 'union'?",
