@@ -103,7 +103,7 @@ def test_several_splits_are_recorded_as_one():
     data = random_dataset(5)
     recorder = Recorder(data, split=["valid", "test"], sides="tail", model="a model")
     for split in ("test", "valid"):
-        h, r, t = data.split(split).ids.T
+        h, r, _ = data.split(split).ids.T
         recorder.update(data.split(split).ids, score(h[:, None], r[:, None], np.arange(30)), side="tail")
     assert recorder.table().data.equals(evaluated(data, split=["valid", "test"], sides="tail").data)
 
