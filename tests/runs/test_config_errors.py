@@ -33,7 +33,7 @@ EXPECTED = [
     "protocol: unknown protocol 'standrad' (config line 3). Did you mean 'standard'?",
     "evaluation.split: there is no split and no file 'tst' (config line 5). Did you mean 'test'?",
     "evaluation.sides.1: unknown value 'tial' (config line 6). Did you mean 'tail'?",
-    "evaluation.filter.1: unknown value 'vlid' (config line 7). Did you mean 'valid'?",
+    "evaluation.filter.1: there is no split and no file 'vlid' (config line 7). Did you mean 'valid'?",
     "evaluation.corruption: unknown kind 'unifrom' (config line 8). Did you mean 'uniform' or 'union'?",
     "evaluation.unseen: unknown value 'frop' (config line 9). Did you mean 'drop'?",
     "evaluation.batch_size: expected a whole number, found 'many' (config line 10).",
