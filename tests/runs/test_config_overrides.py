@@ -77,7 +77,10 @@ def test_one_model_can_be_replaced_by_several(config):
         ("metrics.0=mrr", r"metrics is no block of keys"),
         ("evaluatoin.split=valid", r"evaluatoin: unknown key 'evaluatoin' \(--set\). Did you mean 'evaluation'\?"),
         ("evaluation.splt=valid", r"evaluation.splt: unknown key 'splt' \(--set\). Did you mean 'split'\?"),
-        ("evaluation.split=vlid", r"evaluation.split: there is no split and no file 'vlid' \(--set\). Did you mean 'valid'\?"),
+        (
+            "evaluation.split=vlid",
+            r"evaluation.split: there is no split and no file 'vlid' \(--set\). Did you mean 'valid'\?",
+        ),
         ("evaluation.batch_size='7'", r"evaluation.batch_size: expected a whole number, found '7' \(--set\)"),
         ("metrics=[mmr]", r"metrics.0: unknown metric 'mmr' \(--set\)"),
         ("model=missing.npz", r"model.path: no such file or folder 'missing.npz' \(--set\)"),
