@@ -39,6 +39,8 @@ class ForeignScores:
     """the row in the split of each triple that the model knows, by its ids in the dataset"""
     forward: dict[Side, IntArray]
     """of each side the dataset's id of each answer of the model, -1 where it has none; int64[answer of the model]"""
+    columns: dict[Side, tuple[IntArray, IntArray]]
+    """of each side the column of each answer of the dataset, -1 where it has none, and those of all known answers"""
 
     @classmethod
     def of(
@@ -57,9 +59,10 @@ class ForeignScores:
             reverse = ranking.scorer.answer_rows(side)
             forward[side] = np.full(model.num_relations if side == "relation" else model.num_entities, -1)
             forward[side][reverse[reverse >= 0]] = np.flatnonzero(reverse >= 0)
-        for side in ranking.sides:  # sorted now, and not in the first batch
-            ranking.facts.of(evaluation.filter, side)
-        return cls(ranking, rows, forward)
+        found = cls(ranking, rows, forward, {})
+        for side in ranking.sides:  # known answers are sorted now, and not in the first batch
+            found.columns[side] = found._columns(side)
+        return found
 
     def find(self, triples: Any) -> IntArray:
         """Find the row in the split of each triple of the model's ids; int64[triple].
@@ -108,9 +111,9 @@ class ForeignScores:
             raise InputError(f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row a triple.")
         queries = _one_by_one(ranking.dataset.split(ranking.evaluation.split)[rows], side)
         candidates = np.flatnonzero(forward >= 0)
-        columns = self.columns(side)
+        columns, known_columns = self.columns[side]
         facts = ranking.facts.of(ranking.evaluation.filter, side)
-        known = (*facts.spans(queries), columns[facts.answers])
+        known = (*facts.spans(queries), known_columns)
         answers = Answers(queries.triples, columns[queries.answers], *known)
         compete = matrix if len(candidates) == len(forward) else matrix[:, candidates]
         with ranking.refusing_nan():
@@ -119,11 +122,11 @@ class ForeignScores:
             except UndefinedCell as error:
                 raise UndefinedScore(queries, error.answer, int(forward[candidates[error.column]])) from error
 
-    def columns(self, side: Side) -> IntArray:
-        """Return the place of each answer of the dataset among those of the model that the dataset has; −1 for none."""
+    def _columns(self, side: Side) -> tuple[IntArray, IntArray]:
+        """Find the columns of answers among those that the dataset has."""
         rows = self.ranking.scorer.answer_rows(side)
-        places = np.cumsum(self.forward[side] >= 0) - 1
-        return np.where(rows >= 0, places[rows], -1)
+        columns = np.where(rows >= 0, (np.cumsum(self.forward[side] >= 0) - 1)[rows], -1)
+        return columns, columns[self.ranking.facts.of(self.ranking.evaluation.filter, side).answers]
 
 
 def _one_by_one(triples: Triples, side: Side) -> Queries:
