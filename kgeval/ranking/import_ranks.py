@@ -18,7 +18,7 @@ from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
 from kgeval.data.layout import layouts
 from kgeval.data.layouts import labelled as label_layout
-from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triple_files import TRIPLE, read_times
@@ -112,21 +112,20 @@ def load_ranks(  # noqa: PLR0913
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    notes = [
-        *dataset.notes,
-        *notes_on_leaks(dataset, split),
-        f"the ranks were read from {path}.",
-        "a file of ranks does not tell how many candidates tied: no tie policy but theirs is known.",
-        *file.notes,
-        *check.notes,
-    ]
-    if len(parts) == len(SIDES):
-        notes += notes_on_exchanged_sides(*parts)
+    leaks, notes_on_leaks = count_leaks(dataset, split)
+    notes = notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []
+    notes += [*file.notes, *check.notes]
+    if missing := len(dataset.split(split)) - table.num_triples:
+        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
     absent = [name for name in known if name not in dataset.splits]
     if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
-    if missing := len(dataset.split(split)) - table.num_triples:
-        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
+    notes += [
+        *notes_on_leaks,
+        "a file of ranks does not say how many candidates tie: all metrics have the tie policy of the file.",
+        f"the ranks were read from {path}.",
+        *dataset.notes,
+    ]
     all_ranks = len(parts) * len(dataset.split(split))
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     present = tuple(name for name in known if name not in absent)
@@ -139,6 +138,7 @@ def load_ranks(  # noqa: PLR0913
         candidates=candidates,
         times=None if dataset.times is None else times,
         missing=all_ranks - len(table),
+        leaks=leaks,
     )
 
 

@@ -15,7 +15,7 @@ from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.provenance import UNKNOWN, Provenance
+from kgeval.provenance import UNKNOWN, LeakCounts, Provenance
 from kgeval.ranking.counts import RankCounts
 from kgeval.storage.parquet_tables import LABELS, Columns
 
@@ -78,6 +78,8 @@ class RankTable(Columns):
     """how the triples were drawn, where they are a sample of the split"""
     times: KnownTimes | None = None
     """of a temporal graph, which facts were known: those of the ``same`` time, or of ``all``; None of any other"""
+    leaks: LeakCounts | None = None
+    """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
 
     def __repr__(self) -> str:
         of = "" if self.sampling is None else f" of {self.sampling.num_triples}"
@@ -134,6 +136,7 @@ class RankTable(Columns):
             sides=tuple(side for side in TARGETS if side in pc.unique(self.data.column("side")).to_pylist()),
             competing=self.competing,
             missing=self.missing,
+            leaks=self.leaks,
         )
 
     def where(self, keep: BoolArray) -> RankTable:

@@ -142,7 +142,7 @@ def score_labelled(
 
 
 def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
-    """Say which triples the model does not know, or refuse them; ``known`` is bool[triple]."""
+    """Count the triples that the model does not know, or refuse them; ``known`` is bool[triple]."""
     if known.all():
         return []
     unseen = triples.ids[~known]
@@ -152,4 +152,4 @@ def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: Bool
         raise InputError(f"{what}. Set unseen: drop to leave them out.")
     if not known.any():
         raise InputError(f"{what}. No triple is left to classify.")
-    return [f"{what}. Left out (unseen: drop)."]
+    return [f"left out (unseen: drop): {what}."]

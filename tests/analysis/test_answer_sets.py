@@ -329,7 +329,7 @@ def test_triples_that_the_model_does_not_know_are_left_out():
     for unseen in ("drop", "worst"):
         found = answers(scorer, data, entities=labels, relations=list(data.relations), unseen=unseen, list_sets=True)
         assert 29 not in found.sets.column("entity")
-        assert any("Left out" in note for note in found.notes)
+        assert any("left out" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("name", MEASURES)

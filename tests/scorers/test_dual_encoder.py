@@ -56,8 +56,8 @@ def test_cosines_are_those_of_a_vector_scorer():
 def test_a_model_of_tails_alone_is_evaluated_on_tails_and_the_result_says_so():
     table = evaluate(encoder("tail"), DATA)
     assert set(table.column("side")) == {"tail"}
-    assert "the model answers tails alone." in table.notes
-    assert "the model answers tails alone." not in evaluate(encoder("head", "tail"), DATA).notes
+    assert "the model predicts tails only." in table.notes
+    assert "the model predicts tails only." not in evaluate(encoder("head", "tail"), DATA).notes
     assert summarize(table, ["mrr"])["mrr"] == summarize(table, ["tail.mrr"])["tail.mrr"]
 
 

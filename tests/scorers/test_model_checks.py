@@ -37,8 +37,8 @@ def test_a_model_whose_ids_are_mixed_up_is_told_of_first(seed):
     order = np.random.default_rng(seed).permutation(30)
     mixed = evaluate(lambda h, r, t: facts[order[h], r, order[t]], DATA)
     index = summarize(mixed, ["head.amri", "tail.amri"])
-    said = f"(AMRI of heads {index['head.amri']:.3f}, AMRI of tails {index['tail.amri']:.3f})"
-    assert mixed.notes[0].startswith(f"the model is no better than chance {said}: its ids or labels may be mixed up")
+    said = f"(AMRI: heads {index['head.amri']:.3f}, tails {index['tail.amri']:.3f})"
+    assert mixed.notes[0].startswith(f"the model is no better than chance {said}. Its ids or labels may be mixed up")
     for model in (lambda h, r, t: facts[h, r, t], Baseline("random")):
         assert not any("chance" in note for note in evaluate(model, DATA).notes)
 

@@ -85,8 +85,8 @@ def seed_differences(
     >>> def run(*numbers):
     ...     return [evaluate(lambda h, r, t, n=n: (h * n + t * 7 + r) % 11, "nations") for n in numbers]
     >>> (pair,) = seed_differences({"a": run(29, 31, 37), "b": run(23, 41, 43, 47)}, ["mrr"])
-    >>> pair.drawn_again, pair.units, pair.verdict
-    ('seed × triple', 201, 'no difference seen (less than ± 0.067)')
+    >>> pair.resampled, pair.units, pair.verdict
+    ('seed × triple', 201, 'no difference seen (detectable: 0.067)')
     """
     _refuse_other_runs(runs, options.reference)
     keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
@@ -143,7 +143,7 @@ class _MetricTests:
         difference, level, metric = float(own.mean() - others.mean()), self.options.level, self.name.metric
         reach = metric.highest - metric.lowest
         metric = replace(metric, lowest=-reach, highest=reach)
-        interval = student_interval(metric, difference, spread, level=level, unit=found.drawn_again, units=units)
+        interval = student_interval(metric, difference, spread, level=level, unit=found.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
         return replace(found, units=units, interval=interval, p=p, detectable=detectable)

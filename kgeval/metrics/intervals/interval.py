@@ -1,4 +1,4 @@
-"""Interval: the numbers between which a metric would fall, had the units of its table been drawn again."""
+"""Intervals: the range in which a metric falls if the units of its table are resampled."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": 
 
 
 FEWEST_UNITS = 20
-"""below which their scatter tells too little of the next draw's"""
+"""the fewest units from which their scatter can be estimated"""
 
 FEWEST_DECIMALS = 3
-"""which tables have however large the standard error is, and where there is none to tell"""
+"""minimum number of decimals in tables"""
 
 ZERO = 1e-12
-"""the standard error, beside the value, that only rounding makes larger than zero"""
+"""a standard error that is smaller than this share of the value is rounding"""
 
 
 BOUNDED = "bounded mean"
-"""the method of an interval that allows for values which no unit at hand has, as few of them carry the mean"""
+"""the method of an interval for a mean that few units decide: it allows for rare values that no unit has"""
 
 
 class NoInterval(MetricError):
@@ -41,10 +41,10 @@ class NoInterval(MetricError):
 
 
 class Intervals(Settings):
-    """What would be drawn again, and how often the interval then holds the metric.
+    """The unit that is resampled, and the confidence level.
 
     >>> print(Intervals(unit="relation"))
-    95 % intervals, relations drawn again
+    95 % intervals (resampling relations)
     """
 
     unit: Unit = "triple"
@@ -53,12 +53,12 @@ class Intervals(Settings):
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """the confidence level of the intervals"""
     draws: Annotated[int, Field(ge=100)] = 2000
-    """of the bootstrap, for metrics that are no function of means"""
+    """the number of bootstrap samples, for metrics that are no function of means"""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    """of the draws"""
+    """the seed of the bootstrap samples"""
 
     def __str__(self) -> str:
-        return f"{100 * self.level:g} % intervals, {PLURAL[self.unit]} drawn again"
+        return f"{100 * self.level:g} % intervals (resampling {PLURAL[self.unit]})"
 
 
 def read_intervals(requested: Any) -> Intervals | None:
@@ -72,7 +72,7 @@ def read_intervals(requested: Any) -> Intervals | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a metric would fall in most draws.
+    """The confidence interval of a metric.
 
     >>> str(Interval(0.2, 0.4, level=0.95, unit="triple", units=50, method="linearised", standard_error=0.05))
     '0.200–0.400'
@@ -83,18 +83,18 @@ class Interval:
     level: float
     """how often the interval holds the metric"""
     unit: str
-    """what is drawn again"""
+    """what is resampled"""
     units: int
     """how many there are"""
     method: str
     standard_error: float
-    """the standard deviation of the metric over the draws"""
+    """the standard deviation of the metric over resampled tables"""
     clipped: bool = False
-    """whether an end is that of the metric's range, beyond which the interval would reach"""
+    """whether the interval was cut off at an end of the metric's range"""
 
     @property
     def decimals(self) -> int:
-        """The digits after the point that mean something: two of the standard error's, and three at least."""
+        """The digits after the point that the standard error justifies: two of its own, and three at least."""
         width = self.high - self.low
         return justified_decimals(max(self.standard_error or width / 4, width / 8))  # of Wilson's, of a bounded mean's
 
@@ -116,14 +116,14 @@ def justified_decimals(standard_error: float) -> int:
 
 
 def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple[float, float, bool]:
-    """Cut an interval off at the ends of the metric's range, and say whether that did anything."""
+    """Cut an interval off at the ends of the metric's range, and return whether it was longer."""
     low, high = max(ends[0], min(metric.lowest, value)), min(ends[1], max(metric.highest, value))
     return float(low), float(high), (low, high) != ends
 
 
 def too_few(count: int, unit: Unit, what: str) -> str:
-    """Say that there are fewer units than an interval or a test needs; empty where there are enough."""
-    few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs {FEWEST_UNITS}"
+    """Say that there are fewer units than an interval or a test needs; empty if there are enough."""
+    few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs at least {FEWEST_UNITS}"
     return few if count < FEWEST_UNITS else ""
 
 
@@ -133,11 +133,11 @@ def refuse_few(count: int, unit: Unit) -> None:
 
 
 def refuse_constant(standard_error: float, value: float) -> None:
-    """Refuse the draws of a metric that does not vary in them."""
+    """Refuse bootstrap samples in which a metric does not vary."""
     if is_rounding(standard_error, value):
-        raise NoInterval("it is the same in all draws, so they do not show how it varies")
+        raise NoInterval("the metric has the same value in every bootstrap sample")
 
 
 def is_rounding(standard_error: float, value: float) -> bool:
-    """Whether a standard error is what rounding alone makes of values that are all the same."""
+    """Whether a standard error is rounding alone: all values are the same."""
     return standard_error <= ZERO * max(1, abs(value))

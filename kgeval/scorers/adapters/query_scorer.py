@@ -97,7 +97,7 @@ class QueryScorer(FunctionScorer):
         """
         refuse_other_queries(queries, candidates)
         if queries.side not in self.sides:
-            raise InputError(f"the model answers {self.sides[0]}s alone. Evaluate sides=('{self.sides[0]}',).")
+            raise InputError(f"the model predicts {self.sides[0]}s only. Evaluate sides=('{self.sides[0]}',).")
 
         def score(part: slice) -> FloatArray:
             rows = self._rows(queries[part])
