@@ -158,10 +158,10 @@ def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, b
     there = [str(side) for side in ranked]
     for name in names:
         if name.side == "both" and "side" in by:
-            raise MetricError(f"{name}: each group is of one side. Ask for {replace(name, side=None)}.")
+            raise MetricError(f"{name}: each group has one side. Use {replace(name, side=None)}.")
         if name.side and name.side not in (*there, pooled_side(there)):
             found = f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
-            raise MetricError(f"{name}: {found}. Ask for {name.base}.")
+            raise MetricError(f"{name}: {found}. Use {name.base}.")
 
 
 def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:

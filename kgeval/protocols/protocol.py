@@ -92,9 +92,9 @@ class Protocol:
     metrics: tuple[str, ...] = RANKS.metrics
     """the metrics that are reported, under kgeval's names"""
     framework_metrics: tuple[FrameworkMetric, ...] = ()
-    """the metrics under the framework's names; empty where it has none"""
+    """the metrics under the framework's names; empty if it has none"""
     hits_need_candidates: bool = False
-    """whether hits at k are left out where k is larger than the number of candidates"""
+    """whether hits at k are left out if k is larger than the number of candidates"""
     headline: tuple[str, ...] = ()
     """the framework metrics that the command line shows; empty for all"""
     text: Callable[[float], str] = repr
@@ -151,7 +151,7 @@ class Protocol:
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank of each row by the framework; float64[row].
 
-        With ``subtracted`` self-counting, a rank is below 1 where known answers tie that were not counted as ties.
+        With ``subtracted`` self-counting, a rank is below 1 if known answers tie that were not counted as ties.
 
         Raises
         ------
@@ -183,7 +183,9 @@ class Protocol:
             return table
         times = table.column(MULTIPLICITY)
         if times.dtype.kind not in "iu" or (times < 1).any():
-            raise TableError(f"the column {MULTIPLICITY} is how often a triple is repeated: whole numbers from 1.")
+            raise TableError(
+                f"the column {MULTIPLICITY} counts how often a triple is repeated: expected whole numbers from 1."
+            )
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
     def _break_ties(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
@@ -277,7 +279,7 @@ def find_protocol(name: str | Protocol) -> Protocol:
     if isinstance(name, Protocol):
         return name
     if not isinstance(name, str):
-        raise ConfigError(f"protocol: expected the name of one, found {name!r:.60}. {did_you_mean('', protocols())}")
+        raise ConfigError(f"protocol: expected a name, found {name!r:.60}. {did_you_mean('', protocols())}")
     by_key = {key.lower(): protocol for key, protocol in protocols().items()}
     protocol = by_key.get(name.lower()) or by_key.get(name.lower().replace("-", ""))  # DGL-KE, as it writes itself
     if protocol is None:
@@ -286,11 +288,11 @@ def find_protocol(name: str | Protocol) -> Protocol:
 
 
 def protocol_of(table: RankTable) -> Protocol:
-    """Find the protocol of a rank table; the standard one where the table has none."""
+    """Find the protocol of a rank table; the standard one if the table has none."""
     name = "standard" if table.protocol == UNKNOWN else table.protocol
     if name not in protocols():
         raise ConfigError(
-            f"these ranks follow the protocol {name!r}, which no installed package has. Install the one that has it, "
+            f"these ranks follow the protocol {name!r}, which no installed package has. Install its package, "
             "or give the protocol itself: framework_metrics(table, protocol=…)."
         )
     return protocols()[name]

@@ -206,7 +206,7 @@ def test_groups_are_compared_as_tables_of_their_own():
 
 
 def test_groups_are_of_triples_and_not_of_models():
-    with pytest.raises(MetricError, match=r"by: sums and sines have other values of 'greater' in \d+ rows"):
+    with pytest.raises(MetricError, match=r"by: sums and sines have different values of 'greater' in \d+ rows"):
         compare(TABLES, ["mrr"], by="greater")
     with pytest.raises(TableError, match=r"no column 'relatoin'\. Did you mean 'relation"):
         compare(TABLES, ["mrr"], by="relatoin")
@@ -274,7 +274,7 @@ def test_one_model_under_two_names_is_said():
     assert comparison.remarks == ("one and two have the same ranks in every row: are they one model?",)
     (pair,) = comparison.pairs
     assert (pair.difference, pair.p, pair.interval, pair.detectable) == (0, 1, None, None)
-    assert pair.verdict == "no difference seen: no unit differs"
+    assert pair.verdict == "no difference seen: no triple differs"
 
 
 def test_a_metric_that_one_model_has_not_is_not_tested():

@@ -146,11 +146,11 @@ def test_what_is_not_tested_says_why():
     runs = {**RUNS, "two": RUNS["a"][:2], "single": RUNS["a"][:1], "other floor": RUNS["floor"]}
     found = seed_differences(runs, ["mrr", "expected.median"], baselines=["floor", "other floor"])
     reasons = {(pair.model, pair.other): pair.reason for pair in found if pair.name == "mrr"}
-    few = "too few to say how seeds scatter, at least 3 are needed"
+    few = "an interval or a test over seeds needs at least 3"
     assert reasons["a", "b"] == reasons["a", "floor"] == ""
     assert reasons["a", "two"] == f"two has 2 seeds: {few}"
     assert reasons["a", "single"] == f"single has 1 seed: {few}"
-    assert reasons["floor", "other floor"] == "neither model has seeds, so nothing is tested over seeds"
+    assert reasons["floor", "other floor"] == "neither model has several seeds"
     assert {pair.family for pair in found if pair.p is not None} == {5}
     for pair in found:
         if pair.reason:

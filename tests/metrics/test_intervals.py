@@ -130,7 +130,7 @@ def test_every_metric_has_an_interval_around_it_or_a_reason(name):
             continue
         if spelled not in group.intervals:
             assert name.startswith(("cg", "dcg"))
-            assert "few queries carry it, and its values have no bounds" in group.no_interval[str(spelled)]
+            assert "few queries decide the value, which has no bounds" in group.no_interval[str(spelled)]
             continue
         interval = group.intervals[spelled]
         assert interval.low < interval.high
@@ -355,7 +355,7 @@ def test_everything_that_shows_numbers_shows_intervals(tmp_path):
     content = json.loads(json.dumps(summary.to_dict()))
     assert content["intervals"]["both"]["mrr"] == interval.to_dict()
     assert set(content["intervals"]["head"]) == {"mrr", "mr", "median", "map"}
-    assert content["no_interval"]["both.count"] == "it counts, and estimates nothing"
+    assert content["no_interval"]["both.count"] == "it is a count"
     (row,) = summary.to_frame().to_dict("records")
     for column in ("low", "high", "units"):
         assert row[f"both.mrr.{column}"] == getattr(interval, column)

@@ -99,7 +99,7 @@ def test_noise_of_batches_is_let_through_and_another_order_is_not():
         return model.scores(Queries.of(triples, "tail"), np.arange(3)).tolist()
 
     assert scores([0, 1, 2]) == scores([0, 0, 2])
-    with pytest.raises(InputError, match=r"rows 0 and 1 of tail are of the same query, and differ. Are the rows in"):
+    with pytest.raises(InputError, match=r"rows 0 and 1 of tail have the same query, but differ. Are the rows in"):
         scores([0, 2, 1])
 
 

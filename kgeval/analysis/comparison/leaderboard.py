@@ -1,4 +1,4 @@
-"""A leaderboard: a row for each model, in each group, and for a paper which is best, and which not seen to be worse."""
+"""A leaderboard: a row for each model, in each group; for a paper, the best and those not seen to be worse."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Leaderboard:
     """group after group"""
 
     def table(self) -> Table:
-        """Lay the numbers out; a metric of both sides is named without these."""
+        """Lay the numbers out; a metric of both sides is named without the side."""
         columns = [*self.by, "model", *map(title_of, self.names)]
         rows: list[list[Cell]] = [
             [*self._key_of(row), *(_figure(row.group, name) for name in self.names)] for row in self.rows
@@ -97,7 +97,7 @@ class Leaderboard:
 
 
 def title_of(name: MetricName) -> str:
-    """Name a metric, without the side where that is both."""
+    """Name a metric, without the side if that is both."""
     return name.base if name.side == "both" else str(name)
 
 

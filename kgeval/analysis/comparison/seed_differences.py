@@ -127,7 +127,7 @@ class _MetricTests:
         if few := self._too_few(model) or self._too_few(other):
             return replace(found, reason=few)
         if len(own) == len(others) == 1:
-            return replace(found, reason="neither model has seeds, so nothing is tested over seeds")
+            return replace(found, reason="neither model has several seeds")
         try:
             return self._tested(found, own, others)
         except (NoInterval, Undefined) as reason:
@@ -149,7 +149,7 @@ class _MetricTests:
         return replace(found, units=units, interval=interval, p=p, detectable=detectable)
 
     def _too_few(self, model: str) -> str:
-        """Say that a model has too few runs to be tested; empty where it has enough, or draws nothing."""
+        """Say that a model has too few runs to be tested; empty if it has enough, or needs no seeds."""
         few = too_few_seeds(count := len(self.keys[model]))
         return f"{model} has {few}" if few and (count > 1 or model not in self.baselines) else ""
 

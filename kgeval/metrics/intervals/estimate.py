@@ -1,4 +1,4 @@
-"""Estimate: how far from a metric of the whole split its estimate from a sample of triples may be."""
+"""Estimates: metrics of a whole split from the ranks of a sample of its triples."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Estimate(Settings):
     """
 
     error: Annotated[float, Field(gt=0)] | None = None
-    """half the width of the metric's interval, at which ranking stops"""
+    """half the width of the metric's interval; ranking stops when it is reached"""
     triples: Annotated[int, Field(ge=1)] | None = None
-    """instead: how many triples are ranked, whatever the error then is"""
+    """instead of error: the number of triples to rank"""
     metric: str = "mrr"
-    """the metric that the error is of; others of the same sample have intervals of their own"""
+    """the metric of the error; every other metric of the sample has its own interval"""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """how often such intervals hold the metrics of the whole split"""
+    """the confidence level of the intervals"""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """of the order of the triples; a tighter error goes on in the same order"""
+    """the seed of the order of triples; a smaller error continues in the same order"""
     first: Annotated[int, Field(ge=100)] = 1000
-    """the least sample, of which the error is then judged; a split that is not larger is ranked as a whole"""
+    """the smallest sample; a split that is not larger is ranked completely"""
 
     @field_validator("metric")
     @classmethod
@@ -44,7 +44,7 @@ class Estimate(Settings):
         except MetricError as error:
             raise ValueError(str(error)) from error
         if reason := no_estimator(name):
-            raise ValueError(f"{value} {reason}. Take a mean over ranks, such as mrr, hits@10, mr or amri")
+            raise ValueError(f"{value} {reason}. Use a mean over ranks, such as mrr, hits@10, mr or amri")
         return value
 
     @model_validator(mode="after")
@@ -52,25 +52,25 @@ class Estimate(Settings):
         if (self.error is None) == (self.triples is None):
             raise ValueError("give either error (how far off the metric may be) or triples (how many are ranked)")
         if self.triples is not None and self.triples < self.first:
-            raise ValueError(f"{self.triples} triples are fewer than the least sample, of {self.first}. Set first too")
+            raise ValueError(f"{self.triples} triples are fewer than the smallest sample ({self.first}). Set first too")
         return self
 
 
 def no_estimator(name: MetricName) -> str:
-    """Say why a metric has no estimator from a sample of triples; empty where it has one."""
+    """Say why a sample of triples does not estimate a metric; empty if it does."""
     from kgeval.metrics.ranks.classic import FunctionOfMeans
 
     if name.metric.needs == "lists":
-        return "is of all answers of a query, of which a sample of triples has only some"
+        return "needs all answers of a query, and a sample of triples has only some"
     if name.average not in (None, "micro"):
-        return f"weighs triples by all others ({name.average}), of which a sample has only some"
+        return f"has weights by all triples ({name.average}), and a sample has only some"
     if not isinstance(name.metric.compute, FunctionOfMeans):
-        return "is no function of means over the triples, and has no estimator from some of them"
+        return "is not a function of means over triples, so a sample does not estimate it"
     return ""
 
 
 STRATUM = "stratum"
-"""the column of a rank table that has the stratum of each row's triple"""
+"""the column of a rank table with the stratum of each row's triple"""
 
 TYPED = ("typed_greater", "typed_tied")
 """the columns with the counts of each row among the candidates of the right type"""
@@ -78,7 +78,7 @@ TYPED = ("typed_greater", "typed_tied")
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the triples of a table were drawn, and what is known of those that were not.
+    """How the triples of a table were sampled, and how many there are.
 
     >>> print(Sampling(Estimate(error=0.01), counts=(600, 400), sizes=(12_000, 8_000)))
     estimated from 1,000 of 20,000 triples (95 %), stratified by relation
@@ -86,13 +86,13 @@ class Sampling:
 
     settings: Estimate
     counts: tuple[int, ...]
-    """how many triples of each stratum were drawn"""
+    """how many triples of each stratum were sampled"""
     sizes: tuple[int, ...]
-    """how many there are"""
+    """how many triples each stratum has"""
     typed_counts: tuple[int, ...] = ()
-    """of how many the rank among typed candidates is known; empty where there is no regression on it"""
+    """for how many the rank among typed candidates is known; empty if there is no regression on it"""
     typed_means: tuple[tuple[float, ...], ...] = ()
-    """the means of the auxiliary values of those; [stratum][value]"""
+    """the means of the auxiliary values of these triples; [stratum][value]"""
 
     @property
     def method(self) -> str:
@@ -110,7 +110,7 @@ class Sampling:
         return sum(self.counts)
 
     def without_regression(self) -> Sampling:
-        """What it says of some of its rows: a regression takes all of them."""
+        """Return the sampling of some of its rows: a regression needs all of them."""
         return replace(self, typed_counts=(), typed_means=())
 
     def describe(self) -> dict[str, Any]:

@@ -95,7 +95,7 @@ PESSIMISTIC = TiePolicy(
 
 EXPECTED = TiePolicy(
     name="expected",
-    title="the exact mean of the metric, not of the rank, over all orders of the tied",
+    title="the exact mean of the metric, not of the rank, over all orders of the ties",
     formula="Σ metric(r) / (b − a + 1) over r = a … b",
     source="Sun et al., 2020",
     rank=lambda a, b, _: _untied(a, b),
@@ -113,7 +113,7 @@ RANDOM = TiePolicy(
 
 
 def common_ties(policies: Iterable[Ties]) -> Ties:
-    """Choose the tie policy of a table of several models: theirs or, where they differ, ``expected``.
+    """Choose the tie policy of a table of several models: theirs or, if they differ, ``expected``.
 
     The exact mean over all orders favours no model; without ties it is the same number under every policy.
 
@@ -125,7 +125,7 @@ def common_ties(policies: Iterable[Ties]) -> Ties:
 
 
 def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
-    """Say that runs have other tie policies than the table that they are shown in.
+    """Warn that runs have different tie policies, and name that of the table.
 
     >>> [note.partition(": ")[2] for note in note_on_ties(["realistic", "expected"], "expected")]
     ['all numbers here use the tie policy expected. --ties sets another.']

@@ -126,5 +126,5 @@ def _sides(sides: Side | Sequence[Side]) -> tuple[Side, ...]:
         if side not in SIDES:
             raise InputError(f"unknown side {side!r}. {did_you_mean(str(side), SIDES)}")
     if not listed:
-        raise InputError("sides: a model answers head, tail or both; none was named.")
+        raise InputError("sides: expected head, tail or both, found none.")
     return tuple(side for side in SIDES if side in listed)
