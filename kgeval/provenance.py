@@ -1,24 +1,65 @@
-"""Provenance: what a result is of — which model, which triples, by whose rules, among which candidates."""
+"""Provenance: the model, dataset, split, rules and candidates of a result."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 UNKNOWN = "unknown"
-"""what stands for a model, a dataset and so on that the ranks or labels do not tell"""
+"""the name of a model, a dataset and so on that is not known"""
 
 BOTH = ("head", "tail")
-"""the sides of a triple, which are predicted where nothing else is said"""
+"""the sides of a triple, which are predicted by default"""
 
 ALIKE = ("dataset", "split", "protocol", "filter", "times", "candidates")
-"""the fields that provenances must share, so that the metrics compare"""
+"""the fields that must be equal for metrics to compare"""
+
+
+@dataclass(frozen=True)
+class LeakCounts:
+    """How many triples of a split can be looked up in train.
+
+    >>> print(LeakCounts(661, swapped=11).in_words("test"))
+    11 of 661 test triples (1.7 %) are in train with head and tail swapped
+    >>> print(LeakCounts(8963, repeated=1, swapped=2).in_words("test"))
+    1 of 8,963 test triples (0.0 %) is in train, and 2 (0.0 %) are in train with head and tail swapped
+    """
+
+    triples: int
+    """how many triples the split has"""
+    repeated: int = 0
+    """how many of them are in train too, in a temporal graph at any time"""
+    swapped: int = 0
+    """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
+
+    def in_words(self, split: str) -> str:
+        """Name the counts and shares that are not 0."""
+        found = [(self.repeated, "in train"), (self.swapped, "in train with head and tail swapped")]
+        (first, where), *others = [(count, where) for count, where in found if count]
+        whole = f" of {self.triples:,} {_of_split(split)}"
+        words = f"{first:,}{whole} ({percent(first / self.triples)}) {_are(first)} {where}"
+        return words + "".join(
+            f", and {count:,} ({percent(count / self.triples)}) {_are(count)} {where}" for count, where in others
+        )
+
+
+def percent(share: float) -> str:
+    """Write a share with one decimal.
+
+    >>> percent(11 / 661)
+    '1.7 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the numbers of a ranking are of.
+    """The model, dataset, split, rules and candidates of a ranking.
 
     >>> print(Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities"))
     ComplEx on umls, 661 test triples, protocol standard, filtered by train, test, candidates: all 135 entities
@@ -37,22 +78,29 @@ class Provenance:
     """how many different triples were ranked"""
     protocol: str
     filter: tuple[str, ...] | None
-    """the splits whose triples were known answers: none in the raw setting; ``None`` where that is not known"""
+    """the splits whose triples were known answers: none in the raw setting; ``None`` if that is not known"""
     candidates: str
     """which entities competed with an answer"""
     times: str | None = None
     """for a temporal graph, the facts that were filtered: ``time-aware`` (of the query's time) or ``static`` (of all
     times)"""
     sides: tuple[str, ...] = BOTH
-    """what was predicted of the triples"""
+    """which sides were predicted: head, tail, relation"""
     missing: int = 0
-    """how many ranks of these triples and others of the split a file of ranks lacks"""
+    """how many ranks of the split a file of ranks lacks"""
     competing: int | None = None
-    """how many entities the model knows, which alone compete; ``None`` if it knows all"""
+    """how many entities the model knows, if only these compete; ``None`` if it knows all"""
+    leaks: LeakCounts | None = field(default=None, compare=False)
+    """how many triples of the split can be looked up in train; ``None`` if there are none, or if that is not known"""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The lines above a table: this provenance, and the leaks of its split, if there are any."""
+        return (str(self), *([] if self.leaks is None else [f"leaks: {self.leaks.in_words(self.split)}"]))
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None}
+        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None}
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
@@ -64,7 +112,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class LabelProvenance:
-    """What the numbers of a classification, or of predicted confidences, are of.
+    """The model, dataset, split and negatives of a classification, or of predicted confidences.
 
     >>> print(LabelProvenance("ComplEx", "codex-s", "test", 3656, "test_negatives.txt"))
     ComplEx on codex-s, 3,656 labelled test triples, negatives: test_negatives.txt
@@ -75,11 +123,16 @@ class LabelProvenance:
     split: str
     triples: int
     negatives: str
-    """where the false triples among them come from"""
+    """where the false triples come from"""
     filter: tuple[str, ...] | None = None
-    """of confidences, whose facts are ranked too: the splits whose triples were known answers"""
+    """for confidences, whose facts are ranked too: the splits whose triples were known answers"""
     candidates: str | None = None
-    """likewise, which entities competed; ``None`` where nothing was ranked"""
+    """for confidences, which entities competed; ``None`` if nothing was ranked"""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The lines above a table: this provenance."""
+        return (str(self),)
 
     def to_dict(self) -> dict[str, Any]:
         content = asdict(self)
@@ -96,7 +149,7 @@ class LabelProvenance:
 
 
 def shared_description(models: int, of: Provenance | LabelProvenance, differing: Collection[str]) -> str:
-    """Describe what the numbers of several models are of, without the fields in which they differ.
+    """Describe the provenance of several models, without the fields in which they differ.
 
     >>> one = Provenance("ComplEx", "umls", "test", 661, "standard", ("train", "test"), "all 135 entities")
     >>> shared_description(2, one, ["protocol", "triples"])
@@ -123,7 +176,7 @@ def shared_description(models: int, of: Provenance | LabelProvenance, differing:
 
 @dataclass(frozen=True)
 class PredictionProvenance:
-    """What predictions are of.
+    """The model, dataset, queries and filter of predictions.
 
     >>> print(PredictionProvenance("ComplEx", "umls", "test", 1074, 10, ("train", "test"), drops_known=True))
     ComplEx on umls, the 10 best answers to 1,074 test queries without those known from train, test
@@ -134,10 +187,10 @@ class PredictionProvenance:
     model: str
     dataset: str
     split: str | None
-    """the split whose queries they are; none where the queries were given"""
+    """the split of the queries; ``None`` if the queries were given"""
     queries: int
     places: int
-    """how many answers each was to have"""
+    """how many answers were requested for each query"""
     filter: tuple[str, ...]
     """the splits whose triples are known answers"""
     drops_known: bool

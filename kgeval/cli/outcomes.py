@@ -63,7 +63,7 @@ def _page(outcome: Outcome) -> Page:
     left_out = len(framework.headline) < len(framework.texts)
     counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
     notes = (f"{counts} are shown; metrics.json and --json have the others.",) if left_out else ()
-    return Page((str(outcome.summary.provenance),), (headline, *further), notes)
+    return Page(outcome.summary.provenance.heads, (headline, *further), notes)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:

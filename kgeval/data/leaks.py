@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,17 +15,18 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.split_names import parts_of
-from kgeval.data.triples import TripleIndex, Triples
+from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples
 from kgeval.errors import first_few
+from kgeval.provenance import LeakCounts, percent
 
 MOST_COMPARED = 2**30
 """the most pairs of facts between the same two entities that are counted by their relations: some seconds"""
 
 MOST_FOUND = 2**22
-"""the most pairs of relations that overlap; more are no list that anybody reads, but memory"""
+"""the most pairs of relations that overlap, which bounds memory"""
 
 AT_ONCE = 2**23
-"""how many pairs of relations, or triples and partners of theirs, are worked on at once: below a gigabyte"""
+"""how many pairs of relations, or of triples and related relations, are held at once: below a gigabyte"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Overlaps:
     second: IntArray
     """int64[overlap], ascending for each first"""
     shared: IntArray
-    """int64[overlap], how many pairs of the first the second has too: as they are, or turned round"""
+    """int64[overlap], how many pairs of the first are in the second too: as they are, or with head and tail swapped"""
     sizes: IntArray
     """int64[relation], how many pairs each relation has"""
 
@@ -66,7 +67,7 @@ class Overlaps:
 
 @dataclass(frozen=True, eq=False)
 class PairedFacts:
-    """Distinct triples, those between two entities side by side: one way, then the other."""
+    """Distinct triples, sorted by their two entities, then by direction and relation."""
 
     entities: int
     relations: int
@@ -107,7 +108,7 @@ class PairedFacts:
         return None if found is None else found.where(found.first != found.second)
 
     def turned(self, *, least: float) -> Overlaps | None:
-        """Count the pairs (h, t) of each relation that stand as (t, h) in each other one, and in itself."""
+        """Count the pairs (h, t) of each relation that are (t, h) in each other relation, and in itself."""
         ways, rows = self._by_way()
         is_loop = ways // 2 // self.entities == ways // 2 % self.entities
         back = np.where(is_loop, ways, ways ^ 1)
@@ -170,16 +171,16 @@ def _code(triples: Triples, entities: int, relations: int) -> IntArray:
 
 
 INVERSE_SHARE = 0.8
-"""Relations r1 and r2 are inverse if at least this share of r1's pairs (h, t) stand as (t, h) in r2, and at least this
+"""Relations r1 and r2 are inverse if at least this share of r1's pairs (h, t) are (t, h) in r2, and at least this
 share of r2's in r1, over all splits (Akrami et al., 2020: reverse duplicates). A relation that is its own inverse is
 symmetric."""
 
-NOTED_SHARE = 0.02
-"""the share of swapped triples from which on there is a note: they can move the MRR by this
-much, about as much as published models differ by; of triples that train has as they are, one is enough"""
+LARGE_SHARE = 0.1
+"""Results on a split with this share of leaked triples have a note. Such triples alone can move the MRR by 0.1, several
+times more than published models differ by; a smaller share is a line above the results."""
 
-TOO_LARGE = "whether train gives {} triples away is not known: the graph has too many entities and relations to search."
-TOO_MANY = "whether train has {} triples with head and tail swapped is not known: too many pairs stand both ways."
+TOO_LARGE = "leaks were not searched for: the graph has too many entities and relations."
+TOO_MANY = "triples with head and tail swapped in train were not searched for: too many pairs of entities are swapped."
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +192,7 @@ class Leaks:
     swapped: BoolArray
     """bool[triple], whether train has it with head and tail swapped, under an inverse or the same symmetric relation"""
     skipped: str = ""
-    """a note on what was not searched for, with a place for the name of the split"""
+    """a note on what was not searched for"""
 
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
@@ -219,40 +220,51 @@ def _search(dataset: Dataset) -> dict[str, Leaks]:
     }
 
 
-def notes_on_leaks(dataset: Dataset, split: str, *, name: str | None = None, swapped: bool = True) -> list[str]:
-    """Write notes on the triples of a split that train gives away, where they matter.
+def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS) -> tuple[LeakCounts | None, list[str]]:
+    """Count the triples of a split that train gives away; ``None`` if there are none. Add notes on what needs action.
 
-    ``name`` is for PyKEEN's evaluator, which sees neither split names nor labels: the notes then say ``name`` in place
-    of the split, and show no labels. Where relations alone are predicted, ``swapped`` triples give none away.
+    A swapped triple gives its head and tail away, and not its relation.
     """
+    if split not in dataset.splits:
+        return None, _notes_on_overlap(dataset, split)
+    if split == "train" or not len(dataset.train):
+        return None, []
+    leaks, total = find_leaks(dataset)[split], len(dataset.split(split))
+    swapped = leaks.swapped & ~leaks.repeated & any(side != "relation" for side in sides)
+    counts = LeakCounts(total, int(leaks.repeated.sum()), int(swapped.sum()))
+    notes = [leaks.skipped] if leaks.skipped else []
+    share = (counts.repeated + counts.swapped) / max(total, 1)
+    if share >= LARGE_SHARE and dataset.times is None:
+        what = f"a model can look up {percent(share)} of the ranked triples in train"
+        notes.append(f"{what}. `--by leak` shows the metrics with and without them.")
+    return (counts if share else None), notes
+
+
+def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> list[str]:
+    """Describe the triples of a split that train gives away, and name examples."""
     if split not in dataset.splits:
         return _notes_on_overlap(dataset, split)
     if split == "train" or not len(dataset.train):
         return []
-    triples, leaks, split_name = dataset.split(split), find_leaks(dataset)[split], name or split
-    notes = [leaks.skipped.format(split_name)] if leaks.skipped else []
+    triples, leaks = dataset.split(split), find_leaks(dataset)[split]
+    notes = [leaks.skipped] if leaks.skipped else []
     if repeated := int(leaks.repeated.sum()):
-        example = "" if name else f", such as {dataset.triple(*triples.ids[np.argmax(leaks.repeated)])}"
-        share = f"{repeated} of {len(triples)} {split_name} triples ({repeated / len(triples):.1%})"
-        when = "" if dataset.times is None else ", at some time"
-        notes.append(f"{share} are in train too{when}{example}.")
-    if swapped and (count := int(leaks.swapped.sum())) >= max(1, NOTED_SHARE * len(triples)):
-        relations = "" if name else f": {_most_frequent(dataset, triples.relations[leaks.swapped])}"
-        share = f"{count} of {len(triples)} {split_name} triples ({count / len(triples):.1%})"
-        notes.append(
-            f"{share} are in train with head and tail swapped, under an inverse or symmetric relation{relations}. "
-            "A model can answer them by swapping head and tail of train triples."
-        )
+        example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
+        when = "" if dataset.times is None else ", at any time"
+        notes.append(f"{LeakCounts(len(triples), repeated).in_words(split)}{when}: for example {example}.")
+    if swapped and (count := int(leaks.swapped.sum())):
+        relations = _most_frequent(dataset, triples.relations[leaks.swapped])
+        notes.append(f"{LeakCounts(len(triples), swapped=count).in_words(split)}, by relation: {relations}.")
     return notes
 
 
 def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
-    """Say how many triples of a file, or of several splits as one, the splits of the dataset have too."""
+    """Count the triples of a file, or of several splits as one, that are in the other splits of the dataset."""
     triples = dataset.split(name)
     parts = {split: part for split, part in dataset.splits.items() if split not in parts_of(name)}
     shared = {split: int(TripleIndex.of(part).contains(triples).sum()) for split, part in parts.items()}
     found = [f"{count:,} in {split}" for split, count in shared.items() if count]
-    return [f"of the {len(triples):,} triples of {name}, the dataset has too: {', '.join(found)}."] if found else []
+    return [f"of the {len(triples):,} triples of {name}, {' and '.join(found)}."] if found else []
 
 
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:

@@ -53,7 +53,7 @@ class SetRequest:
         columns = (per,) if isinstance(per, str) else tuple(per)
         for name in columns:
             if name not in COLUMNS:
-                raise MetricError(f"per: no calibration by {name!r:.40}. {did_you_mean(str(name), COLUMNS)}")
+                raise MetricError(f"per: cannot calibrate per {name!r:.40}. {did_you_mean(str(name), COLUMNS)}")
         return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
 
 
@@ -130,7 +130,7 @@ def answers(  # noqa: PLR0913
         evaluation = evaluation.model_copy(update={"unseen": "drop"})
     evaluation.require_entities("answer sets")
     if missing := [name for name in ("valid", "test") if not len(dataset.splits.get(name, ()))]:
-        why = "sets are calibrated on valid, and made for test"
+        why = "answer sets are calibrated on valid and computed for test"
         raise InputError(f"dataset {dataset.name} has no {missing[0]} triples: {why}.")
     scorer = align(as_model(model, dataset, nan=evaluation.nan), dataset, entities=entities, relations=relations)
     evaluation = evaluation.for_model(scorer)
@@ -184,14 +184,12 @@ def answers_of_ranks(
             raise InputError(f"the {name} of the valid ranks is {here!r}, that of the test ranks {there!r}.")
     if valid.split == test.split:
         what = f"both ranks are of the {test.split} triples"
-        raise InputError(
-            f"{what}. Sets are calibrated on other triples than those they are made for: rank both splits."
-        )
+        raise InputError(f"{what}. Sets are calibrated on one split and computed for another: rank valid and test.")
     _refuse_unfit_ranks(valid)
     _refuse_unfit_ranks(test)
     limits = limits_of(valid, pessimistic_ranks(valid), test, coverage=request.coverage, per=request.per)
     found = _counted_sets(valid, test, request, limits, pessimistic_ranks(test) <= limits.of_rows)
-    bound = "sizes are those without ties: where candidates tie across the last place of a set, it is smaller."
+    bound = "sizes are upper bounds: a set is smaller if candidates tie across its last place."
     return replace(found, notes=(*found.notes, bound))
 
 
@@ -199,10 +197,10 @@ def _refuse_unfit_ranks(table: RankTable) -> None:
     """Refuse ranks of a sample, and of relations."""
     if table.sampling is not None:
         what = f"the {table.split} ranks are of {table.num_triples:,} of {table.sampling.num_triples:,} triples"
-        raise InputError(f"{what}, drawn by relation for an estimate. Coverage is of all: rank the whole split.")
+        raise InputError(f"{what}, sampled for an estimate. Coverage needs all: rank the whole split.")
     if (table.column("side") == "relation").any():
-        what = f"the {table.split} ranks are of relations too, and there are no answer sets of relations yet"
-        raise InputError(f"{what}. Rank heads and tails alone.")
+        what = f"the {table.split} ranks include relations, and there are no answer sets of relations yet"
+        raise InputError(f"{what}. Rank heads and tails only.")
 
 
 def _counted_sets(

@@ -77,7 +77,7 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
         ranked = rank_finished(matrix, placed, nan=nan)
     except UndefinedCell as error:
         where = f"scores[{owners[error.answer]}, {error.column}]"
-        raise ScoreError(f"{where} is NaN: a rank is undefined. Say nan='worst' to rank it last.") from error
+        raise ScoreError(f"{where} is NaN: a rank is undefined. Use nan='worst' to rank it last.") from error
     counts = ranked.filtered.take(np.argsort(order))
     if not is_tensor(scores):
         return counts

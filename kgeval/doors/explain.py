@@ -185,7 +185,7 @@ def _as_framework_metric(metric: str, sides: Sequence[Side]) -> FrameworkMetric:
     """Read a metric; of both sides, where relations alone are predicted, it is of these."""
     name = parse(metric)
     if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
-        raise MetricError(f"cannot explain {metric!r}: differences are explained of mrr, mr and hits@k, of any side.")
+        raise MetricError(f"cannot explain {metric!r}: only mrr, mr and hits@k can be explained, of any side.")
     side = name.side or "both"
     of = "relation" if side == "both" and tuple(sides) == ("relation",) else side
     return FrameworkMetric(str(name), name.base, of)

@@ -145,7 +145,7 @@ class Recorder:
         distinct, first, times = np.unique(rows, return_index=True, return_counts=True)
         seen = self._seen[side][distinct]
         if (often := seen + times > self._allowed[distinct]).any():
-            self._refuse(side, distinct[np.argmax(often)], "was recorded before. Before a new epoch, call reset().")
+            self._refuse(side, distinct[np.argmax(often)], "was already recorded. Call reset() before a new epoch.")
         ranked = self._source.rank(side, rows, scores)
         self._seen[side][distinct] += times
         first = first[seen == 0]

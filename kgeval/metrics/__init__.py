@@ -1,6 +1,6 @@
 """The metrics, one room for each kind of data: ranks, ranked lists, labels, confidences; and functions of plain arrays.
 
-``Intervals`` say what is drawn again in ``kgeval.summarize``, and ``interval_over_seeds`` draws training runs too. The
+``Intervals`` name what is resampled in ``kgeval.summarize``; ``interval_over_seeds`` resamples training runs too. The
 other public functions take plain arrays, for rankings that were made elsewhere; ``ScoredLabels`` holds plain arrays of
 scores and labels, of which ``kgeval.summarize`` computes metrics.
 """

@@ -80,7 +80,7 @@ def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
         raise MetricError(f"{name}: expected numbers ({reason(error)}).") from error
     if np.ma.is_masked(values):
-        raise MetricError(f"{name}: expected numbers, found masked ones. Leave them out.")
+        raise MetricError(f"{name}: expected numbers, found masked values. Leave them out.")
     if row.ndim != 1:
         raise MetricError(f"{name}: expected one row of numbers, found shape {row.shape}.")
     if row.dtype == object:

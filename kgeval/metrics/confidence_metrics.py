@@ -116,7 +116,7 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     """
     true, predicted = as_number_row(y_true, "y_true"), as_number_row(y_pred, "y_pred")
     if len(true) != len(predicted):
-        raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: one for each.")
+        raise MetricError(f"{len(true)} true but {len(predicted)} predicted values: expected as many.")
     # The difference of halves is finite; scaling it by a power of two keeps its square finite, without rounding.
     halves = np.ldexp(true, -1) - np.ldexp(predicted, -1)
     exponent = np.frexp(np.abs(halves).max())[1]

@@ -52,7 +52,7 @@ def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     for name in columns:
         if name not in table.columns:
-            hint = f"{did_you_mean(name, table.columns)} Slices of the dataset are added first, by kgeval.annotate."
+            hint = f"{did_you_mean(name, table.columns)} kgeval.annotate adds slices of the dataset as columns."
             raise TableError(f"by: the table has no column {name!r}. {hint}")
     values = [table.column(name) for name in columns]
     ordered = [table.ordered_codes(name) for name in columns]
@@ -78,7 +78,7 @@ def _codes(values: npt.NDArray[Any], name: str) -> IntArray:
         codes[present] += 1
         set(distinct)  # raises for lists and the like, which are not hashable
     except (TypeError, ValueError) as error:
-        raise MetricError(f"by: the values of {name!r} are no numbers, text or dates to group by.") from error
+        raise MetricError(f"by: the values of {name!r} are not numbers, text or dates.") from error
     return codes
 
 

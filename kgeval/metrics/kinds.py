@@ -1,4 +1,4 @@
-"""Kinds of tables: ranks, labels, confidences. Each has its usual metrics, and options that mean something to it."""
+"""Kinds of tables: ranks, labels, confidences. Each has its usual metrics and its options."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Kind:
     name: KindName
     needs: tuple[Needs, ...]
     metrics: tuple[str, ...]
-    """those that are computed if none are named"""
+    """the metrics that are computed by default"""
     without: Mapping[str, str]
-    """the options that mean nothing to it, and why"""
+    """the options that it does not have, and why"""
 
     @property
     def options(self) -> list[str]:
@@ -66,9 +66,9 @@ RANKS = Kind(
     ("ranks", "lists"),
     ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count"),
     {
-        "calibration": "ranks need none; only scores of labelled triples become probabilities",
-        "mapping": "only metrics of confidences have it, and none is asked for",
-        "high_confidence": "only metrics of confidences have it, and none is asked for",
+        "calibration": "only the scores of labelled triples are calibrated, not ranks",
+        "mapping": "only metrics of confidences have it",
+        "high_confidence": "only metrics of confidences have it",
     },
 )
 
@@ -80,13 +80,13 @@ CLASSIFICATION = Kind(
         *("roc_auc", "average_precision", "brier", "log_loss", "ece"),
     ),
     {
-        "intervals": "metrics of labels have none; those of ranks do",
-        "ties": "a classification has no ranks that could tie",
-        "seed": "a classification has no ranks whose ties it could break",
-        "chance": "a classification has no ranks, which alone compare with chance",
-        "popularity": "a classification has no ranks, which alone are weighed against it",
-        "mapping": "only metrics of confidences have it, and a classification has none",
-        "high_confidence": "only metrics of confidences have it, and a classification has none",
+        "intervals": "only metrics of ranks have intervals",
+        "ties": "a classification has no ranks, so no ties",
+        "seed": "a classification has no ranks, so no ties",
+        "chance": "only metrics of ranks are compared with chance",
+        "popularity": "only metrics of ranks are weighted by popularity",
+        "mapping": "only metrics of confidences have it",
+        "high_confidence": "only metrics of confidences have it",
     },
 )
 
@@ -95,10 +95,10 @@ CONFIDENCES = Kind(
     ("confidences",),
     ("rmse", "mse", "mae", "graded-ndcg", "graded-ndcg-exp", "wmr", "wmrr"),
     {
-        "intervals": "metrics of confidences have none; those of its ranks do, by kgeval summarize",
-        "chance": "no metric of confidences compares with chance; those of ranks do, such as amri",
-        "popularity": "no metric of confidences weighs against it; those of ranks do, such as strat.mrr",
-        "calibration": "confidences need none; a mapping makes them of scores",
+        "intervals": "metrics of confidences have no intervals; kgeval summarize computes those of its ranks",
+        "chance": "only metrics of ranks are compared with chance, such as amri",
+        "popularity": "only metrics of ranks are weighted by popularity, such as strat.mrr",
+        "calibration": "confidences are not calibrated; mapping= turns scores into confidences",
     },
 )
 

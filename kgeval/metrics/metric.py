@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 def check_name(kind: str, name: str) -> None:
     """Refuse a name that cannot be part of ``[side.][ties.][average.]name[@k]``."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9_-]+", name):
-        raise MetricError(f"{kind} {name!r}: a name is of lower-case letters, digits, - and _, such as 'my-metric'.")
+        raise MetricError(f"{kind} {name!r}: a name has lower-case letters, digits, - and _, such as 'my-metric'.")
 
 
 class Undefined(MetricError):
@@ -121,7 +121,7 @@ class Metric(Brief):
         # Those of kgeval that compute groups too are trusted: another chance than the exact one takes AMRI below −1.
         if not (self.lowest <= found <= self.highest or isinstance(self.compute, OfGroups)):
             declared = f"its declared range goes from {self.lowest:g} to {self.highest:g}"
-            raise MetricError(f"metric {self.name!r}: the value is {found}, but {declared}. Correct one of the two.")
+            raise MetricError(f"metric {self.name!r}: the value is {found}, but {declared}. Correct one of them.")
         return found
 
     def at(self, k: int) -> Metric:
@@ -159,7 +159,7 @@ class Metric(Brief):
             if it is infinite or NaN
         """
         if not math.isfinite(value):
-            raise Undefined("its value is no finite number in float64")
+            raise Undefined("its value is not finite in float64")
         if self.lowest <= value <= self.highest:
             return value
         end = float(min(max(value, self.lowest), self.highest))

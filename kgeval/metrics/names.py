@@ -100,7 +100,7 @@ def parse(requested: str | Metric, kind: KindName = "ranks", *, also: Iterable[M
     if isinstance(requested, Metric):
         return _of_metric(requested, kind)
     if not isinstance(requested, str):
-        raise MetricError(f"metrics are given by name, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
+        raise MetricError(f"metrics: expected names, such as 'mrr' or ['mrr', 'hits@10'], found {requested!r}.")
     known = {metric.name: metric for metric in also} | metrics(*KINDS[kind].needs)
     stem, at, cutoff = requested.strip().lower().replace("strat-", "strat.").partition("@")
     *prefixes, last = stem.split(".")
@@ -151,7 +151,7 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
     if metric.needs != "ranks" and ties not in {None, "expected"}:
         raise MetricError(f"metric {text!r}: {metric.name} is averaged over ties exactly; leave {ties!r} out.")
     if average and not metric.averaged:
-        raise MetricError(f"metric {text!r}: {metric.name} is no mean; leave {average!r} out.")
+        raise MetricError(f"metric {text!r}: {metric.name} is not a mean; leave {average!r} out.")
     if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
         raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
 
@@ -159,9 +159,9 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
 def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
     policies = tuple(tie_policies())
     if prefix in PREFIXES and side:
-        return f"names two sides, {_PREFIX_OF[side]!r} and {prefix!r}. Ask for them one by one."
+        return f"names two sides, {_PREFIX_OF[side]!r} and {prefix!r}. Request them one by one."
     if prefix in policies and ties:
-        return f"names two tie policies, {ties!r} and {prefix!r}. Ask for them one by one."
+        return f"names two tie policies, {ties!r} and {prefix!r}. Request them one by one."
     if prefix in PREFIXES and ties:
         return f"the side stands first. Write '{prefix}.{ties}.…'."
     choices = (*PREFIXES, *policies, *AVERAGES)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgeval.errors import MetricError
+from kgeval.errors import MetricError, first_few
 from kgeval.metrics.groups import group_rows, groups_of
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
@@ -14,8 +14,11 @@ from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, TableView
-from kgeval.metrics.summary import Group, Summary
+from kgeval.metrics.summary import SERIOUS, Group, Summary
 from kgeval.table import Cell, Table
+
+MOST_NAMED = 6
+"""the most metrics that a note names"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,21 +28,22 @@ class RankSummary(Summary):
     options: MetricOptions = DEFAULT_OPTIONS
     """what the numbers depend on beside the ranks"""
     intervals: Intervals | None = None
-    """what would be drawn again, where intervals were requested"""
+    """what is resampled, if intervals were requested"""
     sampling: Sampling | None = None
-    """how the triples were drawn, where the numbers are estimates from some of the split's"""
+    """how the triples were sampled, if the numbers are estimates"""
     pooled: Part | None = "both"
-    """what a metric without a side is of: ``both`` sides, or the one that was ranked; ``None`` in groups by side"""
+    """the side of metrics that name none: ``both``, or the one that was ranked; ``None`` in groups by side"""
 
     @property
     def heads(self) -> tuple[str, ...]:
-        about = f"{self.provenance}, ties: {self.ties}"
+        about, *leaks = self.provenance.heads
+        lines = [f"{about}, ties: {self.ties}", *leaks]
         if self.sampling is not None:
-            return about, str(self.sampling)
+            return *lines, str(self.sampling)
         if self.intervals is None:
-            return (about,)
+            return tuple(lines)
         triples = self.intervals.unit == "triple" and any(name.metric.needs == "lists" for name in self.requested)
-        return about, f"{self.intervals}{' (of lists, queries)' if triples else ''}"
+        return *lines, f"{self.intervals}{', of lists resampling queries' if triples else ''}"
 
     @property
     def ties(self) -> str:
@@ -54,15 +58,15 @@ class RankSummary(Summary):
             for name, why in group.undefined.items()
             if not _of_other_side(name, group) and not _repeats_both(name, why, group)
         }
-        return (*self.table_notes, *sorted(reasons), *_interval_notes(self.groups), *self.tie_notes)
+        return (*self.table_notes, *self.tie_notes, *sorted(reasons), *_interval_notes(self.groups))
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
         serious = [group.ties for group in self.groups if group.ties and group.ties.serious]
         if not self.by or len(self.groups) == 1:
             return tuple(map(str, serious))
-        several = f"{len(serious)} of {len(self.groups)} groups"
-        return (f"in {several} the tie policy alone moves the MRR by more than 0.01.",) if serious else ()
+        several = f"{len(serious):,} of {len(self.groups):,} groups"
+        return (f"in {several} the tie policy alone moves the MRR by more than {SERIOUS}.",) if serious else ()
 
     @property
     def requested_columns(self) -> list[MetricName]:
@@ -124,7 +128,7 @@ def rank_summary(
 ) -> RankSummary:
     """Compute metrics of a rank table; see :func:`kgeval.summarize`."""
     if table.sampling is not None and intervals is not None:
-        what = "intervals: these ranks are of a sample, and every metric has the interval that holds that of the whole"
+        what = "intervals: these ranks are of a sample, so every metric already has the interval of its estimate"
         raise MetricError(f"{what}. Leave intervals out.")
     names, columns = parse_all(metrics), column_names(by)
     view = TableView(table, options)
@@ -154,10 +158,10 @@ def refuse_absent_sides(names: Iterable[MetricName], ranked: Iterable[str], *, b
     there = [str(side) for side in ranked]
     for name in names:
         if name.side == "both" and "side" in by:
-            raise MetricError(f"{name}: each group is of one side. Ask for {replace(name, side=None)}.")
+            raise MetricError(f"{name}: each group has one side. Use {replace(name, side=None)}.")
         if name.side and name.side not in (*there, pooled_side(there)):
             found = f"only {' and '.join(f'{side}s' for side in there)} are ranked" if there else "there are no ranks"
-            raise MetricError(f"{name}: {found}. Ask for {name.base}.")
+            raise MetricError(f"{name}: {found}. Use {name.base}.")
 
 
 def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
@@ -170,7 +174,7 @@ def shared_columns(summaries: Mapping[str, RankSummary]) -> list[MetricName]:
 def column_names(by: Any) -> tuple[str, ...]:
     names = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else (by,)
     if not all(isinstance(name, str) for name in names):
-        raise MetricError(f"by: groups are named by a column or by several, such as 'relation', found {by!r}.")
+        raise MetricError(f"by: expected the name of a column, such as 'relation', or a list of names; found {by!r}.")
     return names
 
 
@@ -180,7 +184,7 @@ def _repeats_both(name: str, why: str, group: Group) -> bool:
 
 
 def _of_other_side(name: str, group: Group) -> bool:
-    """Whether a metric is undefined only because the rows of a group are all of another side."""
+    """Whether a metric is undefined only because all rows of a group have another side."""
     side = PREFIXES.get(name.partition(".")[0])
     return "side" in group.key and side not in (None, group.key["side"])
 
@@ -198,19 +202,23 @@ def _content(group: Group) -> dict[str, Any]:
 
 
 def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
-    """Yield what a reader of the intervals should know; that a count has none is no news."""
+    """Yield why metrics have no intervals, or wide ones; counts, which never have any, are left out."""
     names = list(dict.fromkeys(name for group in groups for name in group.values if name.metric.averaged))
-    without: dict[str, list[str]] = {}
+    without: dict[str, list[MetricName]] = {}
     for name in names:
         if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
-            where = f" in {len(reasons)} of {len(groups)} groups, the first" if len(groups) > 1 else ""
-            without.setdefault(f"{where}: {reasons[0]}", []).append(str(name))
-    for reason, metrics in without.items():
-        yield f"no interval of {', '.join(metrics)}{reason}."
+            where = f" in {len(reasons):,} of {len(groups):,} groups; in the first" if len(groups) > 1 else ""
+            without.setdefault(f"{where}: {reasons[0]}", []).append(name)
+    for why, lacking in without.items():
+        bases = list(dict.fromkeys(name.base for name in lacking))
+        on_all_sides = sum(name.base in bases for name in names) == len(lacking)
+        which = bases if on_all_sides else [str(name) for name in lacking]
+        yield f"no intervals{'' if len(lacking) == len(names) else f' of {first_few(which, MOST_NAMED)}'}{why}."
     made = [(name, interval) for group in groups for name, interval in group.intervals.items()]
     for unit in UNITS:
         carried = {name for name, interval in made if (interval.method, interval.unit) == (BOUNDED, unit)}
         if carried:
-            which = ", ".join(str(name) for name in names if name in carried)
-            where = "in some groups " if len(groups) > 1 else ""
-            yield f"{where}few {PLURAL[unit]} carry {which}: the interval allows for rare values that were not drawn."
+            listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
+            where = " in some groups" if len(groups) > 1 else ""
+            what = f"few {PLURAL[unit]} decide the value{where}, so the interval allows for rare values not among them"
+            yield f"{listed}: {what}."

@@ -53,8 +53,8 @@ def checked_exponents(exponents: Any) -> tuple[float, float]:
     numbers = [float(one) for one in pair if isinstance(one, int | float | np.number) and not isinstance(one, bool)]
     if len(pair) != 2 or len(numbers) != 2 or not all(abs(number) <= _LARGEST for number in numbers):
         raise MetricError(
-            "the exponents of popularity are two numbers, of the frequencies of answer and relation, each from "
-            f"-{_LARGEST} to {_LARGEST}, found {exponents!r}."
+            "popularity: expected two exponents, for the frequencies of answer and relation, each from "
+            f"-{_LARGEST} to {_LARGEST}; found {exponents!r}."
         )
     return numbers[0], numbers[1]
 
@@ -102,7 +102,7 @@ def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
 
 def refuse_other_tables(table: Any) -> None:
     if not is_rank_table(table):
-        what = "a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one"
+        what = "a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks)"
         raise MetricError(f"expected {what}, found {type(table).__name__}.")
 
 

@@ -41,40 +41,40 @@ def summarize(  # noqa: PLR0913
         ranks; the table that ``kgeval.classify`` returns; the confidences that ``kgeval.tasks.Confidences`` returns; or
         your own scores and labels, ``{"valid": ScoredLabels(…), "test": ScoredLabels(…)}``
     metrics
-        names, or ``Metric`` objects; by default those that are usual for such a table. Of ranks
-        ``[side.][ties.][average.]name[@k]``, where a metric without a side is computed for every side of the table and
-        for both pooled; of labels and confidences ``[relation.]name[@k]``, with the prefix the mean over the relations
-        in which the metric is defined
+        names, or ``Metric`` objects; by default the usual ones for such a table. For ranks
+        ``[side.][ties.][average.]name[@k]``: a metric without a side is computed for each side of the table and for
+        both pooled. For labels and confidences ``[relation.]name[@k]``: the prefix means the mean over the relations in
+        which the metric is defined
     by
-        the column, or columns, whose values divide the rows into groups, for example ``"relation"``, which is the only
-        one for labels and confidences; ``kgeval.annotate`` adds slices of the dataset as columns
+        the column, or columns, by whose values rows are grouped, for example ``"relation"``, the only one for labels
+        and confidences; ``kgeval.annotate`` adds slices of the dataset as columns
     ties
         the tie policy of metrics that name none: its name, or a ``TiePolicy``
     seed
-        of random ties
+        the seed of random ties
     chance
-        of ranks: what random ranking, which adjusted metrics and z-scores compare with, ranks among: ``"exact"``, all
-        N candidates with the answer; ``"without-answer"``, N − 1, which takes AMRI and AMRR below −1 where the last of
-        few candidates is the answer
+        for ranks: the candidates of a random ranking, with which adjusted metrics and z-scores compare: ``"exact"``,
+        all N candidates with the answer; ``"without-answer"``, N − 1, by which AMRI and AMRR can be below −1 if the
+        answer is the last of few candidates
     popularity
-        of ranks: the exponents (βe, βr) of the frequencies, in the table, of answer and relation that ``strat`` metrics
-        weigh against, from −10 to 10
+        for ranks: the exponents (βe, βr), from −10 to 10, of the frequencies of answer and relation in the table, by
+        which ``strat`` metrics weight answers
     calibration
-        of labels: how scores, the baselines' too, become probabilities: ``"platt"``, ``"isotonic"`` or ``"none"``
+        for labels: how scores, also those of baselines, become probabilities: ``"platt"``, ``"isotonic"`` or ``"none"``
     mapping
-        of confidences: how the model's scores become confidences; by default they are confidences already, as those of
+        for confidences: how the model's scores become confidences; by default scores are confidences, as those of
         baselines always are
     high_confidence
-        of confidences: from which confidence on a fact belongs to the subset whose metrics are given too
+        for confidences: the lowest confidence of the facts whose metrics are computed separately too
     intervals
-        of ranks: what is drawn again, ``"triple"``, ``"query"`` or ``"relation"``, or ``Intervals`` with the level too;
-        every metric then has the interval in which it would fall (of lists, with queries in place of triples)
+        for ranks: what is resampled, ``"triple"``, ``"query"`` or ``"relation"``, or ``Intervals`` with the level too;
+        every metric then has an interval (metrics of lists by resampling queries instead of triples)
 
     Raises
     ------
     MetricError
         if names, columns or options are unknown (all wrong names in one message), if a side was not evaluated, or if an
-        option means nothing to such a table
+        option is not for such a table
 
     Examples
     --------
@@ -85,10 +85,10 @@ def summarize(  # noqa: PLR0913
     True
     >>> summary["map"] > summary["map@3"]
     True
-    >>> summary.groups[0].ties.tied, summary.groups[0].ties.largest  # and summary.notes says what that does
+    >>> summary.groups[0].ties.tied, summary.groups[0].ties.largest  # summary.notes has the consequence
     (284, 2)
 
-    >>> print(summarize(table, "mrr", intervals="triple").interval("mrr"))  # had other triples been drawn
+    >>> print(summarize(table, "mrr", intervals="triple").interval("mrr"))  # resampling triples
     0.343–0.413
 
     >>> valid = ScoredLabels([0.1, 0.4, 0.5, 0.9], [0, 0, 1, 1], ["likes"] * 4)
@@ -119,20 +119,20 @@ def summarize(  # noqa: PLR0913
         names = parse_all(_chosen(metrics, CLASSIFICATION, options), CLASSIFICATION.name)
         return label_summary(table, names, by=_relation_alone(by), calibration=calibration)
     raise MetricError(
-        "expected a rank table, as kgeval.evaluate, RankTable.from_parquet and kgeval.load_ranks give one; the table "
-        "that kgeval.classify or kgeval.tasks.Confidences makes; or the ScoredLabels of 'valid' and of 'test', found "
+        "expected a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks), the table of "
+        "kgeval.classify or kgeval.tasks.Confidences, or ScoredLabels {'valid': …, 'test': …}; found "
         f"{type(table).__name__}."
     )
 
 
 def _chosen(metrics: Any, kind: Kind, options: Mapping[str, Any]) -> Any:
-    """Return the metrics, by default the usual ones of a kind of table; refuse options that mean nothing to it."""
+    """Return the metrics, by default the usual ones of a kind of table; refuse options of other kinds."""
     for name, value in options.items():
         default = (summarize.__kwdefaults__ or {})[name]
         # Options that have their default may have been left out.
         if name in kind.without and not (isinstance(value, type(default)) and value == default):
             own = ", ".join(kind.options)
-            raise MetricError(f"{name}: it means nothing to a table of {kind.name}, which takes {own}.")
+            raise MetricError(f"{name}: not an option for {kind.name}, whose options are {own}.")
     return kind.metrics if isinstance(metrics, Sequence) and not metrics else metrics
 
 

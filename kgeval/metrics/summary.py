@@ -1,4 +1,4 @@
-"""Summaries: metrics of a table, of all its rows or group by group, with what they are of and what to know of them."""
+"""Summaries: metrics of a table, of all its rows or group by group, with provenance and notes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 SERIOUS = 0.01
-"""the gap of the MRR above which its tie policy has to be known"""
+"""the gap of the MRR above which a note says what the tie policy changes"""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,12 @@ class TieStatistics:
 
     def __str__(self) -> str:
         if not self.ranks:
-            return "there are no ranks that could tie."
-        largest = counted(self.largest, "candidate")
+            return "there are no ranks."
+        tie = "ties" if self.tied == 1 else "tie"
         return (
-            f"{self.tied} of {self.ranks} ranks tie, with up to {largest}. The tie policy alone moves the MRR from "
-            f"{self.pessimistic_mrr:.6f} (pessimistic) to {self.optimistic_mrr:.6f} (optimistic)."
+            f"{self.tied:,} of {counted(self.ranks, 'rank')} {tie}, with up to {counted(self.largest, 'candidate')}. "
+            f"The tie policy alone moves the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to "
+            f"{self.optimistic_mrr:.6f} (optimistic)."
         )
 
 
@@ -77,7 +78,7 @@ def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:
 
 
 MODEL = "model"
-"""what the model is called beside the baselines"""
+"""the name of the model beside the baselines"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +86,7 @@ class Group(Brief):
     """The metrics of some rows of a table, of the model or of a baseline."""
 
     key: dict[str, Any]
-    """the values that these rows have in common, by column; empty for all rows"""
+    """the value of these rows in each column of ``by``; empty for all rows"""
     values: dict[MetricName, float | None] = field(default_factory=dict)
     """``None`` where a metric is undefined"""
     undefined: dict[str, str] = field(default_factory=dict)
@@ -93,11 +94,11 @@ class Group(Brief):
     predictor: str = MODEL
     """the model, or a baseline"""
     ties: TieStatistics | None = None
-    """of ranks, both sides together"""
+    """the ties of the ranks, both sides together"""
     left_out: dict[str, int] = field(default_factory=dict)
-    """how many relations the mean over relations leaves out, because the metric is undefined there"""
+    """how many relations a mean over relations leaves out, because the metric is undefined in them"""
     intervals: dict[MetricName, Interval] = field(default_factory=dict)
-    """of ranks, where they were requested"""
+    """the intervals of the metrics, if they were requested"""
     no_interval: dict[str, str] = field(default_factory=dict)
     """why a metric has none, by its name"""
 
@@ -119,7 +120,7 @@ class Group(Brief):
             self.no_interval[str(name)] = str(interval)
 
     def figure(self, name: MetricName) -> Figure:
-        """Return a metric with its interval; it is written with the digits that this justifies."""
+        """Return a metric with its interval, and with the digits that the interval justifies."""
         digits = FEWEST_DECIMALS if str(name) in self.no_interval else None
         return Figure(self.values[name], self.intervals.get(name), digits)
 
@@ -129,21 +130,21 @@ class Summary(Shown, ABC):
     """Metrics of a rank table, of labelled triples or of predicted confidences."""
 
     provenance: Provenance | LabelProvenance
-    """what the numbers are of"""
+    """model, dataset, split and rules"""
     groups: tuple[Group, ...]
     by: tuple[str, ...] = ()
     """the columns whose values make the groups"""
     requested: tuple[MetricName, ...] = ()
-    """the metrics; of ranks, one without a side is in the groups with each side of the table"""
+    """the metrics; a metric of ranks without a side has a value for each side of the table"""
     table_notes: tuple[str, ...] = ()
-    """what a reader of the table should know"""
+    """the notes of the table"""
     kind: KindName = "ranks"
     """the kind of the table"""
 
     @property
     @abstractmethod
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers should know: of the table, and why metrics are undefined."""
+        """Notes on the table, and why metrics are undefined; the most important first."""
 
     def _brief(self) -> str:
         subject = subject_of(self.provenance.model, self.provenance.dataset)
@@ -162,7 +163,7 @@ class Summary(Shown, ABC):
 
     @property
     def tie_notes(self) -> tuple[str, ...]:
-        """Those of the notes that say how much the tie policy matters."""
+        """The notes on how much the tie policy changes the metrics."""
         return ()
 
     @abstractmethod
@@ -170,11 +171,11 @@ class Summary(Shown, ABC):
         """Return the content of ``metrics.json``."""
 
     def __getitem__(self, name: str | Metric) -> float:
-        """Look a metric of the model up, on all rows, by any of its names."""
+        """Return a metric of the model on all rows, by any of its names."""
         return self.of(MODEL, name)
 
     def of(self, predictor: str, name: str | Metric, /, **key: Any) -> float:
-        """Look a metric of the model or of a baseline up, on all rows or, as in ``relation="likes"``, on a group.
+        """Return a metric of the model or of a baseline: on all rows or, as in ``relation="likes"``, on a group.
 
         Raises
         ------
@@ -187,15 +188,15 @@ class Summary(Shown, ABC):
                 if (value := group.values[spelling]) is None:
                     raise MetricError(f"{spelled} is undefined: {group.undefined[str(spelling)]}.")
                 return value
-        raise MetricError(f"the summary does not hold {spelled!r}. {did_you_mean(spelled, map(str, group.values))}")
+        raise MetricError(f"the summary has no metric {spelled!r}. {did_you_mean(spelled, map(str, group.values))}")
 
     def interval(self, name: str | Metric, /, **key: Any) -> Interval:
-        """Look the interval of a metric of the model up, on all rows or, as in ``relation="likes"``, on a group.
+        """Return the interval of a metric of the model: on all rows or, as in ``relation="likes"``, on a group.
 
         Raises
         ------
         MetricError
-            if the summary does not hold it, with the reason
+            if there is none, with the reason
         """
         group, spelled = self._group(MODEL, key), str(getattr(name, "name", name))
         for spelling in self._spellings(name):
@@ -203,7 +204,7 @@ class Summary(Shown, ABC):
                 return group.intervals[spelling]
             if reason := group.no_interval.get(str(spelling)):
                 raise MetricError(f"{spelled} has no interval: {reason}.")
-        raise MetricError(f"the summary holds no interval of {spelled!r}. Set intervals, as in intervals='triple'.")
+        raise MetricError(f"the summary has no interval of {spelled!r}. Set intervals, as in intervals='triple'.")
 
     def _group(self, predictor: str, key: dict[str, Any]) -> Group:
         predictors = {group.predictor: group for group in self.groups}
@@ -213,11 +214,11 @@ class Summary(Shown, ABC):
             if (group.predictor, group.key) == (predictor, key):
                 return group
         if not key:
-            raise MetricError(f"this summary is grouped by {', '.join(self.by)}: look at its .groups or .to_frame().")
+            raise MetricError(f"this summary is grouped by {', '.join(self.by)}: use its .groups or .to_frame().")
         raise MetricError(f"the summary has no group {key}.")
 
     def _spellings(self, name: str | Metric) -> Sequence[MetricName]:
-        """List the names under which a group may have a metric."""
+        """List the names that a metric may have in a group."""
         return (parse(name, self.kind, also=[one.metric for one in self.requested]),)
 
     def to_frame(self) -> pd.DataFrame:
@@ -241,12 +242,12 @@ class Summary(Shown, ABC):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What stands above the table: what the numbers are of."""
-        return (str(self.provenance),)
+        """The lines above the table: its provenance."""
+        return self.provenance.heads
 
 
 def notes_with_models(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Collect the notes of models, by their names; a note that all of several have needs no names.
+    """Collect the notes of models, each once with their names; a note that all models have gets no names.
 
     >>> notes_with_models({"a": ["3 triples are repeated."], "b": ["3 triples are repeated.", "4 ranks tie."]})
     ['3 triples are repeated.', 'b: 4 ranks tie.']

@@ -25,11 +25,11 @@ class ProtocolExplanation(Brief):
     causes: dict[str, float]
     """the change by each rule; the changes add up to the whole difference"""
     optimistic: float
-    """the value with optimistic ranks, all other rules being the protocol's"""
+    """the value with optimistic ranks, and all other rules of the protocol"""
     pessimistic: float
     """the value with pessimistic ranks"""
     provenance: Provenance
-    """of the protocol's value"""
+    """the provenance of the protocol's value"""
     notes: tuple[str, ...] = ()
 
     def _brief(self) -> str:
@@ -44,10 +44,10 @@ class Explanation(Shown):
     standard: float
     """the value under kgeval's own protocol"""
     provenance: Provenance
-    """of that value"""
+    """the provenance of that value"""
     rows: tuple[ProtocolExplanation, ...]
     notes: tuple[str, ...]
-    """the notes on the standard ranks, and on their ties where these matter"""
+    """the notes on the standard ranks, and on their ties if these change the metric"""
 
     @property
     def causes(self) -> list[str]:
@@ -60,7 +60,8 @@ class Explanation(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        return (f"{self.provenance}: {self.metric} {self.standard:.6f}",)
+        about, *leaks = self.provenance.heads
+        return (f"{about}: {self.metric} {self.standard:.6f}", *leaks)
 
     def _brief(self) -> str:
         subject = subject_of(self.provenance.model, self.provenance.dataset)

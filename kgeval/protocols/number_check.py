@@ -41,9 +41,9 @@ class PrintedNumber:
     def of(cls, metric: str, printed: float | str) -> PrintedNumber:
         name, text = parse(metric), str(printed).strip()
         if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
-            raise MetricError(f"cannot check {metric!r}: protocols are told apart by mrr, mr and hits@k, of any side.")
+            raise MetricError(f"cannot check {metric!r}: a check compares mrr, mr and hits@k, of any side.")
         if not re.fullmatch(r"\d*\.?\d+(e-?\d)?%?", text):
-            raise MetricError(f"{metric}: {text[:40]!r} is no number such as 0.3312. Copy it as it was printed.")
+            raise MetricError(f"{metric}: {text[:40]!r} is not a number such as 0.3312. Copy it as it was printed.")
         exact = Decimal(text.removesuffix("%"))
         half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
         percent = name.name != "mr" and (text.endswith("%") or exact > 1)
@@ -57,23 +57,23 @@ class PrintedNumber:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the ranks of a table, and what it gives; protocols whose numbers are printed alike are one."""
+    """One way to compute numbers from ranks, and its values; protocols with the same numbers are one reading."""
 
     setting: Setting
     side: Part
     values: tuple[float, ...]
-    """of each number"""
+    """the value for each number"""
     distance: float
-    """how far the farthest value is from its number; 0 where all round to theirs"""
+    """the largest difference between a value and its number; 0 if all values round to their numbers"""
     protocols: tuple[str, ...]
-    """those that read them so"""
+    """the protocols with this reading"""
     ties: tuple[str, ...]
-    """the tie policies of those"""
+    """the tie policies of these protocols"""
 
     def __str__(self) -> str:
-        sides = "both sides" if self.side == "both" else f"{self.side}s alone"
+        sides = "both sides" if self.side == "both" else f"{self.side}s only"
         ends = {"optimistic", "pessimistic"} <= {*self.ties}
-        ties = "ties do not matter" if ends else f"{' or '.join(self.ties)} ties"
+        ties = "any tie policy" if ends else f"{' or '.join(self.ties)} ties"
         return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN)})"
 
 
@@ -83,7 +83,7 @@ class NumberCheck(Shown):
 
     numbers: tuple[PrintedNumber, ...]
     readings: tuple[Reading, ...]
-    """all that there are, the nearest first"""
+    """all readings, the nearest first"""
 
     @property
     def matches(self) -> tuple[Reading, ...]:
@@ -94,7 +94,7 @@ class NumberCheck(Shown):
     def heads(self) -> tuple[str, ...]:
         printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
         if not self.matches:
-            return (f"{printed}: no protocol gives it from these ranks. The nearest is {self.readings[0]}.",)
+            return (f"{printed}: no protocol gives this number from these ranks. The nearest is {self.readings[0]}.",)
         first, *others = self.matches
         more = f"; or {others[0]}" if others else ""
         more += f"; or {len(others) - 1} more" if len(others) > 1 else ""
@@ -108,7 +108,7 @@ class NumberCheck(Shown):
     def notes(self) -> tuple[str, ...]:
         if self.matches:
             return ()
-        what = "other candidates, another filter, and scores that tie only after they are rounded are not in ranks"
+        what = "a check of ranks does not try other candidates, other filters or rounded scores"
         return (f"{what}: kgeval explain CHECKPOINT --number … ranks the checkpoint by every protocol.",)
 
     def tables(self) -> tuple[Table, ...]:

@@ -93,9 +93,9 @@ class Protocol(Brief):
     metrics: tuple[str, ...] = RANKS.metrics
     """the metrics that are reported, under kgeval's names"""
     framework_metrics: tuple[FrameworkMetric, ...] = ()
-    """the metrics under the framework's names; empty where it has none"""
+    """the metrics under the framework's names; empty if it has none"""
     hits_need_candidates: bool = False
-    """whether hits at k are left out where k is larger than the number of candidates"""
+    """whether hits at k are left out if k is larger than the number of candidates"""
     headline: tuple[str, ...] = ()
     """the framework metrics that the command line shows; empty for all"""
     text: Callable[[float], str] = repr
@@ -152,7 +152,7 @@ class Protocol(Brief):
     def ranks(self, table: RankTable, setting: Setting = "filtered") -> Float64Array:
         """Return the rank of each row by the framework; float64[row].
 
-        With ``subtracted`` self-counting, a rank is below 1 where known answers tie that were not counted as ties.
+        With ``subtracted`` self-counting, a rank is below 1 if known answers tie that were not counted as ties.
 
         Raises
         ------
@@ -184,7 +184,9 @@ class Protocol(Brief):
             return table
         times = table.column(MULTIPLICITY)
         if times.dtype.kind not in "iu" or (times < 1).any():
-            raise TableError(f"the column {MULTIPLICITY} is how often a triple is repeated: whole numbers from 1.")
+            raise TableError(
+                f"the column {MULTIPLICITY} counts how often a triple is repeated: expected whole numbers from 1."
+            )
         return replace(table, data=table.data.take(pa.array(np.repeat(np.arange(len(table)), times))))
 
     def _break_ties(self, table: RankTable, greater: IntArray, tied: IntArray) -> Float64Array:
@@ -287,11 +289,11 @@ def find_protocol(name: str | Protocol) -> Protocol:
 
 
 def protocol_of(table: RankTable) -> Protocol:
-    """Find the protocol of a rank table; the standard one where the table has none."""
+    """Find the protocol of a rank table; the standard one if the table has none."""
     name = "standard" if table.protocol == UNKNOWN else table.protocol
     if name not in protocols():
         raise ConfigError(
-            f"these ranks follow the protocol {name!r}, which no installed package has. Install the one that has it, "
+            f"these ranks follow the protocol {name!r}, which no installed package has. Install its package, "
             "or give the protocol itself: framework_metrics(table, protocol=…)."
         )
     return protocols()[name]

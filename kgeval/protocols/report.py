@@ -47,11 +47,11 @@ class FrameworkMetrics(Displayed):
         return len(self.values)
 
     def keys(self) -> KeysView[str]:
-        """The framework's names, so that ``dict`` takes the whole."""
+        """The framework's names of the metrics."""
         return self.values.keys()
 
     def items(self) -> ItemsView[str, float]:
-        """The framework's names, each with its number."""
+        """The framework's names of the metrics, each with its number."""
         return self.values.items()
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,14 +79,14 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     table
         the ranks, as ``kgeval.evaluate(…, protocol="libkge")`` returns them
     protocol
-        the protocol of the ranks, if it is none of ``kgeval list protocols``; by default that of the table
+        the protocol of the ranks, if it is not in ``kgeval list protocols``; by default the table's
 
     Raises
     ------
     ConfigError
         if there is no such protocol
     MetricError
-        if there are no ranks, or they are a sample
+        if there are no ranks, or if they are a sample
 
     Examples
     --------
@@ -102,10 +102,8 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     0.271144
     """
     if table.sampling is not None:
-        what = f"these ranks are of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
-        raise MetricError(
-            f"{what}, of which no framework estimates the metrics of all. Take kgeval.summarize, or rank them all."
-        )
+        what = f"these are the ranks of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
+        raise MetricError(f"{what}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
     metrics = [*_applicable(rules, table)]
     own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
@@ -116,12 +114,12 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
 
 
 def _is_general(metric: FrameworkMetric) -> bool:
-    """Whether its name has a tie policy, so that it does not depend on the protocol."""
+    """Whether the metric's name has a tie policy, so that it does not depend on the protocol."""
     return parse(metric.metric).ties is not None
 
 
 def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
-    """Leave out sides and settings that were not evaluated, and, where the framework does, k above the candidates."""
+    """Leave out sides and settings that were not evaluated, and k above the number of candidates if the rules do."""
     sides, most = {*table.column("side").astype(str)}, most_candidates(table)
     sides |= {"both"} if sides & {*SIDES} else set()
     for metric in rules.framework_metrics:
@@ -133,7 +131,7 @@ def _applicable(rules: Protocol, table: RankTable) -> Iterator[FrameworkMetric]:
 
 def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[FrameworkMetric]) -> dict[str, float]:
     """Compute metrics by kgeval's own definitions; undefined ones are left out."""
-    # What a framework calls both is what was ranked, be it one side.
+    # A framework's metrics of both sides are those of all ranks, even if these have one side only.
     names = {metric.name: metric.metric.removeprefix("both.") for metric in metrics}
     if not rules.framework_metrics:
         names = {name: name for name in rules.metrics}
@@ -146,21 +144,20 @@ def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[Framewo
 
 
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
-    """Say how a framework counts ties, repeated triples, answers that are not listed, and ranks below 1."""
-    tied = table.column("tied")
-    if rules.tie_note and tied.any():
-        most = f"{(tied > 0).sum()} of {len(tied)} answers tie, with up to {counted(int(tied.max()), 'candidate')}"
-        yield f"{most}. {rules.tie_note}."
-    if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
-        yield f"{' and '.join(names)} counts from 0, as in {rules.name}."
-    if rules.repeats == "each" and MULTIPLICITY in table.columns:
-        yield f"repeated triples count each time in the numbers of {rules.name}."
-    ranks = rules.ranks(table)
-    if unlisted := int(np.isposinf(ranks).sum()):
-        where = f"listed, or not among the first {rules.cutoff} of their lists"
-        yield f"{unlisted} of {len(table)} answers were not {where}: {rules.name} counts 0 for their reciprocal ranks."
+    """Say how a framework counts ranks below 1, ties, answers that are not listed, and repeated triples."""
+    ranks, tied = rules.ranks(table), table.column("tied")
     if below_1 := int((ranks < 1).sum()):
         yield (
-            f"{below_1} ranks are below 1: {rules.name} subtracts known answers that tie, the answer itself among "
-            "them, without having counted them. A mean reciprocal rank is then infinite."
+            f"{counted(below_1, 'rank')} {'is' if below_1 == 1 else 'are'} below 1: {rules.name} subtracts all known "
+            "answers, also those that tie and were not counted. The mean reciprocal rank can be infinite."
         )
+    if rules.tie_note and tied.any():
+        most = f"with up to {counted(int(tied.max()), 'candidate')}"
+        yield f"{(tied > 0).sum():,} of {counted(len(tied), 'rank')} tie, {most}. {rules.tie_note}."
+    if unlisted := int(np.isposinf(ranks).sum()):
+        where = f"in the first {rules.cutoff} places of their list"
+        yield f"{unlisted:,} of {len(table):,} answers are not {where}: {rules.name} counts their reciprocal rank as 0."
+    if names := [metric.name for metric in rules.framework_metrics if metric.from_zero]:
+        yield f"{rules.name} counts {' and '.join(names)} from 0."
+    if rules.repeats == "each" and MULTIPLICITY in table.columns:
+        yield f"{rules.name} counts repeated triples each time."

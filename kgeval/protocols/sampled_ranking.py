@@ -28,6 +28,7 @@ from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
 from kgeval.progress import unreported
+from kgeval.provenance import percent
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart
@@ -142,8 +143,8 @@ def rank_all_or_sample(
     if settings is None:
         return ranking.rank(title, rank_parts)
     if ranking.quirks:
-        what = f"estimate: protocol {ranking.rules.protocol} has rules for this model that may compare triples"
-        raise ConfigError(f"{what}. Rank them all, or take the protocol standard.")
+        what = f"estimate: protocol {ranking.rules.protocol} has a rule for this model that needs all triples"
+        raise ConfigError(f"{what}. Leave estimate out, or use the protocol standard.")
     known, split = ranking.known, ranking.dataset.split(evaluation.split)
     rows = np.flatnonzero(known) if evaluation.unseen == "drop" else np.arange(len(known))
     strata = Strata.of(split.ids[rows, 1], settings.first)
@@ -207,7 +208,7 @@ class SampledRanking:
         return replace(table, data=data, sampling=sampling)
 
     def _decide(self, ranks: GrowingRanks, typed: TypedRanks | None) -> tuple[float, str]:
-        """Decide by the first sample whether typed ranks save more work than they take, and say why.
+        """Decide by the first sample whether typed ranks save more work than they cost, and say why.
 
         The number is how many triples get a typed rank for each triple of the sample; 0 without a regression.
         """
@@ -215,12 +216,12 @@ class SampledRanking:
         if typed is None or (self.settings.error is not None and half_width <= self.settings.error):
             return 0, ""
         if typed.cost >= 1:
-            return 0, f"no regression on typed ranks: their work is {typed.cost:.1f} times that of full ones."
+            return 0, f"no regression on typed ranks: they cost {typed.cost:.1f} times as much as full ranks."
         typed.ranks.grow(ranks.size)
         phases = Phases(self._explained_share(self._sample(ranks, typed)), typed.cost)
-        found = f"they explain {phases.explained:.0%} of the variance at {typed.cost:.1%} of the work of full ones"
+        found = f"they explain {100 * phases.explained:.0f} % of the variance at {percent(typed.cost)} of the cost"
         if not phases.pays(self._wanted_variance(ranks.size, half_width), of=len(self.rows), first=ranks.size):
-            return 0, f"no regression on typed ranks, which would not pay: {found}."
+            return 0, f"no regression on typed ranks, which saves nothing: {found}."
         return phases.ratio, f"regression on typed ranks: {found}."
 
     def _wanted_variance(self, drawn: int, half_width: float) -> float:
@@ -241,7 +242,7 @@ class SampledRanking:
         return next_size(drawn, half_width, error, len(self.rows)) if half_width > error else None
 
     def _half_width(self, table: RankTable) -> float:
-        """Half the width of the interval of the metric that the error is of; infinite where it has none."""
+        """Half the width of the interval of the metric of the error; infinite if it has none."""
         summary = rank_summary(table, [self._metric], by=(), options=self.options)
         try:
             interval, value = summary.interval(self._metric), summary[self._metric]
@@ -261,9 +262,9 @@ class SampledRanking:
         return str(self.settings.metric)
 
     def _note_on_all(self) -> str:
-        """Say that the result is no estimate, and why."""
+        """Say why all triples were ranked."""
         error, triples = self.settings.error, self.settings.triples
         wanted = f"{triples:,} triples" if error is None else f"{self.settings.metric} ± {error:g}"
         few = len(self.rows) <= self.settings.first
-        why = f"a sample has at least {self.settings.first:,}" if few else f"{wanted} takes no fewer"
-        return f"no estimate: all {len(self.rows):,} triples were ranked, as {why}. The numbers are exact."
+        why = f"a sample has at least {self.settings.first:,}" if few else f"{wanted} needs all"
+        return f"no estimate: all {len(self.rows):,} triples were ranked, because {why}. The numbers are exact."

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
-from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.errors import InputError, did_you_mean, visible
 from kgeval.metrics.names import parse
@@ -209,7 +209,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             )
             table = rank_all_or_sample(ranking, title=type(model).__name__, options=DEFAULT_OPTIONS)
         results = self._results(graph.label(table, dataset), evaluation, model, graph.dataset)
-        _LOGGED_LEAKS.update(notes_on_leaks(dataset, "test", name=graph.split))
+        _LOGGED_LEAKS.update(count_leaks(dataset, "test")[1])
         return results
 
     def process_scores_(

@@ -18,7 +18,6 @@ from pykeen.datasets.base import PathDataset
 from kgeval.arrays import IntArray, detached
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
-from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, did_you_mean
@@ -157,13 +156,10 @@ class KnownGraph:
         return cls(dataset, named[-1] or EVALUATED, (*splits, *further, *evaluated) if filtered else ())
 
     def label(self, table: RankTable, ranked: Dataset) -> RankTable:
-        unnamed, named = notes_on_leaks(ranked, "test"), notes_on_leaks(ranked, "test", name=self.split)
-        spelled = dict(zip(unnamed, named, strict=True))
-        notes = tuple(spelled.get(note, note) for note in table.notes)
         name, data = UNKNOWN, table.data
         if self.dataset is not None:
             name, data = self.dataset.name, with_labels(data, self.dataset.entities, self.dataset.relations)
-        return replace(table, data=data, dataset=name, split=self.split, filter=self.filter, notes=notes)
+        return replace(table, data=data, dataset=name, split=self.split, filter=self.filter)
 
 
 def _candidates(sizes: tuple[int, int], first: int, splits: Collection[str]) -> Iterator[Dataset]:

@@ -53,7 +53,7 @@ def named_device(evaluation: Evaluation) -> Any:
         return None
     if evaluation.kernel != "auto":
         raise InputError(
-            f"kernel: {evaluation.kernel!r} is one of the processor's, and device: {evaluation.device} has its own. "
+            f"kernel: {evaluation.kernel!r} runs on the CPU, and device: {evaluation.device} has its own kernel. "
             "Leave the kernel out, or say device: cpu."
         )
     return find_device(evaluation.device)

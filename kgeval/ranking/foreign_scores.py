@@ -85,8 +85,8 @@ class ForeignScores:
             place = int(np.argmax(rows < 0))
             named, split = dataset.triple(*ids[place, :3].tolist()), self.ranking.evaluation.split
             raise InputError(
-                f"triples[{place}], {named}, is no {split} triple of dataset {dataset.name} that the model knows. Give "
-                "another split=, or the labels of the model's ids with entities= and relations=."
+                f"triples[{place}], {named}, is not a {split} triple of dataset {dataset.name} that the model knows. "
+                "Give another split=, or the labels of the model's ids with entities= and relations=."
             )
         return rows
 
@@ -108,7 +108,9 @@ class ForeignScores:
         ranking, forward = self.ranking, self.forward[side]
         matrix = score_matrix(scores, len(forward))
         if len(matrix) != len(rows):
-            raise InputError(f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row a triple.")
+            raise InputError(
+                f"there are {len(rows)} triples and {len(matrix)} rows of scores: give one row for each triple."
+            )
         queries = _one_by_one(ranking.dataset.split(ranking.evaluation.split)[rows], side)
         candidates = np.flatnonzero(forward >= 0)
         columns, known_columns = self.columns[side]

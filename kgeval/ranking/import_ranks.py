@@ -18,7 +18,7 @@ from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
 from kgeval.data.layout import layouts
 from kgeval.data.layouts import labelled as label_layout
-from kgeval.data.leaks import notes_on_leaks
+from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triple_files import TRIPLE, read_times
@@ -58,9 +58,9 @@ def load_ranks(  # noqa: PLR0913
     begin with ``#``, are left aside. How many candidates there were is counted from the dataset: all entities but the
     known answers.
 
-    A rank r says that r − 1 candidates are above the answer, a half one (2.5) that one ties. How many tied otherwise is
-    not in the file. Where it has both kinds of ranks, the table is one of the filtered setting with the raw counts
-    beside; where it has no raw ones, the raw columns are empty.
+    A rank r means that r − 1 candidates are above the answer; a half (2.5) means that one ties. The file has no other
+    numbers of ties. If it has both kinds of ranks, the table has the filtered ones with the raw counts beside
+    them; if it has no raw ones, the raw columns are empty.
 
     Parameters
     ----------
@@ -77,23 +77,24 @@ def load_ranks(  # noqa: PLR0913
         of a temporal graph, whose file of ranks has a column ``time``: which facts were known: those of the
         query's time (``"time-aware"``) or those of all times (``"static"``)
     setting
-        ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ones. It also says what ranks are
-        whose names do not; those are taken as filtered otherwise, with a note
+        ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ranks. It also holds for columns
+        whose names do not say which they are; by default those are read as filtered, with a note
     unmatched
-        what becomes of rows whose triple is not in the split or was there before, and of ranks that are none or beyond
-        their candidates: ``"error"`` refuses the file, ``"drop"`` leaves those rows out, and the notes count them
+        what to do with rows whose triple is not in the split or repeated, and with ranks that are invalid or larger
+        than the number of candidates:
+        ``"error"`` refuses the file, ``"drop"`` leaves those rows out, and the notes count them
     columns
         the names of the columns in their order, for a file without a header: ``"head,relation,tail,tail_rank"`` or a
         list; or which column holds what, whatever it is called: ``{"head": "subj", "tail_rank": "filt_rank_o", …}`` or
-        ``"head=subj,tail_rank=filt_rank_o,…"``, and other columns are left aside
+        ``"head=subj,tail_rank=filt_rank_o,…"``, and other columns are not used
     separator
-        what separates columns, if the file does not tell
+        the separator of columns, if it is not recognised
 
     Raises
     ------
     TableError
-        with the line of a triple that the split does not have or that was ranked before, or of a rank that is none or
-        beyond the number of candidates, as raw ranks are that are read as filtered ones
+        with the line of a triple that is not in the split or is repeated, or of a rank that is invalid or larger than
+        the number of candidates, as raw ranks can be if they are read as filtered
     DatasetError
         if the file is missing or malformed
     """
@@ -113,21 +114,20 @@ def load_ranks(  # noqa: PLR0913
     if not parts:
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
-    notes = [
-        *dataset.notes,
-        *notes_on_leaks(dataset, split),
-        f"the ranks were read from {path}.",
-        "a file of ranks does not tell how many candidates tied: no tie policy but theirs is known.",
-        *file.notes,
-        *check.notes,
-    ]
-    if len(parts) == len(SIDES):
-        notes += notes_on_exchanged_sides(*parts)
+    leaks, notes_on_leaks = count_leaks(dataset, split)
+    notes = notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []
+    notes += [*file.notes, *check.notes]
+    if missing := len(dataset.split(split)) - table.num_triples:
+        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
     absent = [name for name in known if name not in dataset.splits]
     if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
-    if missing := len(dataset.split(split)) - table.num_triples:
-        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
+    notes += [
+        *notes_on_leaks,
+        "a file of ranks has no numbers of ties: all metrics have the tie policy of the file.",
+        f"the ranks were read from {path}.",
+        *dataset.notes,
+    ]
     all_ranks = len(parts) * len(dataset.split(split))
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
     present = tuple(name for name in known if name not in absent)
@@ -140,6 +140,7 @@ def load_ranks(  # noqa: PLR0913
         candidates=candidates,
         times=None if dataset.times is None else times,
         missing=all_ranks - len(table),
+        leaks=leaks,
     )
 
 
@@ -199,13 +200,13 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
         named = [file.table[name][row].as_py() for name in TRIPLE]
         what = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
         if all(map(str.isdecimal, named)) and not all(map(str.isdecimal, dataset.entities.labels[:100].to_pylist())):
-            return f"{what} These look like ids: write labels, such as {dataset.entities[0]}, in their place."
+            return f"{what} These look like ids: write labels instead, such as {dataset.entities[0]}."
         return (
-            f"{what} Was it another split or dataset? --split and --dataset say which (in Python split=, dataset=). To "
+            f"{what} Name another split or dataset with --split or --dataset (in Python split=, dataset=). To "
             "leave such rows out: --unmatched drop (in Python unmatched='drop')."
         )
 
-    left_out = f"rows of {file.path} that name no {split} triple of dataset {dataset.name}"
+    left_out = f"rows of {file.path} that are no {split} triple of dataset {dataset.name}"
     return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
@@ -272,17 +273,17 @@ def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, ca
 
     def no_rank(index: int) -> str:
         text = check.file.table[column.name][int(rows[index])].as_py()
-        return f"the {column.name} {text[:40]!r} is no rank: a whole number or a half, from 1."
+        return f"the {column.name} {text[:40]!r} is not a rank: expected a whole number or a half, from 1."
 
     def beyond(index: int) -> str:
         what = f"the {setting} rank {ranks[index]:g} is beyond its {counted(int(candidates[index]), 'candidate')}."
         if column.setting == "raw":
-            return f"{what} Was another dataset used, or is the other side meant?"
+            return f"{what} Was another dataset used, or is it the rank of the other side?"
         return (
-            f"{what} If these are raw ranks, say --setting raw (in Python setting='raw'). Else another dataset or "
-            "filter was used, or the other side is meant."
+            f"{what} If these are raw ranks, use --setting raw (in Python setting='raw'). Otherwise another dataset or "
+            "filter was used, or it is the rank of the other side."
         )
 
-    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks that are none")
+    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks that are no numbers from 1")
     left_out = f"{setting} ranks beyond their candidates"
     return is_rank & check.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)

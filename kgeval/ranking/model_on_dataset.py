@@ -17,7 +17,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of
-from kgeval.errors import InputError, ScoreError
+from kgeval.errors import InputError, ScoreError, counted
 from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
@@ -55,7 +55,7 @@ class ModelOnDataset:
             candidate = self.dataset.display_label(self.dataset.answers_of(error.side)[error.candidate])
             raise ScoreError(
                 f"the model's score is NaN for {query}, candidate {candidate}: a rank is undefined. "
-                "Fix the model, or say nan='worst' (--nan worst)."
+                "Fix the model, or rank such scores last: nan='worst' (--nan worst)."
             ) from error
 
     def predict(
@@ -73,7 +73,7 @@ class ModelOnDataset:
         those of the split. ``drops_known`` leaves known answers out.
         """
         if isinstance(places, bool) or not isinstance(places, int | np.integer) or places < 1:
-            raise InputError(f"k: expected how many answers are wanted of each query, from 1; found {places!r:.40}.")
+            raise InputError(f"k: expected how many answers each query gets, at least 1; found {places!r:.40}.")
         dataset, evaluation = self.dataset, self.evaluation
         evaluation.require_entities("predictions")
         split = evaluation.split if rows is None else None
@@ -118,10 +118,10 @@ class ModelOnDataset:
         if not count:
             return kept, []
         shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
-        what = f"{count} queries name an entity or relation that the model does not know: {shown}"
+        what = f"{counted(count, 'query', 'queries')} with an entity or relation that the model does not know: {shown}"
         if self.evaluation.unseen == "error":
             raise InputError(f"{what}. Set unseen: drop to leave them out.")
-        notes = [f"{what}. There are no predictions for them (unseen: {self.evaluation.unseen})."]
+        notes = [f"left out (unseen: {self.evaluation.unseen}): {what}."]
         return [part for part in kept if len(part.numbers)], notes
 
     def _predict_side(self, engine: Engine, part: NumberedQueries, table: PredictionTable) -> pa.Table:

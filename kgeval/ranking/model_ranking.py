@@ -16,12 +16,14 @@ from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.limited import Sampled
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import SortedFacts, known_triples
+from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
 from kgeval.progress import Progress, unreported
+from kgeval.provenance import LeakCounts
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
@@ -31,12 +33,14 @@ from kgeval.ranking.plan import Plan
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
     RESTRICTED_SAMPLE,
+    RankingNotes,
     notes_on_chance,
     notes_on_device,
     notes_on_missing_answers,
+    notes_on_repetitions,
     notes_on_sides,
-    notes_on_split,
     notes_on_unlisted,
+    notes_on_unseen,
     require_relations,
     require_splits_of_corruption,
 )
@@ -64,10 +68,10 @@ class ModelRanking(ModelOnDataset):
     """bool[triple], whether the model knows it; of the triples of the split that fill whole batches"""
     allowed: BoolArray
     """bool[entity], whether it may compete"""
-    notes: tuple[str, ...]
-    """what a reader should know of model, dataset and rules"""
+    notes: RankingNotes
     facts: SortedFacts
     """the known answers, sorted once for all parts of a side"""
+    leaks: LeakCounts | None = None
 
     @cached_property
     def compared(self) -> Aligned:
@@ -123,13 +127,15 @@ class ModelRanking(ModelOnDataset):
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         work = self.engine.kernel.stats()
-        further = [note for side in sides for note in self._notes_on_candidates(side)] + notes_on_device(work)
-        further += notes_on_missing_answers(self.scorer, data)
-        chance = notes_on_chance(self.scorer, dataset, evaluation.split, data)
+        of_ranks = RankingNotes(
+            (*notes_on_chance(self.scorer, dataset, evaluation.split, data), *self.notes.wrong, *notes),
+            (*notes_on_missing_answers(self.scorer, data), *self.notes.moved),
+            (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
+        )
         return RankTable(
             data,
             evaluation.split,
-            tuple(dict.fromkeys([*chance, *self.notes, *notes, *further])),
+            (*of_ranks, *notes_on_device(work)),
             work,
             filter=evaluation.filter,
             times=None if dataset.times is None else evaluation.times,
@@ -138,6 +144,7 @@ class ModelRanking(ModelOnDataset):
             dataset=dataset.name,
             candidates=self._candidates_in_words(sides),
             competing=self._num_competing(),
+            leaks=self.leaks,
         )
 
     def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:
@@ -150,8 +157,8 @@ class ModelRanking(ModelOnDataset):
         words = []
         if of_entities := [side.num_candidates for side in sides if side.side != "relation"]:
             allowed = self._may_compete("tail")
-            few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
-            few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
+            few = "" if allowed.all() else f", but only {int(allowed.sum()):,} entities may compete"
+            few += "" if self.scorer.types is None else ", but only those of the answer's type compete"
             words.append(self.evaluation.corruption.describe(self.dataset, np.concatenate(of_entities)) + few)
         if len(of_entities) < len(sides):
             words.append(f"all {len(self.dataset.relations):,} relations")
@@ -257,22 +264,26 @@ def ranking_of(
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)
     if dataset.times is None and evaluation.times == "static":
-        raise InputError(f"times: static: the triples of dataset {dataset.name} have no times. Leave it out.")
-    notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
+        raise InputError(f"times: static: the triples of dataset {dataset.name} have no times. Leave times out.")
+    wrong = [*scorer.notes, *notes_on_unseen(dataset, evaluation, known)]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
-    known, notes = known & kept, [*notes, *restricted]
-    notes += [*(quirk.note for quirk in quirks if quirk.note), *notes_on_sides(scorer)]
+    known = known & kept
+    wrong += [*restricted, *(quirk.note for quirk in quirks if quirk.note)]
     sides = tuple(side for side in evaluation.sides if all(quirk.predicts_side(side) for quirk in quirks))
     if left := len(known) - rules.num_ranked(len(known)):
-        notes.append(f"the last {left} {split} triples fill no batch of {rules.batch}, and were not ranked.")
+        are = "triple fills no batch" if left == 1 else "triples fill no batch"
+        wrong.append(f"not ranked: the last {left} {split} {are} of {rules.batch}.")
         known = known[:-left]
     if not (sides and len(known)):
-        raise InputError(f"{notes[-1]} Nothing is left to rank.")
+        raise InputError(f"{wrong[-1]} Nothing is left to rank.")
     triples = dataset.split(split)[: len(known)][known]
-    notes += notes_on_unlisted(scorer, triples, sides)
-    notes += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    wrong += notes_on_unlisted(scorer, triples, sides)
+    leaks, moved = count_leaks(dataset, split, sides)
+    moved += [RESTRICTED_SAMPLE] if isinstance(corruption, Sampled) and not allowed.all() else []
+    explained = [*dataset.notes, *notes_on_repetitions(dataset, split), *notes_on_sides(scorer)]
+    notes = RankingNotes(tuple(wrong), tuple(moved), tuple(explained))
     tie_rule = reduce(lambda rule, quirk: quirk.tie_rule(rule), quirks, rules.tie_rule)
     engine = replace(engine_for(scorer, triples, evaluation), progress=progress or unreported, tie_rule=tie_rule)
     names = dataset.present(dict.fromkeys([*dataset.splits, *evaluation.filter, split]))
     facts = SortedFacts(dict(zip(names, known_triples(dataset, names, evaluation.times), strict=True)))
-    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, tuple(notes), facts)
+    return ModelRanking(scorer, dataset, evaluation, rules, quirks, sides, engine, known, allowed, notes, facts, leaks)

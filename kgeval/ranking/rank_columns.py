@@ -57,7 +57,9 @@ def column_names(columns: ColumnNames | None) -> list[str] | dict[str, str] | No
     if not any("=" in name for name in names):
         return names
     if wrong := [name for name in names if "=" not in name]:
-        raise TableError(f"columns: {wrong[0]!r} names no column. Expected WHAT=COLUMN, such as tail_rank=filt_rank_o.")
+        raise TableError(
+            f"columns: {wrong[0]!r} has no name of a column. Expected WHAT=COLUMN, such as tail_rank=filt_rank_o."
+        )
     pairs = [name.split("=", 1) for name in names]
     return {what.strip(): column.strip() for what, column in pairs}
 
@@ -73,7 +75,7 @@ def rename(path: Path, found: Sequence[str], chosen: Mapping[str, str]) -> list[
     names = {column: what for what, column in chosen.items()}
     if len(names) < len(chosen):
         raise TableError(f"columns: one column is named twice: {', '.join(chosen.values())}. Name each once.")
-    return [names.get(column, f"column {place}, left aside") for place, column in enumerate(found, 1)]
+    return [names.get(column, f"column {place}, not used") for place, column in enumerate(found, 1)]
 
 
 def rank_columns(
@@ -89,10 +91,10 @@ def rank_columns(
         RankColumn(name, SETTINGS.get(match[1], default), PLACES.get(match[2] or match[3])) for name, match in found
     )
     if len({column[1:] for column in ranks}) < len(ranks):
-        raise TableError(f"{path}: two columns are the same ranks; {shown}. Keep one of them.")
+        raise TableError(f"{path}: two columns have the same meaning; {shown}. Keep one of them.")
     if any((column.side is None) != ("side" in names) for column in ranks):
         raise TableError(
-            f"{path}: the side of each rank must be said once, by a column 'side' (head, tail) or by the names of the "
+            f"{path}: the side of each rank must be given once: by a column 'side' (head, tail) or by the names of the "
             f"ranks (head_rank, tail_rank); {shown}."
         )
     if wanted not in {None, *(column.setting for column in ranks)}:
@@ -108,6 +110,6 @@ def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tup
     if wanted is not None:
         return wanted, ()
     return "filtered", (
-        "the file does not say whether its ranks are filtered, and they were taken as filtered. Say "
-        "setting='raw' (--setting raw) if they are not.",
+        "the file does not say whether its ranks are filtered, and they were read as filtered. If "
+        "they are raw, use --setting raw (in Python setting='raw').",
     )

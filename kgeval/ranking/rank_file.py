@@ -122,7 +122,7 @@ def is_foreign(path: Path) -> bool:
 def _read_parquet(path: Path, chosen: list[str] | dict[str, str] | None) -> pa.Table:
     """Read the columns of a Parquet file, named by what they hold; head, relation and tail as text."""
     if isinstance(chosen, list):
-        what = f"{path}: a Parquet file has names of columns. Say what they hold"
+        what = f"{path}: a Parquet file has names for its columns. Name what they hold"
         raise TableError(f"{what}: columns={{'head': 'subj', …}} (--columns head=subj,…).")
     if RankTable.is_in(path):
         raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
@@ -179,7 +179,7 @@ def _header(path: Path, cells: list[str]) -> list[str]:
         shown = ", ".join(map(repr, row))
         separated = " and what separates them: separator=';' (--separator ';')" if semicolons else ""
         raise TableError(
-            f"{path}: its first row is no header but holds a number: {shown}. Name the columns in their order, for "
+            f"{path}: its first row is not a header: it holds a number: {shown}. Name the columns in their order, for "
             f"instance columns='{_columns_like(row)}' (--columns){separated}."
         )
     return named_columns(path, cells)
@@ -217,15 +217,15 @@ have the ranks' reciprocals too"""
 
 
 NOTED_SHARE = 0.01
-"""the share of ranks that contradict their side from which on there is a note: ties alone make some do"""
+"""the share of ranks that contradict their side from which on there is a note: ties alone cause a few"""
 
 
 def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
-    """Write a note where the ranks of two sides would fit far better if they were exchanged.
+    """Write a note if the ranks of two sides fit far better after an exchange.
 
-    The filter takes known answers away and nothing else: raw rank − filtered rank is at most the number of other known
-    answers, which head and tail queries have not in common. There is a note where at least twice as many ranks
-    contradict that as would if the sides were exchanged. The rows of each table are in ascending order of triples.
+    The filter removes known answers only: raw rank − filtered rank is at most the number of other known answers, which
+    differs between head and tail queries. There is a note if at least twice as many ranks contradict that as after an
+    exchange of the sides. The rows of each table are in ascending order of triples.
     """
     if head.knows_no_raw or tail.knows_no_raw:
         return []
@@ -237,9 +237,9 @@ def notes_on_exchanged_sides(head: RankTable, tail: RankTable) -> list[str]:
     if here < NOTED_SHARE * ranks or 2 * exchanged > here:
         return []
     return [
-        f"raw and filtered ranks differ by more than their queries have known answers in {here} of {ranks} "
-        f"rows, and in {exchanged} if left and right are exchanged: the file probably names the tail first. Name its "
-        "columns the other way round by columns=… (--columns)."
+        f"head and tail ranks are probably exchanged: in {here:,} of {ranks:,} rows the filter removes more "
+        f"candidates than there are known answers, and in {exchanged:,} rows after an exchange. Name the columns with "
+        "--columns (in Python columns=)."
     ]
 
 

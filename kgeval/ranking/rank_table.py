@@ -1,4 +1,4 @@
-"""The rank table: what an evaluation keeps, one row per (triple, side). Every number is a function of it."""
+"""The rank table: one row per (triple, side), from which every metric is computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.provenance import UNKNOWN, Provenance, subject_of
+from kgeval.provenance import UNKNOWN, LeakCounts, Provenance, subject_of
 from kgeval.ranking.counts import RankCounts
 from kgeval.storage.parquet_tables import LABELS, Columns
 
@@ -33,10 +33,10 @@ SCHEMA = pa.schema(
         *((f"{name}_label", LABELS) for name in ("head", "relation", "tail")),
     ]
 )
-"""Ids are those of the dataset; ``triple`` is the row in the split, each once; ``side`` is what was predicted."""
+"""Ids are those of the dataset; ``triple`` is the row in the split; ``side`` is what was predicted."""
 
 RANK = "rank"
-"""the column of ranks, which is computed from the counts and not stored"""
+"""the column of ranks, which are computed from the counts and not stored"""
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -47,7 +47,7 @@ class RankTable(Columns):
     """The ranks of a split.
 
     The optimistic rank of a row is ``1 + greater``, the pessimistic one ``1 + greater + tied``, the realistic one their
-    mean; the ``raw_`` columns hold the same before known answers were taken out, or nothing where that is not known.
+    mean; the ``raw_`` columns hold the same before known answers were filtered out, or nothing if that is not known.
     """
 
     SCHEMA = SCHEMA
@@ -59,27 +59,29 @@ class RankTable(Columns):
 
     split: str = "test"
     notes: tuple[str, ...] = ()
-    """what a reader of the ranks should know: dropped triples, short candidate lists, …"""
+    """notes on the ranks, the most important first: dropped triples, short candidate lists, …"""
     work: Mapping[str, Any] = field(default_factory=dict)
     """how the counts were made: the kernel, and how many comparisons needed a canonical score"""
     filter: tuple[str, ...] | None = None
-    """the splits of the dataset whose triples were known answers; None where that is not known"""
+    """the splits of the dataset whose triples were known answers; None if that is not known"""
     protocol: str = UNKNOWN
-    """whose rules they were ranked by"""
+    """the name of the protocol"""
     model: str = UNKNOWN
-    """what was ranked"""
+    """the name of the model"""
     dataset: str = UNKNOWN
-    """the graph whose split it is"""
+    """the name of the dataset"""
     candidates: str = UNKNOWN
     """which entities competed"""
     competing: int | None = None
-    """how many entities the model knows, which alone compete; None if it knows all"""
+    """how many entities the model knows, if only these compete; None if it knows all"""
     missing: int = 0
-    """how many ranks of the split a file of ranks lacks, or lost as they were left out"""
+    """how many ranks of the split are missing or were left out"""
     sampling: Sampling | None = None
-    """how the triples were drawn, where they are a sample of the split"""
+    """how the triples were sampled, if they are a sample of the split"""
     times: KnownTimes | None = None
-    """of a temporal graph, which facts were known: those of the ``same`` time, or of ``all``; None of any other"""
+    """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
+    leaks: LeakCounts | None = None
+    """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
 
     def _brief(self) -> str:
         of = "" if self.sampling is None else f" of {self.sampling.num_triples:,}"
@@ -95,7 +97,7 @@ class RankTable(Columns):
     def ranks(self) -> Float64Array:
         """The filtered realistic rank of each row, 1 + greater + tied / 2; float64[row].
 
-        Ties count half: an answer that ties with one other at the top has rank 1.5. For other tie policies take the
+        Ties count half: an answer that ties with one other at the top has rank 1.5. For other tie policies use the
         counts, or :func:`kgeval.summarize`.
 
         >>> from kgeval import evaluate
@@ -124,7 +126,7 @@ class RankTable(Columns):
 
     @property
     def provenance(self) -> Provenance:
-        """What the ranks are of."""
+        """The model, dataset, split, rules and candidates of the ranks."""
         return Provenance(
             model=self.model,
             dataset=self.dataset,
@@ -137,10 +139,11 @@ class RankTable(Columns):
             sides=tuple(side for side in TARGETS if side in pc.unique(self.data.column("side")).to_pylist()),
             competing=self.competing,
             missing=self.missing,
+            leaks=self.leaks,
         )
 
     def where(self, keep: BoolArray) -> RankTable:
-        """Keep some rows (bool[row]); ``missing`` stays what the whole table lacks of its split."""
+        """Keep some rows (bool[row]); ``missing`` still counts the missing ranks of the whole split."""
         return replace(
             super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.without_regression()
         )
@@ -156,9 +159,9 @@ class RankTable(Columns):
         return super()._of(data, {"split": UNKNOWN, **metadata})
 
     def refuse_nonsense(self) -> None:
-        """Refuse empty cells, counts that cannot be, sides that there are not, and rows that are there twice."""
+        """Refuse empty cells, impossible counts, unknown sides and repeated rows."""
         if self.times is not None and TIME not in self.columns:
-            raise TableError(f"a rank table of facts at a time needs the column {TIME!r}.")
+            raise TableError(f"a rank table of a temporal graph needs the column {TIME!r}.")
         for name in SCHEMA.names:
             unknown = name.startswith("raw_") and self.knows_no_raw  # where ranks were made elsewhere
             if name != "score" and not name.endswith("_label") and not unknown and self.data.column(name).null_count:
@@ -166,7 +169,7 @@ class RankTable(Columns):
         for prefix in ("",) if self.knows_no_raw else ("", "raw_"):
             wrong = RankCounts.of(self.data, prefix).impossible
             if wrong.any():
-                raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts cannot be.")
+                raise TableError(f"row {int(np.argmax(wrong))}: its {prefix}counts are impossible.")
         for name in ("triple", "head", "relation", "tail"):
             wrong = self.column(name) < 0
             if wrong.any():
@@ -189,13 +192,13 @@ class RankTable(Columns):
         raise TableError(f"row {row}: the {side} of ({triple}) was ranked in an earlier row. Keep one of them.")
 
     def _refuse_ambiguous_rows(self) -> None:
-        """Refuse a row of the split that is said to be two different triples."""
+        """Refuse a number of a triple that two different triples have."""
         triples = self.data.select(["triple", "head", "relation", "tail"])
         distinct = triples.group_by(triples.column_names).aggregate([])
         if distinct.num_rows != self.num_triples:
             counts = pc.value_counts(distinct.column("triple"))
             twice = next(count["values"].as_py() for count in counts if count["counts"].as_py() > 1)
-            raise TableError(f"the triple {twice} of the split is two different triples in it.")
+            raise TableError(f"the triple {twice} of the split is two different triples in this table.")
 
     def raw(self) -> RankTable:
         """Return the ranks among all candidates, known answers too.
@@ -203,7 +206,7 @@ class RankTable(Columns):
         Raises
         ------
         TableError
-            if they are not known, as of a file of filtered ranks
+            if they are not known, as in a file of filtered ranks
         """
         self.refuse_without_raw()
         data = self.data
@@ -220,7 +223,7 @@ class RankTable(Columns):
             if they are not known, as of a file of filtered ranks
         """
         if any(self.data.column(f"raw_{name}").null_count for name in COUNTS):
-            raise TableError("these ranks are filtered, and the raw ones are not known.")
+            raise TableError("these ranks are filtered, and the raw ranks are not known.")
 
     @property
     def knows_no_raw(self) -> bool:
@@ -235,12 +238,11 @@ class RankTable(Columns):
         Raises
         ------
         TableError
-            if there are none, if they are of different models, datasets or splits, if they filter by different
-            splits, if their further columns differ, if one is a sample, if a triple and side is ranked twice, or if
-            tables of one side lack ranks of their split
+            if there are no tables, if they have different models, datasets, splits, filters or further columns, if one
+            is a sample, if a triple and side is ranked twice, or if several tables of one side lack ranks
         """
         if any(table.sampling is not None for table in tables):
-            raise TableError("cannot concatenate samples of triples: together they would be no sample that was drawn.")
+            raise TableError("cannot concatenate samples of triples: together they are not a random sample.")
         splits = {table.split for table in tables}
         if len(splits) != 1:
             of = " and ".join(sorted(splits)) or "no table"
@@ -251,16 +253,18 @@ class RankTable(Columns):
             if len({getattr(table, name) for table in tables}) > 1:
                 raise TableError(f"cannot concatenate ranks of different {name}s.")
         if len({table.competing for table in tables}) > 1:
-            raise TableError("cannot concatenate ranks among different numbers of entities that the model knows.")
+            raise TableError("cannot concatenate ranks of models that know different numbers of entities.")
         sides = [side for table in tables for side in table.provenance.sides]
         missing = sum(table.missing for table in tables)
         if missing and len({*sides}) < len(sides):
             raise TableError(
                 f"cannot concatenate these ranks: {counted(missing, 'rank')} of their split are missing, and one table "
-                "may have those of another. Put their files together, and load that one."
+                "may have those that another lacks. Join their files, and load the joined file."
             )
         if len({frozenset((field.name, field.type) for field in table.further) for table in tables}) > 1:
-            raise TableError("cannot concatenate ranks with different further columns. Add them to all tables or none.")
+            raise TableError(
+                "cannot concatenate ranks with different further columns. Add them to all tables, or remove them."
+            )
         data = pa.concat_tables([table.data for table in tables]).unify_dictionaries().combine_chunks()
         keys = ["side", "head", "relation", "tail", *({TIME} & {*data.column_names})]
         if again := data.num_rows - data.group_by(keys).aggregate([]).num_rows:

@@ -1,8 +1,9 @@
-"""What a reader of ranks should know: triples that repeat, or that the model does not know."""
+"""Notes on ranks: what may make them wrong, what moves them, and what explains them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
-from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError, counted
@@ -22,9 +22,25 @@ from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import LabelledModel
 
 RESTRICTED_SAMPLE = (
-    "candidates were drawn from all entities, and then restricted to the entities that may compete: queries have fewer "
-    "than the sample's count."
+    "candidates were sampled from all entities, and then restricted to some: queries have fewer candidates than "
+    "the sample's count."
 )
+
+
+@dataclass(frozen=True)
+class RankingNotes:
+    """Notes on a ranking, the most important first; each once."""
+
+    wrong: tuple[str, ...] = ()
+    """on what may make the ranks wrong: labels, unseen entities, missing queries, scores"""
+    moved: tuple[str, ...] = ()
+    """on what moves the metrics: leaks, candidates"""
+    explained: tuple[str, ...] = ()
+    """on dataset and sides"""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self.wrong, *self.moved, *self.explained]))
+
 
 CHANCE, NOISE = 0.1, 2.0
 """an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
@@ -41,36 +57,31 @@ def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> No
     splits = evaluation.corruption.learns_from
     if splits and not any(split in dataset.splits for split in splits):
         raise InputError(
-            f"the corruption {evaluation.corruption.kind!r} learns from {' and '.join(splits)} triples which entities "
-            "compete, and there are none."
+            f"the corruption {evaluation.corruption.kind!r} chooses candidates by {' and '.join(splits)} triples, and "
+            f"dataset {dataset.name} has none."
         )
 
 
 def require_relations(evaluation: Evaluation, rules: Rules) -> None:
-    """Refuse rules and corruptions that rank entities alone, where relations are to be predicted."""
+    """Refuse to predict relations by rules or a corruption for entities only."""
     if "relation" not in evaluation.sides:
         return
     if not rules.predicts_relations:
-        what = f"the protocol {rules.protocol} ranks heads and tails alone"
-        raise InputError(f"sides: {what}. Leave relation out, or take the protocol standard.")
+        what = f"the protocol {rules.protocol} ranks heads and tails only"
+        raise InputError(f"sides: {what}. Leave relation out, or use the protocol standard.")
     if not evaluation.corruption.answers_relations:
-        what = f"the corruption {evaluation.corruption.kind!r} chooses entities, and relations compete with relations"
-        raise InputError(f"sides: {what}. Leave relation out, or the corruption: then all relations compete.")
+        what = f"the corruption {evaluation.corruption.kind!r} chooses entities, not relations"
+        raise InputError(f"sides: {what}. Leave relation out; or leave the corruption out, and all relations compete.")
 
 
-def notes_on_split(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
-    """Say what is odd about the triples that are ranked; ``known`` (bool[triple]) says which the model knows."""
-    split = evaluation.split
+def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
     count = dataset.repeated.get(split, 0)
-    repeats = (
-        [f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."] if count else []
-    )
-    leaks = notes_on_leaks(dataset, split, swapped=any(side != "relation" for side in evaluation.sides))
-    return [*leaks, *repeats, *notes_on_unseen(dataset, evaluation, known)]
+    what = f"{counted(count, f'repeated {split} triple')}: kgeval's own metrics count each triple once."
+    return [what] if count else []
 
 
 def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
-    """Say what becomes of the triples that the model does not know; ``known`` is bool[triple]."""
+    """Count the triples that the model does not know, or refuse them; ``known`` is bool[triple]."""
     if known.all():
         return []
     split, policy, triples = evaluation.split, evaluation.unseen, dataset.split(evaluation.split)
@@ -82,21 +93,21 @@ def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) 
         raise InputError(f"{what}. Set unseen: drop to leave them out, or unseen: worst to rank them last.")
     if policy == "drop" and len(rows) == len(triples):
         raise InputError(f"{what}. Nothing is left to rank.")
-    return [f"{what}. {'Left out' if policy == 'drop' else 'Ranked last'} (unseen: {policy})."]
+    return [f"{'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy}): {what}."]
 
 
 def notes_on_device(work: Mapping[str, Any]) -> list[str]:
-    """Say what a device left to the processor; ``work`` is what the kernel says of itself."""
+    """Name what was not counted on the device; ``work`` is that of the kernel."""
     device = work.get("device")
-    return [f"counted by the processor, not on {device}: {what}." for what in work.get("on_host", ())]
+    return [f"counted on the CPU, not on {device}: {what}." for what in work.get("on_host", ())]
 
 
 def notes_on_sides(scorer: Aligned) -> list[str]:
-    return [f"the model answers {scorer.sides[0]}s alone."] if len(scorer.sides) == 1 else []
+    return [f"the model predicts {scorer.sides[0]}s only."] if len(scorer.sides) == 1 else []
 
 
 def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
-    """Say how many queries of the triples have no list, if the model has lists."""
+    """Count the queries of the triples without a list, if the model has lists."""
     if not scorer.lists:
         return []
     asked = [scorer.map_queries(Queries.per_triple(triples, side)) for side in sides if side != "relation"]
@@ -105,20 +116,20 @@ def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) 
 
 
 def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
-    """Say of how many queries a list lacks the answer, which then ties with all that it leaves out."""
+    """Count the answers that are not in their list, and tie with all other entities that are not."""
     if not scorer.lists:
         return []
     listed = ranks["score"].to_numpy() > -np.inf
     missing = int((~listed).sum())
-    what = f"the lists of predictions lack the answer of {missing:,} of the {len(listed):,} triples and sides"
-    return [f"{what}: it ties with all entities that they leave out."] if missing else []
+    what = f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
+    return [f"{what}: they tie with all entities that their list leaves out."] if missing else []
 
 
 def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
-    """Say that a model is no better than chance, as one is whose ids were taken for those of other labels.
+    """Warn of a model that is no better than chance, as it is if ids are matched with the wrong labels.
 
     If ids are mixed up, the ranks of one answer move together: each distinct answer is one draw of a random ranking,
-    whose variance is known. Models whose ids come from the dataset itself are left out.
+    whose variance is known. Models whose ids come from the dataset itself are not checked.
     """
     source = scorer.source
     if isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities:
@@ -128,11 +139,12 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
     low = {side: index for side, index in found.items() if index is not None}
     if not low:
         return []
-    values = ", ".join(f"AMRI of {side}s {index:.3f}" for side, index in low.items())
+    values = ", ".join(f"{side}s {index:.3f}" for side, index in low.items())
     what = (
-        f"the model is no better than chance ({values}): its ids or labels may be mixed up, or it has learned nothing."
+        f"the model is no better than chance (AMRI: {values}). Its ids or labels may be mixed up, or it has learned "
+        "nothing."
     )
-    further = "Evaluate the split train: with the right ids, a trained model is far better there."
+    further = "To find out, evaluate the split train: with the right ids, a trained model is far better there."
     return [what if split == "train" else f"{what} {further}"]
 
 

@@ -32,7 +32,7 @@ def restriction(
     def chosen(name: str, labels: Vocabulary, ids: IntArray | None = None) -> BoolArray:
         if (named := getattr(evaluation, name)) is not None:
             ids, unknown = read_listed(Path(named) if isinstance(named, str) else named, labels)
-            what = f"{name}: the dataset does not have {counted(unknown, 'label')} of the list; they were left out."
+            what = f"{name}: {counted(unknown, 'label')} of the list are not in the dataset, and were left out."
             notes.extend([what] if unknown else [])
         return np.ones(len(labels), np.bool_) if ids is None else np.isin(np.arange(len(labels)), ids)
 
@@ -42,8 +42,9 @@ def restriction(
     kept = allowed[triples.heads] & allowed[triples.tails] & relations[triples.relations]
     if kept.all():
         return allowed, kept, notes
-    what = f"{counted(int((~kept).sum()), f'{evaluation.split} triple')} of other entities or relations"
+    what = f"{counted(int((~kept).sum()), f'{evaluation.split} triple')} with other entities or relations"
     if evaluation.unseen == "worst" or not kept.any():
-        end = "Nothing is left to rank." if not kept.any() else "unseen: worst would rank them last. Say error or drop."
+        worst = "unseen: worst would rank them last. Set unseen: drop or error."
+        end = "Nothing is left to rank." if not kept.any() else worst
         raise InputError(f"the evaluation is restricted, which leaves out {what}. {end}")
-    return allowed, kept, [*notes, f"the evaluation is restricted: {what} were left out."]
+    return allowed, kept, [*notes, f"left out (restricted evaluation): {what}."]

@@ -98,12 +98,15 @@ class Outcome:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        framework, groups = self.framework, self.groups
-        known = self.summary.notes
-        if groups is not None and self.summary.tie_notes:  # the groups' ties are those of the whole
-            known = (*known, *groups.tie_notes)
+        notes, ties, groups = self.summary.notes, self.summary.tie_notes, self.groups
+        of_framework = () if self.framework is None else self.framework.notes
+        if ties and isinstance(self.table, RankTable) and (rule := protocol_of(self.table).tie_note):
+            # One note on ties: what they change, and how the framework counts them.
+            of_framework = tuple(note for note in of_framework if not note.endswith(f"{rule}."))
+            notes = tuple(f"{note} {rule}." if note in ties else note for note in notes)
+        known = (*self.summary.notes, *(groups.tie_notes if groups is not None and ties else ()))
         of_groups = () if groups is None else (note for note in groups.notes if note not in known)
-        return (*self.summary.notes, *of_groups, *(() if framework is None else framework.notes))
+        return (*notes, *of_groups, *of_framework)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``."""

@@ -51,11 +51,13 @@ class RelationAnswers:
 
     def __post_init__(self) -> None:
         if isinstance(self.model, TripleArrays):
-            what = f"a {self.model.what} has {self.model.content} of its own queries alone, which name their relation"
+            what = (
+                f"a {self.model.what} has {self.model.content} only for its own queries, which contain their relation"
+            )
         elif isinstance(self.model, PredictionLists):
-            what = "lists of predictions are of entities"
+            what = "lists of predictions contain entities only"
         elif "tail" not in getattr(self.model, "sides", ("tail",)):
-            what = "the model answers heads alone, and a relation is scored by the tail"
+            what = "the model predicts heads only, and a relation is scored by the tail"
         else:
             return
         raise InputError(f"sides: the model cannot predict relations: {what}. Leave relation out of the sides.")

@@ -179,25 +179,27 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
 def hint_on_inverses(kind: str, size: int, labels: int) -> str:
     if kind != "relation" or size != 2 * labels:
         return ""
-    return f" {size} is twice {labels}: if the second half are inverse relations, say so: the option reciprocal=true."
+    return f" {size} is twice {labels}: if the second half are inverse relations, set the option reciprocal=true."
 
 
 def _refuse_training_entities(dataset: Dataset, training: Dataset, model_labels: Vocabulary | None, size: int) -> None:
     """Refuse a model of the entities that an inductive dataset's models learn from, none of which is asked for."""
     graph = f"the training graph {training.name} ({len(training.entities):,} entities)"
     of_inference = f"those of the inference graph {dataset.name} ({len(dataset.entities):,} entities)"
-    what = "Inductive evaluation takes a model that scores new entities: of vectors, those that it makes of them."
+    what = "Inductive evaluation needs a model that scores new entities, or the vectors that it computes for them."
     if model_labels is None:
         if size == len(training.entities):
             raise UsageError(
-                f"the model has {size:,} entity ids and no labels: they may be those of {graph}, and what is ranked is "
-                f"{of_inference}. {what} Give it their labels: in Python as entities=dataset.entities, beside a file "
-                "as entities.tsv."
+                f"the model has {size:,} entity ids and no labels. They may be those of {graph}, but the ranked "
+                f"entities are {of_inference}. {what} Give it their labels: beside a file as entities.tsv, in Python "
+                "as entities=dataset.entities."
             )
         return
     learned, inferred = ((model_labels.ids(it.entities.labels) >= 0).mean() for it in (training, dataset))
     if inferred < 0.5 < learned:
-        raise UsageError(f"the model's entities are those of {graph}, and what is ranked is {of_inference}. {what}")
+        raise UsageError(
+            f"the model's entities are those of {graph}, but the ranked entities are {of_inference}. {what}"
+        )
 
 
 def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[None, tuple[str, ...]]:
@@ -208,12 +210,12 @@ def _match_times(source: LabelledModel, dataset: Dataset) -> MatchedIds | tuple[
         return None, ()
     if dataset.times is None:
         raise UsageError(
-            f"the model scores facts at a time, and the triples of dataset {dataset.name} have none. Give it a graph "
-            "with a fourth column, the time of each fact."
+            f"the model scores facts with a time, and the triples of dataset {dataset.name} have none. Evaluate it on "
+            "a dataset with a fourth column, the time of each fact."
         )
     if labels is None and size != len(dataset.times):
         raise UsageError(
-            f"the model has {size} times and no labels of them, dataset {dataset.name} has {len(dataset.times)}: they "
+            f"the model has {size} times and no labels for them, dataset {dataset.name} has {len(dataset.times)}: they "
             "cannot be matched. Put the file ts_id (label<TAB>id) beside the model, or in Python time_labels=[…]."
         )
     return _match_ids(dataset, dataset.times, labels, size)
@@ -262,9 +264,9 @@ def _with_times(source: LabelledModel, times: Labels | None) -> LabelledModel:
         return source
     model, found, own = source.model, Vocabulary.of(times, "time"), getattr(source, "times", None)
     if getattr(model, "takes_times", getattr(model, "num_times", None) is not None) is False:
-        raise UsageError("time_labels: the model takes no times. A function takes them as its fourth argument, times.")
+        raise UsageError("time_labels: the model has no times. A function gets them as its fourth argument, times.")
     if own is not None and own != found:
-        raise UsageError("the model has time labels of its own, and time_labels= says others. Leave time_labels out.")
+        raise UsageError("the model has its own time labels, and time_labels= has others. Leave time_labels out.")
     return cast("LabelledModel", replace(cast("Any", source), times=found))
 
 
@@ -280,7 +282,7 @@ def _checked_labels(scorer: Any, kind: str, labels: Labels | None, size: int | N
         )
     if own is not None and own != found:
         raise CheckpointError(
-            f"the model has {kind} labels of its own, and {attribute}= says others. Leave {attribute} out."
+            f"the model has its own {kind} labels, and {attribute}= has others. Leave {attribute} out."
         )
     return found
 

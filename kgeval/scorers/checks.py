@@ -41,11 +41,11 @@ REPRODUCTION_NOISE = 256
 
 
 def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = SIDES) -> list[str]:
-    """Tell of which tables most rows are equal: of a checkpoint's arrays, or of a vector scorer's vectors of a side.
+    """Name the tables most of whose rows are equal: a checkpoint's arrays, or a vector scorer's vectors of a side.
 
     >>> from kgeval.scorers.families.bilinear import DistMult
     >>> notes_on_equal_rows(DistMult(np.zeros((5, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])))
-    ['5 of 5 rows of the array entity are zero: what they stand for cannot be told apart.']
+    ['5 of 5 rows of the array entity are zero: the model cannot distinguish them.']
     """
     notes = []
     for name, size, take in _tables(scorer, sides):
@@ -55,7 +55,7 @@ def notes_on_equal_rows(scorer: Scorer | VectorScorer, sides: Sequence[Side] = S
         most = some[counts.argmax()]
         count = sum(int((take(np.arange(size)[part]) == most).all(axis=1).sum()) for part in slices(size, BATCH_ROWS))
         alike = "equal" if most.any() else "zero"
-        notes.append(f"{count} of {size} rows of {name} are {alike}: what they stand for cannot be told apart.")
+        notes.append(f"{count} of {size} rows of {name} are {alike}: the model cannot distinguish them.")
     return notes
 
 
@@ -75,7 +75,7 @@ def _vectors(scorer: VectorScorer, side: Side, ids: IntArray) -> FloatArray:
 
 
 def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Side]) -> list[str]:
-    """Score the queries of a few triples twice, and tell whether the scores were the same.
+    """Score the queries of a few triples twice, and refuse or note different scores.
 
     Stored arrays under a formula are always scored alike, so they are not tried.
     """
@@ -91,14 +91,14 @@ def notes_on_repeatability(scorer: Aligned, triples: Triples, sides: Sequence[Si
             change = max(change, _largest_change(first, again))
     if change > NOISE:
         raise ScoreError(
-            "the model gave other scores when it was asked for the same triples again, so that every evaluation would "
-            "give other ranks. Switch off what is random in it: dropout (model.eval(), or training=False where it is "
-            "called as a function) and sampling; a random baseline can draw its scores by the ids."
+            "the model is not deterministic: it gave different scores for the same triples. Switch off dropout "
+            "(model.eval(), or training=False in a function) and sampling; a random baseline can compute its scores "
+            "from the ids."
         )
     if change:
         return [
-            f"the model's scores of the same triples differed by {change:.1g} of their spread when it was asked again: "
-            "ranks among nearly equal scores may change from one evaluation to the next."
+            f"the model is not fully deterministic: scores of the same triples differ by {change:.1g} of their spread, "
+            "so ranks among nearly equal scores may change between evaluations."
         ]
     return []
 

@@ -203,8 +203,8 @@ def _refuse_shape(array: FloatArray, name: str, count: int, many: str, *, ndim: 
 def refuse_vector_widths(queries: FloatArray, entities: FloatArray) -> None:
     if queries.shape[1] != entities.shape[1]:
         raise ScoreError(
-            f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must be "
-            "equally wide."
+            f"the scorer's query vectors have shape {queries.shape}, its entity vectors {entities.shape}: they must "
+            "have the same width."
         )
 
 

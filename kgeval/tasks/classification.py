@@ -87,13 +87,13 @@ class Classification(LabelOptions, ReadOnce):
     def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         if dataset.confidences:
             raise InputError(
-                f"dataset {dataset.name} has confidences, which are no truth values. Predict them instead, by kind: "
-                "confidences or kgeval evaluate --task confidences."
+                f"dataset {dataset.name} has confidences, not truth values. Predict these instead: kgeval evaluate "
+                "--task confidences (in a configuration kind: confidences)."
             )
         parts = {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
         for split, part in parts.items():
             if part.is_positive.all():
-                raise InputError(f"no {split} negatives: triples are classified as true or false, so both are needed.")
+                raise InputError(f"no {split} negatives: classification needs both true and false triples.")
         return parts
 
     def __call__(
@@ -142,7 +142,7 @@ def score_labelled(
 
 
 def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
-    """Say which triples the model does not know, or refuse them; ``known`` is bool[triple]."""
+    """Count the triples that the model does not know, or refuse them; ``known`` is bool[triple]."""
     if known.all():
         return []
     unseen = triples.ids[~known]
@@ -152,4 +152,4 @@ def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: Bool
         raise InputError(f"{what}. Set unseen: drop to leave them out.")
     if not known.any():
         raise InputError(f"{what}. No triple is left to classify.")
-    return [f"{what}. Left out (unseen: drop)."]
+    return [f"left out (unseen: drop): {what}."]

@@ -29,7 +29,7 @@ from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
 from kgeval.progress import Progress
-from kgeval.provenance import LabelProvenance
+from kgeval.provenance import LabelProvenance, percent
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
@@ -163,10 +163,10 @@ class Confidences(ConfidenceOptions, ReadOnce):
 
 
 def notes_on_reversed(dataset: Dataset) -> list[str]:
-    """Say how many test facts are in train with their head and tail swapped."""
+    """Count the test facts that are in train with head and tail swapped."""
     test = dataset.confidences["test"]
     swapped = int(TripleIndex.of(dataset.train).contains(reverse(test.triples)).sum())
     if not swapped:
         return []
-    share = f"{swapped} of {len(test)} test triples ({swapped / len(test):.1%}) have their reverse in train"
+    share = f"the reverse of {swapped:,} of {len(test):,} test triples ({percent(swapped / len(test))}) is in train"
     return [f"{share}: compare with the baseline 'same or reversed', which learns nothing."]

@@ -22,7 +22,7 @@ from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.errors import InputError, counted
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.provenance import UNKNOWN, LabelProvenance, subject_of
+from kgeval.provenance import UNKNOWN, LabelProvenance, percent, subject_of
 from kgeval.ranking.evaluation import EntitySides
 from kgeval.settings.settings import Settings
 from kgeval.storage.parquet_tables import LABELS, Columns
@@ -62,8 +62,8 @@ def notes_on_negatives(dataset: Dataset, split: str, part: LabelledSplit) -> lis
     facts = part.rows.triples.ids[negatives & part.known]
     if not len(facts):
         return []
-    share = f"{len(facts)} of the {negatives.sum()} {split} negatives ({len(facts) / negatives.sum():.1%})"
-    return [f"{share} are known facts of the graph: {dataset.examples(facts)}."]
+    share = f"{len(facts):,} of {negatives.sum():,} {split} negatives ({percent(len(facts) / negatives.sum())})"
+    return [f"{share} {'is a known fact' if len(facts) == 1 else 'are known facts'}: {dataset.examples(facts)}."]
 
 
 class NegativesFromFiles(Settings):
@@ -122,7 +122,7 @@ class GeneratedNegatives(Settings):
         tables = list(generate_negatives(dataset, self.corruption, split=split, sides=self.sides))
         table = pa.concat_tables(tables)
         if table.num_rows == 0:
-            raise InputError(f"{self.corruption.kind} corruption generates no negatives of the {split} triples.")
+            raise InputError(f"{self.corruption.kind} corruption generates no negatives for the {split} triples.")
         return read_triple_ids(Path(split), table, dataset.entities, dataset.relations)
 
     def describe(self, dataset: Dataset) -> str:

@@ -57,7 +57,7 @@ def test_ranks_of_an_unknown_split_are_sought_in_all():
     assert len(annotate(table, DATA, "cardinality")) == len(table)
 
 
-LACKS = r"of the [0-9]+ triples that were ranked, it lacks [0-9]+, such as \(e[0-9]+, r0[0-9], e[0-9]+\)"
+LACKS = r"it lacks [0-9]+ of the [0-9]+ ranked triples, such as \(e[0-9]+, r0[0-9], e[0-9]+\)"
 OTHERS = {
     "labels": (graph_of(test=[(0, 0, 1)]), "dataset made: it has no entity 'e[0-9]+', nor [0-9]+ more of the table"),
     "triples": (replace(DATA, test=DATA.valid), LACKS),
@@ -213,5 +213,5 @@ def test_a_missing_label_is_no_other_label():
 
 
 def test_a_slice_that_was_not_added_is_said_to_be_missing():
-    with pytest.raises(TableError, match=r"by: the table has no column 'seen'.*added first, by kgeval\.annotate"):
+    with pytest.raises(TableError, match=r"by: the table has no column 'seen'.*kgeval\.annotate adds slices"):
         summarize(TABLE, ["mrr"], by=["side", "seen"])

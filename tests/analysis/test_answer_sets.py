@@ -272,7 +272,7 @@ def test_sets_are_read_back(tmp_path):
 
 
 def test_a_filter_that_treats_validation_and_test_unlike_is_said():
-    note = "Name both, or neither"
+    note = "coverage is not guaranteed"
     data = random_dataset(2)
     assert any(note in text for text in answers(Vectors("dot"), data, filter=("train", "valid")).notes)
     for facts in (None, (), "train", ALL):
@@ -288,7 +288,7 @@ def test_a_coverage_is_between_0_and_1(coverage):
 def test_errors_name_the_nearest():
     with pytest.raises(InputError, match=r"nonconformity: unknown 'softmx'.*softmax"):
         answers(Vectors("dot"), random_dataset(2), nonconformity="softmx")
-    with pytest.raises(InputError, match=r"no calibration by 'relations'.*relation"):
+    with pytest.raises(InputError, match=r"cannot calibrate per 'relations'.*relation"):
         answers(Vectors("dot"), random_dataset(2), per="relations")
     with pytest.raises(InputError, match="has no valid triples"):
         answers(lambda h, r, t: t, Dataset.from_labels(train=[("a", "r", "b")], test=[("b", "r", "a")]))
@@ -329,7 +329,7 @@ def test_triples_that_the_model_does_not_know_are_left_out():
     for unseen in ("drop", "worst"):
         found = answers(scorer, data, entities=labels, relations=list(data.relations), unseen=unseen, list_sets=True)
         assert 29 not in found.sets.column("entity")
-        assert any("Left out" in note for note in found.notes)
+        assert any("left out" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("name", MEASURES)

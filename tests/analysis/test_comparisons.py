@@ -109,8 +109,8 @@ def test_what_is_not_known_is_said_and_its_counts_are_looked_at():
     old = RankTable(FULL.data)
     equal, unknown = compare({"full": FULL, "old": old}, ["mrr"]).remarks
     assert equal == "full and old have the same ranks in every row: are they one model?"
-    assert unknown.startswith("the ranks of old do not tell their dataset, protocol, filter, candidates")
-    with pytest.raises(MetricError, match="candidates: old and few have other numbers of them"):
+    assert unknown.startswith("the dataset, protocol, filter, candidates of the ranks of old are not known")
+    with pytest.raises(MetricError, match="candidates: old and few have different numbers of them"):
         compare({"few": ranked(corruption=FEW), "old": old})
 
 

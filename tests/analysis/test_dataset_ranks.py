@@ -92,7 +92,7 @@ def test_what_is_told_as_data_frame_and_text():
 @pytest.mark.parametrize(
     ("results", "options", "message"),
     [
-        ({"d": {"a": 1, "b": 2, "c": 3}}, {}, "three models and two datasets at least, found 3 and 1"),
+        ({"d": {"a": 1, "b": 2, "c": 3}}, {}, "at least three models and two datasets, found 3 and 1"),
         ({d: {"a": 1, "b": 2} for d in "xy"}, {}, "found 2 and 2"),
         ({"x": {"a": 1, "b": 2, "c": 3}, "y": {"a": 1, "b": 2}}, {}, "c: no value on y. Each model needs one"),
         ({d: {"a": 1, "b": np.nan, "c": 3} for d in "xy"}, {}, "b on x: expected a number, found nan"),

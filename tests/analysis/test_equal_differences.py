@@ -37,7 +37,7 @@ def test_a_difference_that_is_the_same_in_all_units_has_no_interval(metric):
     comparison = compare({"first": FIRST, "second": SECOND}, [metric])
     (pair,) = comparison.pairs
     assert (pair.interval, pair.detectable, pair.seen) == (None, None, "better")
-    assert "do not show how it varies" in pair.reason
+    assert "the same value in all units" in pair.reason
     assert any(note.startswith(f"no interval: {metric}: ") for note in comparison.notes)
     assert metric in str(comparison)
 
@@ -58,7 +58,7 @@ def test_rounding_is_no_difference():
 def test_rounding_is_no_scatter_of_a_bootstrap():
     """exp(mean of log 10) is 10 up to rounding, and so is the mean of 2,000 of them."""
     (group,) = summarize(ranked(np.full(ROWS, 9)), ["gmr"], intervals="triple").groups
-    assert group.no_interval["both.gmr"].startswith("the metric has the same value in every bootstrap sample")
+    assert group.no_interval["both.gmr"].startswith("the metric has the same value in every bootstrap")
 
 
 def test_an_interval_of_differences_ends_where_their_range_does():
@@ -67,7 +67,6 @@ def test_an_interval_of_differences_ends_where_their_range_does():
     comparison = compare({"none": SECOND, "nearly all": ranked(others)}, ["hits@1"])
     (pair,) = comparison.pairs
     assert (pair.interval.low, pair.interval.clipped) == (-1, True)
-    assert "an interval of hits@1 ends where the range of its differences does." in comparison.notes
 
 
 @pytest.mark.parametrize("factor", [1, 2**30, 2**57])

@@ -144,8 +144,8 @@ def test_what_is_not_seen_is_said_with_its_size():
     assert pairs
     for pair in pairs:
         assert pair.adjusted_p > 0.05
-        assert pair.verdict.startswith("no difference seen (less than ± ")
-        assert float(pair.verdict.split("± ")[1][:-1]) == pytest.approx(pair.detectable, rel=0.1)
+        assert pair.verdict.startswith("no difference seen (detectable: ")
+        assert float(pair.verdict.split(": ")[1][:-1]) == pytest.approx(pair.detectable, rel=0.1)
 
 
 def test_a_family_is_the_pairs_of_models_by_one_metric_in_one_group():
@@ -161,8 +161,8 @@ def test_a_family_is_the_pairs_of_models_by_one_metric_in_one_group():
         assert {pair.family for pair in family} == {3} == {comparison.family}
     assert comparison.decisive == "mrr"
     told = " ".join(comparison.notes)
-    assert "adjusted by Holm's method (1979) for the 3 pairs of models tested by each metric and in each group" in told
-    assert "mrr, named first, decides. mr, hits@3: secondary" in told
+    assert "adjusted for 3 pairs of models per metric and group (Holm, 1979)" in told
+    assert "mrr is named first and decides; p is not adjusted for the further metrics (mr, hits@3)." in told
 
 
 def test_further_metrics_change_no_p_value():
@@ -183,7 +183,7 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
     assert [
         (row["p_is_bound"], row["adjusted_p_is_bound"]) for row in comparison.to_dict()["differences"]["pairs"]
     ] == [(True, True)] * 3
-    assert any('"≤": no draw gave a difference as large' in note for note in comparison.notes)
+    assert any('"≤": no sign flip gave a difference as large' in note for note in comparison.notes)
     measured = [pair for pair in compare(TABLES, ["mrr"], draws=99).pairs if pair.p > 0.01]
     assert measured
     assert not any(pair.is_bound or "≤" in pair.p_text for pair in measured)
@@ -201,12 +201,12 @@ def test_groups_are_compared_as_tables_of_their_own():
         assert pair.rows == counts[pair.group["side"], pair.group["relation"]]
         assert (pair.p is None) == (pair.units < 20)
         if pair.p is None:
-            assert pair.verdict == f"not tested: {pair.units} triples, and a test needs 20"
+            assert pair.verdict == f"not tested: {pair.units} triples, and a test needs at least 20"
     assert {(pair.group["side"], pair.group["relation"]) for pair in grouped.pairs} == set(counts.index)
 
 
 def test_groups_are_of_triples_and_not_of_models():
-    with pytest.raises(MetricError, match=r"by: sums and sines have other values of 'greater' in \d+ rows"):
+    with pytest.raises(MetricError, match=r"by: sums and sines have different values of 'greater' in \d+ rows"):
         compare(TABLES, ["mrr"], by="greater")
     with pytest.raises(TableError, match=r"no column 'relatoin'\. Did you mean 'relation"):
         compare(TABLES, ["mrr"], by="relatoin")
@@ -216,12 +216,12 @@ def test_too_few_draws_for_the_family_are_said():
     comparison = compare(TABLES, ["mrr", "mr"], by="side", draws=49)
     (note,) = [note for note in comparison.notes if "too few" in note]
     assert "49 draws are too few for 3 pairs" in note
-    assert "no adjusted p-value can be below 0.06. Take at least 59 draws" in note
+    assert "no adjusted p-value can be below 0.06. Use at least 59 draws (--draws 59), or compare with one " in note
     assert not any(pair.seen in ("better", "worse") for pair in comparison.pairs)
     assert not any("too few" in note for note in compare(TABLES, ["mrr", "mr"], by="side", draws=59).notes)
-    assert "or compare with one --reference" in note
+    assert note.endswith("model (--reference).")
     (note,) = [note for note in compare(TABLES, ["mrr"], draws=19, reference="sums").notes if "too few" in note]
-    assert note.endswith("Take at least 39 draws.")
+    assert note.endswith("Use at least 39 draws (--draws 39).")
 
 
 def test_few_units_have_neither_interval_nor_p_value():
@@ -229,8 +229,11 @@ def test_few_units_have_neither_interval_nor_p_value():
     for pair in compare(few, ["mrr"], intervals="relation").pairs:
         assert (pair.interval, pair.p, pair.detectable) == (None, None, None)
         assert pair.difference is not None
-        assert pair.verdict == "not tested: 12 relations, and a test needs 20"
-    assert "not tested: mrr: 12 relations, and a test needs 20." in compare(few, "mrr", intervals="relation").notes
+        assert pair.verdict == "not tested: 12 relations, and a test needs at least 20"
+    assert (
+        "not tested: mrr: 12 relations, and a test needs at least 20."
+        in compare(few, "mrr", intervals="relation").notes
+    )
 
 
 def test_rows_that_one_model_lacks_are_named():
@@ -274,7 +277,7 @@ def test_one_model_under_two_names_is_said():
     assert comparison.remarks == ("one and two have the same ranks in every row: are they one model?",)
     (pair,) = comparison.pairs
     assert (pair.difference, pair.p, pair.interval, pair.detectable) == (0, 1, None, None)
-    assert pair.verdict == "no difference seen: no unit differs"
+    assert pair.verdict == "no difference seen: no triple differs"
 
 
 def test_a_metric_that_one_model_has_not_is_not_tested():
@@ -296,7 +299,7 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
         ({"level": 1.0}, "level: expected a number between 0 and 1, such as 0.95, found 1.0"),
         ({"draws": 0}, "draws: sign flips need a whole number from 1 to 1,000,000, usually 9999; found 0"),
         ({"reference": "sine"}, "reference: no model is called 'sine'. Did you mean 'sines'"),
-        ({"by": 5}, "by: groups are named by a column"),
+        ({"by": 5}, "by: expected the name of a column"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

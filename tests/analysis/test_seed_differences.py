@@ -107,7 +107,7 @@ def test_neither_the_order_of_rows_nor_ids_nor_of_runs_matters(metric, unit):
     other = [changed(table, **{name: top - table.column(name) for name, top in tops.items()}) for table in RUNS["b"]]
     (found,) = seed_differences({"a": [*map(shuffled, RUNS["a"])][::-1], "b": other}, [metric], options=options)
     kind = "query" if (metric, unit) == ("map", "triple") else unit
-    assert found.drawn_again == expected.drawn_again == f"seed × {kind}"
+    assert found.resampled == expected.resampled == f"seed × {kind}"
     assert (found.difference, found.p) == pytest.approx((expected.difference, expected.p), rel=1e-9)
     assert found.interval.standard_error == pytest.approx(expected.interval.standard_error, rel=1e-9)
 
@@ -135,9 +135,9 @@ def test_a_p_value_of_students_t_is_no_bound_and_the_notes_say_what_it_is():
     assert (pair.seen, pair.draws, pair.is_bound) == ("better", 0, False)
     assert pair.to_dict()["unit"] == "seed × triple"
     notes = " ".join(notes_on_tests([pair], DifferenceOptions()))
-    assert "difference: the mean over the seeds of model minus that of other. 95 % intervals" in notes
-    assert f"other seeds, and resampling the {DATA_TRIPLES} triples." in notes
-    assert "p: Student's t, over seeds × triple, two-sided, not adjusted, as one pair of models is compared." in notes
+    assert "difference: the mean over seeds of model minus that of other, each with its 95 % interval" in notes
+    assert f"(resampling seeds and {DATA_TRIPLES} triples)." in notes
+    assert "p: Student's t test over seeds × triple, two-sided, not adjusted (one pair of models)." in notes
     assert "draws are too few" not in notes
     assert "no function of means" not in notes
 
@@ -146,11 +146,11 @@ def test_what_is_not_tested_says_why():
     runs = {**RUNS, "two": RUNS["a"][:2], "single": RUNS["a"][:1], "other floor": RUNS["floor"]}
     found = seed_differences(runs, ["mrr", "expected.median"], baselines=["floor", "other floor"])
     reasons = {(pair.model, pair.other): pair.reason for pair in found if pair.name == "mrr"}
-    few = "too few to say how seeds scatter, at least 3 are needed"
+    few = "an interval or a test over seeds needs at least 3"
     assert reasons["a", "b"] == reasons["a", "floor"] == ""
     assert reasons["a", "two"] == f"two has 2 seeds: {few}"
     assert reasons["a", "single"] == f"single has 1 seed: {few}"
-    assert reasons["floor", "other floor"] == "neither model has seeds, so nothing is tested over seeds"
+    assert reasons["floor", "other floor"] == "neither model has several seeds"
     assert {pair.family for pair in found if pair.p is not None} == {5}
     for pair in found:
         if pair.reason:

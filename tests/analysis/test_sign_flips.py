@@ -159,7 +159,7 @@ def test_a_mean_that_is_not_known_to_be_one_has_nearly_the_same_interval():
 
 def test_it_is_said_which_metrics_are_resampled():
     notes = compare(TABLES, ["mrr", "median"]).notes
-    assert any("no function of means: median. Intervals are those of a paired bootstrap" in note for note in notes)
+    assert any("median: interval by a paired bootstrap" in note for note in notes)
     assert not any("no function of means" in note for note in compare(TABLES, ["mrr"]).notes)
 
 
@@ -167,7 +167,7 @@ def test_few_units_and_equal_models():
     few = {name: table.where(table.column("relation") < 5) for name, table in TABLES.items()}
     for pair in compare(few, ["median"], intervals="relation").pairs:
         assert (pair.p, pair.interval) == (None, None)
-        assert pair.verdict == "not tested: 5 relations, and a test needs 20"
+        assert pair.verdict == "not tested: 5 relations, and a test needs at least 20"
     (pair,) = compare({"one": TABLES["sums"], "two": TABLES["sums"]}, ["median"]).pairs
     assert (pair.difference, pair.p, pair.interval) == (0, 1, None)
 
@@ -184,4 +184,4 @@ def test_lists_that_are_no_means_are_not_tested():
         compute=lambda lists, k: float(lists.lengths.max()),
     )  # fmt: skip
     for pair in compare(TABLES, [longest]).pairs:
-        assert pair.verdict == "not tested: it is a function of lists, and not of means over them"
+        assert pair.verdict == "not tested: it is a function of lists, not of means over lists"

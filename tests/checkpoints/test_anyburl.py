@@ -103,7 +103,7 @@ def test_queries_without_predictions_are_refused(tmp_path, lists):
     predictions = load_checkpoint(tmp_path / "p.txt", dataset=DATA)
     for side, asked in (("head", r"\(\?, r\d\d, e\d{4}\)"), ("tail", r"\(e\d{4}, r\d\d, \?\)")):
         with pytest.raises(
-            InputError, match=f"queries have no list of predictions, such as {asked}. Are the lists those"
+            InputError, match=f"queries have no list of predictions, such as {asked}. Are these the lists of"
         ):
             evaluate(predictions, DATA, sides=(side,))
 
@@ -192,7 +192,7 @@ def test_the_protocol_prints_what_anyburls_evaluation_does(own):
     assert printed["ALL MRR"] == pytest.approx(sum(1 / rank for rank in found if rank) / len(found), rel=1e-12)
     assert printed["ALL HITS-AT-3"] == sum(1 for rank in found if rank and rank <= 3) / len(found)
     assert printed.texts["ALL MRR"] == f"{printed['ALL MRR']:.4f}"
-    missed = f"{found.count(None)} of {len(found)} answers were not listed, or not among the first 100"
+    missed = f"{found.count(None)} of {len(found)} answers are not in the first 100 places of their list"
     assert any(note.startswith(missed) for note in printed.notes)
 
 

@@ -65,7 +65,7 @@ def test_a_folder_of_several_models(data, place):
     told = data("compare", "two", "-m", "mrr")
     assert list(told["models"]) == ["one", "two"]
     (pair,) = told["differences"]["pairs"]
-    assert pair["verdict"] == "not tested: 6 triples, and a test needs 20"
+    assert pair["verdict"] == "not tested: 6 triples, and a test needs at least 20"
     with_another = data("compare", "two", "run", "-m", "mrr")
     assert list(with_another["models"]) == ["one", "two", "run"]
     assert list(data("compare", "a=two", "run", "-m", "mrr")["models"]) == ["a/one", "a/two", "run"]
@@ -236,7 +236,7 @@ def test_runs_of_one_name_are_seeds_of_one_model(data, done, refused, place):
         assert scores[name]["mrr"]["values"] == values
         assert scores[name]["mrr"]["sd"] == pytest.approx(np.std(values, ddof=1))
     printed = done("compare", *runs, "-m", "mrr", "--spread", "interval")
-    assert "mean of 3 seeds ± 95 % interval, other seeds and triples drawn" in printed
+    assert "mean of 3 seeds ± 95 % interval (resampling seeds and triples)" in printed
     assert f"{scores['a']['mrr']['mean']:.3f} ±" in printed
     page = done("compare", *runs, "-m", "mrr", "--format", "html")
     assert page.count("<!doctype html>") == 1

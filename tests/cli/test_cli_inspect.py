@@ -14,11 +14,10 @@ from kgeval.analysis import audit
 from tests.cli.conftest import CONFIG, invoke, write_config
 
 NOTES = {
-    split: f"{count} triples ({share}) are in train with head and tail swapped, under an inverse or symmetric relation"
-    f": {relations}. A model can answer them by swapping head and tail of train triples."
+    split: f"{count} triples ({share}) are in train with head and tail swapped, by relation: {relations}."
     for split, count, share, relations in (
-        ("valid", "3 of 4 valid", "75.0%", "2 of likes, 1 of eats"),
-        ("test", "2 of 6 test", "33.3%", "1 of eats, 1 of likes"),
+        ("valid", "3 of 4 valid", "75.0 %", "2 of likes, 1 of eats"),
+        ("test", "2 of 6 test", "33.3 %", "1 of eats, 1 of likes"),
     )
 }
 """What there is to know about the graph, in which 3(3h + 1) + 5 = h (mod 8): who eats is liked by what it eats."""

@@ -29,7 +29,7 @@ def test_the_protocol_of_a_number_is_named_of_all_that_has_ranks(place, data):
 
 def test_a_number_that_no_protocol_gives_has_the_nearest(place, done):
     lines = done("explain", "run", "--number", "mrr=0.9999").splitlines()
-    assert lines[0].startswith("mrr 0.9999: no protocol gives it from these ranks. The nearest is ")
+    assert lines[0].startswith("mrr 0.9999: no protocol gives this number from these ranks. The nearest is ")
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_number_that_no_protocol_gives_has_the_nearest(place, done):
     [
         ([], "give either --protocols, or --number"),
         (["--protocols", "pykeen", "--number", "mrr=.3"], "give either --protocols, or --number"),
-        (["--number", "mrr"], "mrr: '' is no number such as 0.3312"),
-        (["--number", "amri=.3"], "told apart by mrr, mr and hits@k"),
+        (["--number", "mrr"], "mrr: '' is not a number such as 0.3312"),
+        (["--number", "amri=.3"], "a check compares mrr, mr and hits@k"),
         (["--number", "mr=x"], "mr: 'x' is no number"),
     ],
 )

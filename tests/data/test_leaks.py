@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import Dataset, Vocabulary
-from kgeval.data.leaks import find_leaks, notes_on_leaks
+from kgeval.data.leaks import count_leaks, find_leaks, notes_on_leaks
+from kgeval.provenance import LeakCounts
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged
 
@@ -58,13 +61,12 @@ def leaking():
 
 
 def test_notes_give_count_share_and_names(leaking):
-    assert notes_on_leaks(leaking, "test") == ["1 of 4 test triples (25.0%) are in train too, such as (e2, r0, e3)."]
-    assert notes_on_leaks(leaking, "valid") == ["1 of 1 valid triples (100.0%) are in train too, such as (e0, r0, e1)."]
+    assert notes_on_leaks(leaking, "test") == ["1 of 4 test triples (25.0 %) is in train: for example (e2, r0, e3)."]
+    assert notes_on_leaks(leaking, "valid") == ["1 of 1 valid triples (100.0 %) is in train: for example (e0, r0, e1)."]
     assert notes_on_leaks(leaking, "train") == []
     both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
     assert notes_on_leaks(graph_of(train=both[1:], test=both[:1], entities=9, relations=2), "test") == [
-        "1 of 1 test triples (100.0%) are in train with head and tail swapped, under an inverse or symmetric relation: "
-        "1 of r0. A model can answer them by swapping head and tail of train triples."
+        "1 of 1 test triples (100.0 %) is in train with head and tail swapped, by relation: 1 of r0."
     ]
 
 
@@ -76,8 +78,8 @@ def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking):
     many = [(h, r, 5 - h) for h in (2, 3) for r in range(33_000)]
     graph = graph_of(train=[(0, 0, 1), *many], test=[(1, 0, 0), (0, 0, 1)], relations=33_000)
     assert notes_on_leaks(graph, "test") == [
-        "whether train has test triples with head and tail swapped is not known: too many pairs stand both ways.",
-        "1 of 2 test triples (50.0%) are in train too, such as (e0, r0, e1).",
+        "triples with head and tail swapped in train were not searched for: too many pairs of entities are swapped.",
+        "1 of 2 test triples (50.0 %) is in train: for example (e0, r0, e1).",
     ]
 
     class Many(Vocabulary):
@@ -86,7 +88,7 @@ def test_what_is_too_much_is_not_looked_for_and_that_is_said(leaking):
 
     huge = Dataset.build("huge", leaking.splits, entities=Many(list(leaking.entities)), relations=leaking.relations)
     assert notes_on_leaks(huge, "test") == [
-        "whether train gives test triples away is not known: the graph has too many entities and relations to search."
+        "leaks were not searched for: the graph has too many entities and relations."
     ]
 
 
@@ -96,12 +98,23 @@ def score(heads, relations, tails):
 
 def test_every_evaluation_and_ranks_made_elsewhere_say_so(leaking, tmp_path):
     (note,) = notes_on_leaks(leaking, "test")
-    assert note in kgeval.evaluate(score, leaking).notes
-    assert notes_on_leaks(leaking, "valid")[0] in kgeval.evaluate(score, leaking, split="valid").notes
+    line = "leaks: 1 of 4 test triples (25.0 %) is in train"
+    table = kgeval.evaluate(score, leaking)
+    assert line in kgeval.summarize(table).heads
+    assert line in kgeval.summarize(table, by="side").heads
+    assert [head for head in kgeval.compare({"a": table, "b": table}).heads if "leaks" in head] == [line]
+    table.to_parquet(tmp_path / "ranks.parquet")
+    stored = kgeval.RankTable.from_parquet(tmp_path / "ranks.parquet")
+    assert kgeval.summarize(stored).to_dict()["provenance"]["leaks"] == {"triples": 4, "repeated": 1, "swapped": 0}
+    assert kgeval.evaluate(score, leaking, split="valid").leaks == LeakCounts(1, repeated=1)
     assert note in kgeval.classify(score, leaking, negatives=kgeval.tasks.GeneratedNegatives()).notes
     rows = [f"{leaking.triple(*row)[1:-1].replace(', ', ' ')} 1 1" for row in leaking.test.ids.tolist()]
     (tmp_path / "ranks.txt").write_text("\n".join(["h r t frank_left frank_right", *rows]))
-    assert note in kgeval.load_ranks(tmp_path / "ranks.txt", leaking).notes
+    assert line in kgeval.summarize(kgeval.load_ranks(tmp_path / "ranks.txt", leaking)).heads
+
+
+def test_old_tables_have_no_counts_of_leaks(leaking):
+    assert replace(kgeval.evaluate(score, leaking), leaks=None).provenance.heads[1:] == ()
 
 
 def test_predicted_confidences_say_so(leaking):
@@ -124,11 +137,12 @@ def test_real_graphs(shared, name, share):
     assert len(notes_on_leaks(data, "test")) == (share > 0)
 
 
-def test_few_swapped_triples_and_predicted_relations_have_no_note():
-    """UMLS has 11 of 661 test triples swapped in train: ``kgeval audit`` says so, and a result does not."""
-    umls = kgeval.load_dataset("umls")
-    assert (find_leaks(umls)["test"].swapped.sum(), notes_on_leaks(umls, "test")) == (11, [])
+def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_relations():
+    assert count_leaks(kgeval.load_dataset("umls"), "test") == (LeakCounts(661, swapped=11), [])
     leaking = graph_of(train=[(0, 0, 1), (2, 0, 3), (3, 0, 2)], test=[(1, 0, 0)], entities=4, relations=1)
-    for sides, noted in (("relation", 0), (("head", "relation"), 1)):
+    what = "a model can look up 100.0 % of the ranked triples in train"
+    note = f"{what}. `--by leak` shows the metrics with and without them."
+    for sides, expected in (("relation", None), (("head", "relation"), LeakCounts(1, swapped=1))):
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
-        assert sum("swapped" in note for note in table.notes) == noted
+        assert table.leaks == expected
+        assert (note in table.notes) == (expected is not None)

@@ -115,7 +115,7 @@ def drawn_relations(population):
 
 
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "amri"])
-def test_intervals_hold_the_truth_when_relations_are_drawn_again(metric, population, drawn_relations):
+def test_intervals_hold_the_truth_when_relations_are_resampled(metric, population, drawn_relations):
     name = parse(metric)
     # Where few of the fifty relations carry a metric, its interval is that of a bounded mean: rather wide than narrow.
     assert 0.935 < share_held(name, population, drawn_relations, "relation") < 0.97
@@ -147,7 +147,7 @@ def test_mean_ranks_of_fifty_relations_are_held_too(population, drawn_relations)
 
 
 @pytest.mark.parametrize("scatter", [0.05, 0.3])
-def test_intervals_over_seeds_hold_the_truth_when_runs_and_triples_are_drawn_again(scatter):
+def test_intervals_over_seeds_hold_the_truth_when_runs_and_triples_are_resampled(scatter):
     """Of 600 draws; three standard errors are 2.7 %. Taking the runs for fixed fails where they scatter."""
     runs = 5
     rng = np.random.default_rng(7)

@@ -181,7 +181,7 @@ def test_no_validation_triples_leave_the_decisions_undefined_but_not_the_area():
     data = predict_labels(scored([], []), scored([1, 2], [0, 1]), calibration="platt")
     with pytest.raises(Undefined, match="no validation triples"):
         value("accuracy", data)
-    with pytest.raises(Undefined, match="nothing to calibrate"):
+    with pytest.raises(Undefined, match="calibration needs both"):
         value("brier", data)
     assert value("roc_auc", data) == 1
 
@@ -332,7 +332,7 @@ def test_own_scores_and_labels_are_summarised_as_scikit_learn_does():
         (lambda: ScoredLabels([0.5], [1, 0], ["a"]), "1 scores, 2 labels and 1 relations"),
         (lambda: summarize({"test": scored([1], [1])}), "ScoredLabels of 'valid' and of 'test', found {'test'"),
         (lambda: summarize({"valid": 1, "test": 2}), "found {'valid': int, 'test': int}"),
-        (lambda: summarize(5), "the table that kgeval.classify or kgeval.tasks.Confidences makes; .* found int"),
+        (lambda: summarize(5), "the table of kgeval.classify or kgeval.tasks.Confidences, .* found int"),
     ],
 )
 def test_what_is_not_labelled_is_explained(call, message):

@@ -56,7 +56,7 @@ def test_names_and_synonyms(text, spelled):
         ("macor.mrr", "Did you mean 'macro'"),
         ("pessimistic.map", "map is averaged over ties exactly; leave 'pessimistic' out"),
         ("strat.map", "strat weighs answers; map has one value for each query"),
-        ("macro.count", "count is no mean; leave 'macro' out"),
+        ("macro.count", "count is not a mean; leave 'macro' out"),
         ("precision", "precision needs a cut-off"),
         ("map@0", "needs a cut-off, a whole number of at least 1, found '0'"),
         ("hits@9999999999999999999", "less than 10¹⁸, found '9999999999999999999'"),

@@ -49,12 +49,12 @@ def test_labels_are_grouped_by_relation():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (TABLE, {"calibration": "isotonic"}, "calibration: it means nothing to a table of ranks, which takes ties"),
-        (TABLE, {"high_confidence": 0.5}, "high_confidence: it means nothing to a table of ranks"),
-        (TABLE, {"mapping": ConfidenceMapping(kind="logistic")}, "mapping: it means nothing to a table of ranks"),
-        (LABELS, {"ties": "random"}, "ties: it means nothing to a table of classification, which takes calibration"),
-        (LABELS, {"intervals": "triple"}, "intervals: it means nothing to a table of classification"),
-        (LABELS, {"popularity": np.ones(2)}, "popularity: it means nothing to a table of classification"),
+        (TABLE, {"calibration": "isotonic"}, "calibration: not an option for ranks, whose options are ties"),
+        (TABLE, {"high_confidence": 0.5}, "high_confidence: not an option for ranks"),
+        (TABLE, {"mapping": ConfidenceMapping(kind="logistic")}, "mapping: not an option for ranks"),
+        (LABELS, {"ties": "random"}, "ties: not an option for classification, whose options are calibration"),
+        (LABELS, {"intervals": "triple"}, "intervals: not an option for classification"),
+        (LABELS, {"popularity": np.ones(2)}, "popularity: not an option for classification"),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused(table, options, message):

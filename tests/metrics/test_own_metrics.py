@@ -78,7 +78,7 @@ def test_a_metric_that_cannot_be_is_refused(metric, message):
 
 def test_what_is_undefined_is_said_of_ones_own_metric_too():
     summary = summarize(TABLE, [replace(FIRST, compute=lambda *_: np.nan)])
-    with pytest.raises(MetricError, match="first-half is undefined: its value is no finite number"):
+    with pytest.raises(MetricError, match="first-half is undefined: its value is not finite"):
         summary["first-half"]
 
 
@@ -102,7 +102,7 @@ def test_a_mean_has_a_number_for_each_rank():
 @pytest.mark.parametrize("name", ["", "My metric", "a.b", "hits@3", None, 5])
 def test_names_can_be_read_again(name):
     for make in (lambda: replace(FIRST, name=name), lambda: TiePolicy(name, rank=THIRDS.rank)):
-        with pytest.raises(MetricError, match="a name is of lower-case letters"):
+        with pytest.raises(MetricError, match="a name has lower-case letters"):
             make()
 
 

@@ -326,9 +326,9 @@ EACH = [name for name in OF_RANKS if name != "count"]
     [
         (EACH, ranks([]), "there are no ranks"),
         (EACH, ranks([2], [9], np.array([0.0])), "no rank has a weight"),
-        (["mrr"], ranks([1, 2], weights=np.array([np.nan, 1.0])), "no finite number"),
+        (["mrr"], ranks([1, 2], weights=np.array([np.nan, 1.0])), "not finite"),
         (OF_CHANCE, ranks([1, 1], [1, 1]), "no answer had a competitor"),
-        ([*OF_CHANCE, "amr"], ranks([1, 1], [0, 5]), "an answer had no competitor, and is not counted itself"),
+        ([*OF_CHANCE, "amr"], ranks([1, 1], [0, 5]), "an answer has no competitor, and does not count itself"),
         (["ahits", "z-hits"], ranks([1, 3], [2, 3]), "no answer had more than 3 candidates"),
         (["z-mr"], ranks([1, 2], [1, 3], np.array([1.0, 0.0])), "no answer with a weight had a competitor"),
     ],

@@ -120,7 +120,7 @@ def test_what_learns_from_train_is_refused_where_there_is_none(model, test, corr
         entities=kgeval.Vocabulary.numbered(14, "entity"),
         relations=kgeval.Vocabulary.numbered(55, "relation"),
     )
-    with pytest.raises(InputError, match="learns from train triples which entities compete, and there are none"):
+    with pytest.raises(InputError, match="chooses candidates by train triples, and dataset .* has none"):
         kgeval.pykeen.evaluate(model, bare, corruption=corruption)
 
 
@@ -165,4 +165,4 @@ def test_what_readers_should_know_is_logged_once(model, test, known, caplog):
 def test_a_sample_that_a_restriction_cuts_is_noted(model, test, known):
     request = {"additional_filter_triples": known, "pre_filtered_triples": False, "restrict_entities_to": range(7)}
     _, table = run(model, test, KGEvalEvaluator(corruption={"kind": "uniform", "count": 5}), **request)
-    assert any("drawn from all entities, and then restricted" in note for note in table.notes)
+    assert any("sampled from all entities, and then restricted" in note for note in table.notes)

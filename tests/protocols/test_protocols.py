@@ -248,7 +248,7 @@ def test_an_infinite_number_is_text_in_json():
     assert find_protocol("ampligraph-best").ranks(below).tolist() == [-1]
     assert framework_metrics(table)["mr_score"] == 1
     assert json.loads(json.dumps(framework_metrics(below).to_dict()))["notes"] == list(framework_metrics(below).notes)
-    assert "1 ranks are below 1" in framework_metrics(below).notes[-1]
+    assert "1 rank is below 1" in framework_metrics(below).notes[-1]
 
 
 def test_the_stored_ranks_print_the_same(tmp_path):
@@ -308,7 +308,7 @@ def test_the_causes_add_up_to_the_difference(name, metric):
 
 def test_what_cannot_be_explained_is_refused():
     data = random_dataset(4)
-    with pytest.raises(MetricError, match=r"cannot explain 'map': differences are explained of mrr, mr and hits@k"):
+    with pytest.raises(MetricError, match=r"cannot explain 'map': only mrr, mr and hits@k can be explained"):
         explain(lambda h, r, t: h - t, data, ["pykeen"], metric="map")
     with pytest.raises(MetricError, match="there are no head ranks"):
         explain(lambda h, r, t: h - t, data, ["marius"], metric="head.mrr")

@@ -88,7 +88,7 @@ def test_a_framework_counts_them_as_often_as_they_stand(repeated, everyone, name
     each = np.concatenate([1 / np.array(ranks) for ranks in everyone.values()])
     assert len(each) == 2 * (len(repeated.test) + 3)
     assert framework_metrics(table)[printed] == pytest.approx(each.mean(), rel=1e-6)
-    assert any("repeated triples count each time" in note for note in framework_metrics(table).notes)
+    assert any("counts repeated triples each time" in note for note in framework_metrics(table).notes)
     assert "3 repeated test triples: kgeval's own metrics count each triple once." in table.notes
 
 
@@ -118,5 +118,7 @@ def test_multiplicities_that_are_none_are_refused(repeated):
     table = evaluate(model, repeated, protocol="openke")
     place = table.columns.index("multiplicity")
     wrong = RankTable(table.data.set_column(place, "multiplicity", [[0] * len(table)]), protocol="openke")
-    with pytest.raises(TableError, match="the column multiplicity is how often a triple is repeated: whole numbers"):
+    with pytest.raises(
+        TableError, match="the column multiplicity counts how often a triple is repeated: expected whole numbers"
+    ):
         find_protocol("openke").with_repeats(wrong)

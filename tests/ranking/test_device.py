@@ -154,7 +154,7 @@ def test_what_has_no_bound_is_left_to_the_processor_and_said():
     huge, biased = normal("dot"), normal("l2")
     huge.entity = huge.entity.astype(np.float64) * 1e150
     biased.bias = np.arange(120) / 100
-    for scorer, why in ((huge, "no bound holds"), (biased, "distances with biases")):
+    for scorer, why in ((huge, "rounding has no bound"), (biased, "distances with biases")):
         table = same(scorer)
         assert any(why in note for note in table.notes)
         assert table.work["screened"] in (0, 2 * len(DATA.test) * 120)
@@ -253,13 +253,13 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
             evaluate(normal("dot"), DATA, device=device, **settings)
 
     refuse(r"device: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU", "gpu")
-    refuse("kernel: 'compiled' is one of the processor's", "cuda", kernel="compiled")
+    refuse("kernel: 'compiled' runs on the CPU", "cuda", kernel="compiled")
     refuse(r"device: 'cuda:0,cuda:1' is no device", "cuda:0,cuda:1")
     monkeypatch.setattr("torch.version.cuda", None)
     refuse(r"is built without CUDA. Install", "cuda")
     monkeypatch.setattr("torch.version.cuda", "12.4")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    refuse(r"torch sees no GPU. See whether nvidia-smi", "cuda:1")
+    refuse(r"torch finds no GPU. Check whether nvidia-smi", "cuda:1")
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     refuse(r"device: cuda:3, this machine has 2 GPUs \(cuda:0, cuda:1\)", "cuda:3")

@@ -155,7 +155,7 @@ def test_numbers_without_a_bound_are_left_to_the_processor():
     scorer = few_values("dot")
     scorer.entity = scorer.entity.astype(np.float64) * 1e150
     table = same(scorer, k=3)
-    assert any("no bound holds" in note for note in table.notes)
+    assert any("rounding has no bound" in note for note in table.notes)
     scorer.entity[7] = np.nan
     with pytest.raises(ScoreError, match="NaN for"):
         predict(scorer, DATA, k=3, device="torch:cpu")

@@ -76,7 +76,7 @@ def test_settings_refuse_bad_arguments(make, message):
 
 @pytest.mark.parametrize("protocol", [3, ["standard"], None, np.str_])
 def test_a_protocol_has_a_name(graph, protocol):
-    with pytest.raises(ConfigError, match="protocol: expected the name of one, found"):
+    with pytest.raises(ConfigError, match="protocol: expected a name, found"):
         evaluate(scores, graph, protocol=protocol)
 
 

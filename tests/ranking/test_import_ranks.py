@@ -93,7 +93,7 @@ def test_exchanged_sides_are_noted(tmp_path, ranked):
     (note,) = (note for note in table.notes if "are exchanged" in note)
     both = table.to_pandas()["triple"].value_counts().loc[lambda count: count == 2].index
     found = contradictions(exchanged, both, "left", "head") + contradictions(exchanged, both, "right", "tail")
-    assert f" in {found} of {2 * len(both)} rows, and in 0 if left and right are exchanged" in note
+    assert f" in {found} of {2 * len(both)} rows the filter removes more candidates" in note
 
 
 def test_a_table_survives_a_column_of_sides(tmp_path, ranked):
@@ -106,7 +106,7 @@ def test_a_table_survives_a_column_of_sides(tmp_path, ranked):
     own, theirs = (summarize(it, ["mrr", "amri", "hits@3"]).to_dict()["metrics"] for it in (ranked, again))
     assert own == theirs
     assert compare({"mine": ranked, "theirs": again}) is not None
-    assert "does not tell how many candidates tied" in again.notes[1]
+    assert any("has no numbers of ties" in note for note in again.notes)
 
 
 def test_filtered_ranks_alone_leave_the_raw_ones_unknown(tmp_path, ranked):
@@ -143,7 +143,7 @@ def test_the_ranks_of_a_framework_give_their_own_means(file, entities_left):
     keys = frame[["head", "relation", "tail", "side"]].itertuples(index=False)
     left = np.array([entities_left[tuple(key)] for key in keys])
     if (frame["filtered_rank"] < 1).any() or (frame["filtered_rank"] > left).any() or (frame["raw_rank"] > 135).any():
-        with pytest.raises(TableError, match=r"is no rank|is beyond its \d+ candidates"):
+        with pytest.raises(TableError, match=r"is not a rank|is beyond its \d+ candidates"):
             load_ranks(file, "umls")
         return
     table = load_ranks(file, "umls")
@@ -173,26 +173,30 @@ def test_half_ranks_tie_with_one(tmp_path):
     table = loaded(tmp_path, ["# mine", "head relation tail tail_rank", f"{row} 2.5"])
     assert (table.column("greater").tolist(), table.column("tied").tolist()) == ([1], [1])
     assert summarize(table, ["mr"])["mr"] == 2.5
-    assert table.notes[-1] == f"not in {tmp_path / 'ranks.txt'}: {len(DATA.test) - 1} test triples."
+    assert f"not in {tmp_path / 'ranks.txt'}: {len(DATA.test) - 1} test triples." in table.notes
 
 
 @pytest.mark.parametrize(
     ("header", "cells", "message"),
     [
-        ("h\tr\tt\thead_rank", ["0"], "line 2: the head_rank '0' is no rank: a whole number or a half, from 1"),
-        ("h\tr\tt\thead_rank", ["2.25"], "line 2: the head_rank '2.25' is no rank"),
-        ("h\tr\tt\thead_rank", ["nan"], "line 2: the head_rank 'nan' is no rank"),
-        ("h\tr\tt\thead_rank", ["-1"], "line 2: the head_rank '-1' is no rank"),
+        (
+            "h\tr\tt\thead_rank",
+            ["0"],
+            "line 2: the head_rank '0' is not a rank: expected a whole number or a half, from 1",
+        ),
+        ("h\tr\tt\thead_rank", ["2.25"], "line 2: the head_rank '2.25' is not a rank"),
+        ("h\tr\tt\thead_rank", ["nan"], "line 2: the head_rank 'nan' is not a rank"),
+        ("h\tr\tt\thead_rank", ["-1"], "line 2: the head_rank '-1' is not a rank"),
         ("h\tr\tt\thead_rank", ["31"], "line 2: the filtered head rank 31 is beyond its"),
-        ("h\tr\tt\thead_rank", ["31"], "If these are raw ranks, say --setting raw (in Python setting='raw')"),
+        ("h\tr\tt\thead_rank", ["31"], "If these are raw ranks, use --setting raw (in Python setting='raw')"),
         ("h\tr\tt\traw_head_rank", ["31"], "the raw head rank 31 is beyond its 30 candidates. Was another dataset"),
         ("h\tr\tt\thead_rank", ["1", "1"], "line 3: its head was ranked in an earlier line"),
         ("h\tr\tt\thead_rank", ["1\t2"], "line 2: 5 columns where 4 columns"),
         ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: side 'tale'. Did you mean 'tail'?"),
-        ("h\tr\tt\trank", ["1"], "the side of each rank must be said once"),
-        ("h\tr\tt\tside\thead_rank", ["head\t1"], "the side of each rank must be said once"),
+        ("h\tr\tt\trank", ["1"], "the side of each rank must be given once"),
+        ("h\tr\tt\tside\thead_rank", ["head\t1"], "the side of each rank must be given once"),
         ("h\tr\tt\tscore", ["1"], "no column of ranks; found the columns 'head', 'relation', 'tail', 'score'"),
-        ("h\tr\tt\tleft_rank\thead_rank", ["1\t1"], "two columns are the same ranks"),
+        ("h\tr\tt\tleft_rank\thead_rank", ["1\t1"], "two columns have the same meaning"),
         ("h\tr\tt\thead_rank", [], "no ranks in it"),
         ("# nothing", [], "no header in it"),
     ],
@@ -236,7 +240,7 @@ def test_columns_are_named_where_there_is_no_header(tmp_path, ranked, separator,
     again, expected = (it.to_pandas().sort_values(["triple", "side"]) for it in (table, ranked))
     for column in ("greater", "candidates"):
         assert again[column].tolist() == expected[column].tolist()
-    with pytest.raises(TableError, match=r"its first row is no header but holds a number.*columns="):
+    with pytest.raises(TableError, match=r"its first row is not a header: it holds a number.*columns="):
         load_ranks(tmp_path / name, DATA)
 
 
@@ -269,7 +273,7 @@ def test_ranks_that_do_not_tell_their_setting_are_noted_or_said(tmp_path, ranked
     row = " ".join(labels_of(DATA.test.ids[0])) + " 1"
     silent = loaded(tmp_path, ["h r t rank_left", row])
     assert silent.filter == ("train", "valid", "test")
-    told = "does not say whether its ranks are filtered, and they were taken as filtered"
+    told = "does not say whether its ranks are filtered; they were read as filtered"
     assert any(told in note for note in silent.notes)
     with pytest.raises(TableError, match="no filtered ranks in it"):
         loaded(tmp_path, ["h r t raw_head_rank", row], setting="filtered")
@@ -288,7 +292,7 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
     notes = "\n".join(table.notes)
     assert f"rows of {path} that name no test triple of dataset random: 2 left out" in notes
     assert "filtered tail ranks beyond their candidates: 1 left out" in notes
-    assert "filtered head ranks that are none: 1 left out" in notes
+    assert "filtered head ranks that are no numbers from 1: 1 left out" in notes
     assert "head ranks of triples in an earlier line: 1 left out" in notes
     assert f"{len(DATA.test)} test triples (without 2 of the split's ranks), " in str(table.provenance)
     assert len(table) == len(ranked) - 2  # the head of the first, the tail of the second remain
@@ -407,7 +411,7 @@ def test_columns_are_named_by_what_they_hold(tmp_path, ranked, name):
         (NAMED | {"tail": "object"}, "no column 'object' for the tail"),
         (NAMED | {"tail": "subj"}, "one column is named twice"),
         (NAMED | {"tial": "other"}, "no column holds 'tial'"),
-        ("head=subj,obj", "'obj' names no column"),
+        ("head=subj,obj", "'obj' has no name of a column"),
         ({"head": "subj", "tail": "obj"}, "no column is the relation"),
     ]:
         with pytest.raises(KgevalError, match=message):
@@ -427,8 +431,8 @@ def test_sides_of_parquet_files_may_be_coded(tmp_path, ranked):
     ("changes", "message"),
     [
         ({"frank_left": None}, "row 1: the column frank_left is empty"),
-        ({"frank_left": "x"}, "row 1: the frank_left 'x' is no rank"),
-        ({"frank_left": 0}, "row 1: the frank_left '0' is no rank"),
+        ({"frank_left": "x"}, "row 1: the frank_left 'x' is not a rank"),
+        ({"frank_left": 0}, "row 1: the frank_left '0' is not a rank"),
         ({"frank_left": True}, "the column frank_left holds bool, not numbers"),
         ({"frank_left": [1]}, r"the column frank_left holds list<.*>, not text or numbers"),
         ({"h": None}, "the column head"),

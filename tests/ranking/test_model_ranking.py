@@ -48,8 +48,8 @@ def test_unseen_triples_are_left_out_or_last(tmp_path):
     assert (last.column("raw_candidates") == 30).all()
     what = "the model does not know 3 of the 30 entities of random: only the entities that it knows are candidates."
     assert dropped.notes[1] == worst.notes[1] == what  # a hash is no better than chance, which comes first
-    assert "Left out" in dropped.notes[2]
-    assert "Ranked last" in worst.notes[2]
+    assert dropped.notes[2].startswith("left out (unseen: drop): 8 test triples")
+    assert worst.notes[2].startswith("ranked last (unseen: worst): 8 test triples")
     assert "all 30 entities (only the 27 entities that the model knows compete)" in str(dropped.provenance)
     assert dropped.column("raw_candidates").max() == dropped.provenance.to_dict()["competing"] == 27
     assert evaluate(by_hash, DATA).provenance.competing is worst.provenance.competing is None

@@ -73,14 +73,14 @@ def test_the_table_comes_back_from_its_file(tmp_path):
     )
     holes = table.where(table.column("place") != 1)
     holes.to_parquet(tmp_path / "holes.parquet")
-    with pytest.raises(TableError, match="row 0 is at no place of its query"):
+    with pytest.raises(TableError, match="row 0 has no place in its query"):
         PredictionTable.from_parquet(tmp_path / "holes.parquet")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k: expected how many answers are wanted of each query, from 1; found 0"),
+        ({"k": 0}, "k: expected how many answers each query gets, at least 1; found 0"),
         ({"k": 2.5}, "k: expected"),
         ({"known": "drpo"}, "known: unknown value 'drpo'. Did you mean 'drop'?"),
         ({"queries": [("e0O01", "r00", "?")]}, "unknown entity 'e0O01'. Did you mean 'e"),
@@ -91,11 +91,11 @@ def test_the_table_comes_back_from_its_file(tmp_path):
         ({"queries": [("e0000", "?", "e0001")]}, r"query 0, .'e0000', '\?', 'e0001'.: it asks for the relation"),
         (
             {"queries": np.array([[0, -1, 1]])},
-            "query 0.*it asks for the relation, and predictions are of heads and tai",
+            "query 0.*it asks for the relation, and only heads and tails are predicted",
         ),
-        ({"queries": [(99, 0, "?")]}, "query 0.* not those of the dataset, with one entity missing"),
-        ({"queries": [("e0001", "r00")]}, "query 0, .*no three parts"),
-        ({"queries": ["abc"]}, "query 0, 'abc': it has no three parts"),
+        ({"queries": [(99, 0, "?")]}, "query 0.* it needs ids of the dataset, and -1 for the missing entity"),
+        ({"queries": [("e0001", "r00")]}, "query 0, .*not have three parts"),
+        ({"queries": ["abc"]}, "query 0, 'abc': it does not have three parts"),
         ({"queries": [(0.5, "r00", "?")]}, "query 0, 0.5: it is neither a label nor an id"),
         ({"queries": "abc"}, "queries are a list"),
         ({"split": "tset"}, "there is no split and no file 'tset'. Did you mean 'test'"),

@@ -139,13 +139,13 @@ def test_entities_that_the_model_does_not_know_are_never_predicted():
     labels = [f"e{index:04}" for index in range(20)]
     few = CallableScorer(None, entities=labels, relations=[f"r{index:02}" for index in range(4)])
     object.__setattr__(few, "scores", scorer.scores)
-    with pytest.raises(InputError, match=r"queries name an entity or relation that the model does not know: \(.*drop"):
+    with pytest.raises(InputError, match=r"with an entity or relation that the model does not know: \(.*drop"):
         predict(few, dataset)
     table = predict(few, dataset, unseen="drop", k=50)
     assert table.column("entity").max() < 20
     assert table.column("anchor").max() < 20
     assert table.column("raw_candidates").max() == 20
-    assert any("There are no predictions for them (unseen: drop)" in note for note in table.notes)
+    assert any(note.startswith("left out (unseen: drop): ") for note in table.notes)
     assert predict(few, dataset, unseen="worst", k=50).data.equals(table.data)
 
 

@@ -182,7 +182,7 @@ def test_what_tables_lack_is_added_up_or_refused():
     first = np.arange(len(heads)) < 5
     with pytest.raises(TableError, match="6 ranks of their split are missing"):
         RankTable.concat([heads.where(first), heads.where(~first)])
-    with pytest.raises(TableError, match="different numbers of entities that the model knows"):
+    with pytest.raises(TableError, match="models that know different numbers of entities"):
         RankTable.concat([heads, replace(tails, competing=8)])
 
 

@@ -132,7 +132,7 @@ def test_both_are_heads_and_tails_and_relation_is_a_mean_over_relations(three_si
 
 def test_lists_of_several_relations_are_no_units_of_relations(three_sides):
     found = summarize(three_sides, ["mrr", "map"], intervals="relation", by="side")
-    with pytest.raises(MetricError, match="6 relations, and an interval needs 20"):
+    with pytest.raises(MetricError, match="6 relations, and an interval needs at least 20"):
         found.interval("mrr", side="relation")
     with pytest.raises(MetricError, match=r"map has no interval: a list of relations is of several"):
         found.interval("map", side="relation")
@@ -199,7 +199,7 @@ def test_protocols_that_predict_relations_are_explained_of_them():
     assert [row.value for row in alone.rows] == [row.value for row in beside.rows]
     table = evaluate(model, DATA, sides="relation", protocol="torchkge")
     assert alone.rows[1].value == framework_metrics(table)["relations: mrr, filtered"]
-    with pytest.raises(InputError, match="the protocol libkge ranks heads and tails alone"):
+    with pytest.raises(InputError, match="the protocol libkge ranks heads and tails only"):
         explain(model, DATA, ["torchkge", "libkge"], sides=TARGETS)
 
 
@@ -213,9 +213,9 @@ HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E))
     [
         (ScoreTable(DATA.test, tail=ARRAY), {}, "a score table has scores of its own queries alone"),
         (ENCODER, {}, "a dual encoder has query vectors of its own queries alone"),
-        (HEADS, {}, "the model answers heads alone, and a relation is scored by the tail"),
+        (HEADS, {}, "the model predicts heads only, and a relation is scored by the tail"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
-        (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails alone"),
+        (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails only"),
         (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "a sample is of heads and tails"),
     ],
 )

@@ -214,12 +214,12 @@ def test_a_static_graph_has_no_times_to_know_facts_of(nations):
     with pytest.raises(InputError, match="Did you mean"):
         evaluate(lambda h, r, t: h, random_graph(7), times="al")
     model = TComplEx(np.ones((14, 2)), np.ones((55, 2)), np.ones((3, 2)))
-    with pytest.raises(InputError, match="scores facts at a time, and the triples of dataset nations have none"):
+    with pytest.raises(InputError, match="scores facts with a time, and the triples of dataset nations have none"):
         evaluate(model, nations)
 
 
 def test_a_model_without_labels_has_the_times_of_the_graph_or_is_refused():
     dataset = random_graph(8)
     model = TComplEx(np.ones((7, 2)), np.ones((2, 2)), np.ones((4, 2)))
-    with pytest.raises(InputError, match="the model has 4 times and no labels of them, dataset temporal has 3"):
+    with pytest.raises(InputError, match="the model has 4 times and no labels for them, dataset temporal has 3"):
         evaluate(model, dataset)

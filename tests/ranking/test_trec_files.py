@@ -68,5 +68,5 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     other = predict(MODEL, DATA, queries=[(*DATA.test.ids[0, :2].tolist(), -1)], k=2)
     with pytest.raises(InputError, match="these predictions are for other queries"):
         write_trec(other, DATA, tmp_path / "run.trec")
-    with pytest.raises(InputError, match="the answers are called so"):
+    with pytest.raises(InputError, match="this is the ending of the file of answers"):
         write_trec(predict(MODEL, DATA, k=2), DATA, tmp_path / "run.qrels")

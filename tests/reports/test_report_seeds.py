@@ -101,7 +101,7 @@ def test_two_seeds_show_no_scatter():
     found = study([*seeded(DATA, "first", [0.2, 0.35, 0.3]), *seeded(DATA, "second", [0.25, 0.12])])
     (verdict,) = verdicts(found)
     assert "not tested: " in verdict.sentence
-    assert "2 seeds: too few" in verdict.sentence
+    assert "2 seeds: an interval or a test" in verdict.sentence
 
 
 def test_many_models_have_their_order_in_one_line():
@@ -210,7 +210,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
     (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], intervals=unit).pairs
     assert (found.pairs[0].p, found.pairs[0].interval) == (pair.p, pair.interval)
     section = standings(found)
-    assert f"9,999 sign flips per {unit}, two-sided; p is not adjusted, as one pair" in section.content["basis"]
+    assert f"9,999 sign flips per {unit}, two-sided; p is not adjusted (one pair" in section.content["basis"]
     assert f"one difference at a time, resampling {plural}." in section.content["basis"]
     assert section.content["note"].startswith(f"Below each number its 95 % interval (resampling {plural})")
     (side, *_) = [row for row in slice_scores(found, ["side"]).itertuples() if row.model == "m1"]

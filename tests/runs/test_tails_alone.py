@@ -35,7 +35,7 @@ def test_the_sides_are_the_models_to_say(config, encoder):
     assert set(RankTable.from_parquet("run").column("side")) == {"tail"}
     assert set(PredictionTable.from_parquet("run").column("side")) == {"tail"}
     assert "sides" not in yaml.safe_load(Path("run/config.yaml").read_text())["evaluation"]
-    assert "the model answers tails alone." in json.loads(Path("run/manifest.json").read_text())["notes"]
+    assert "the model predicts tails only." in json.loads(Path("run/manifest.json").read_text())["notes"]
     stored = read_stored_model(Path("run"))
     assert stored.evaluation.for_model(stored.model).sides == ("tail",)
 

@@ -56,8 +56,8 @@ def test_cosines_are_those_of_a_vector_scorer():
 def test_a_model_of_tails_alone_is_evaluated_on_tails_and_the_result_says_so():
     table = evaluate(encoder("tail"), DATA)
     assert set(table.column("side")) == {"tail"}
-    assert "the model answers tails alone." in table.notes
-    assert "the model answers tails alone." not in evaluate(encoder("head", "tail"), DATA).notes
+    assert "the model predicts tails only." in table.notes
+    assert "the model predicts tails only." not in evaluate(encoder("head", "tail"), DATA).notes
     assert summarize(table, ["mrr"])["mrr"] == summarize(table, ["tail.mrr"])["tail.mrr"]
 
 
@@ -99,7 +99,7 @@ def test_noise_of_batches_is_let_through_and_another_order_is_not():
         return model.scores(Queries.of(triples, "tail"), np.arange(3)).tolist()
 
     assert scores([0, 1, 2]) == scores([0, 0, 2])
-    with pytest.raises(InputError, match=r"rows 0 and 1 of tail are of the same query, and differ. Are the rows in"):
+    with pytest.raises(InputError, match=r"rows 0 and 1 of tail have the same query, but differ. Are the rows in"):
         scores([0, 2, 1])
 
 

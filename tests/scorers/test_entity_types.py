@@ -126,7 +126,7 @@ def test_predictions_are_of_the_answers_type(graph):
         }
         expected = sorted((value for value in scores.values() if value > -np.inf), reverse=True)
         assert found[found["query"] == number].score.tolist() == expected
-    with pytest.raises(InputError, match=r"1 queries name an entity .* does not know: \(e8, r0, \?\)"):
+    with pytest.raises(InputError, match=r"1 query with an entity .* does not know: \(e8, r0, \?\)"):
         predict(model, graph, k=1, queries=[("e8", "r0", "?")])
 
 

@@ -37,8 +37,8 @@ def test_a_model_whose_ids_are_mixed_up_is_told_of_first(seed):
     order = np.random.default_rng(seed).permutation(30)
     mixed = evaluate(lambda h, r, t: facts[order[h], r, order[t]], DATA)
     index = summarize(mixed, ["head.amri", "tail.amri"])
-    said = f"(AMRI of heads {index['head.amri']:.3f}, AMRI of tails {index['tail.amri']:.3f})"
-    assert mixed.notes[0].startswith(f"the model is no better than chance {said}: its ids or labels may be mixed up")
+    said = f"(AMRI: heads {index['head.amri']:.3f}, tails {index['tail.amri']:.3f})"
+    assert mixed.notes[0].startswith(f"the model is no better than chance {said}. Its ids or labels may be mixed up")
     for model in (lambda h, r, t: facts[h, r, t], Baseline("random")):
         assert not any("chance" in note for note in evaluate(model, DATA).notes)
 
@@ -57,14 +57,14 @@ def test_equal_rows_are_counted(entity, what, tmp_path):
     np.savez(tmp_path / "m.npz", entity=entity, relation=RELATION)
     checkpoint = load_checkpoint(tmp_path / "m.npz", model="DistMult")
     vectors = ByVectors(lambda anchors, relations: ENTITY[anchors] * RELATION[relations], entity.__getitem__)
-    end = ": what they stand for cannot be told apart."
+    end = ": the model cannot distinguish them."
     assert told(checkpoint) == ([what.format("the array entity") + end] if what else [])
     assert told(vectors, sides="tail") == ([what.format("the tails' vectors") + end] if what else [])
 
 
 def test_relations_that_are_all_alike_are_told_of():
     assert told(DistMult(ENTITY, np.ones((4, 6)))) == [
-        "4 of 4 rows of the array relation are equal: what they stand for cannot be told apart."
+        "4 of 4 rows of the array relation are equal: the model cannot distinguish them."
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_row_for_each_of_many_is_counted_beyond_those_that_were_looked_at():
 
 # Repeatability: a model that gives other scores when it is asked again
 
-REFUSED = r"other scores when it was asked for the same triples again.*model\.eval\(\)"
+REFUSED = r"different scores for the same triples.*model\.eval\(\)"
 
 
 def dropped(products, share=0.5):

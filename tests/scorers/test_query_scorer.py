@@ -60,8 +60,8 @@ def test_ranks_are_those_of_brute_force_and_a_module_is_left_as_it_was():
 def test_a_side_may_be_all_that_it_answers(side):
     table = evaluate(QueryScorer(on_arrays, sides=side), DATA)
     assert as_counts(table) == EXPECTED[side]
-    assert f"the model answers {side}s alone." in table.notes
-    with pytest.raises(InputError, match=f"the model answers {side}s alone. Evaluate sides="):
+    assert f"the model predicts {side}s only." in table.notes
+    with pytest.raises(InputError, match=f"the model predicts {side}s only. Evaluate sides="):
         evaluate(QueryScorer(on_arrays, sides=side), DATA, sides=("head", "tail"))
 
 

@@ -130,14 +130,16 @@ def test_integers_are_exact_or_refused(scores):
 def test_what_is_no_array_is_refused(returned):
     with pytest.raises(ScoreError, match="the scoring function gave "):
         evaluate(lambda h, r, t: returned, DATA)
-    with pytest.raises(ScoreError, match=r"gave tuple, .*Give the scores alone, as an array or a tensor\."):
+    with pytest.raises(ScoreError, match=r"gave tuple, .*Give only the scores, as an array or a tensor\."):
         evaluate(lambda h, r, t: (h * 1.0, returned), DATA)
 
 
 def test_a_score_table_in_its_own_ids_says_that_its_triples_are_too():
     order = np.random.default_rng(0).permutation(30)
     table = ScoreTable(DATA.test, tail=np.zeros((len(DATA.test), 30)), entities=[DATA.entities[int(i)] for i in order])
-    with pytest.raises(InputError, match=r"has no row for the tail query.*triples are .* in its own ids, whose labels"):
+    with pytest.raises(
+        InputError, match=r"has no row for the tail query.*triples must be the evaluated ones, in the ids of entities="
+    ):
         evaluate(table, DATA)
 
 

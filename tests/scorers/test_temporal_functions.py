@@ -109,9 +109,9 @@ def test_own_times_are_labelled_or_told_of(wrap):
 def test_what_labels_no_time_is_refused():
     with pytest.raises(InputError, match=r"times: these are the known facts, 'same' or 'all'.*given as time_labels"):
         evaluate(score, DATA, times={"2014-01-01": 0})
-    with pytest.raises(InputError, match=r"time_labels: the model takes no times"):
+    with pytest.raises(InputError, match=r"time_labels: the model has no times"):
         evaluate(lambda h, r, t: h, DATA, time_labels=list(DATA.times))
-    with pytest.raises(InputError, match=r"the model has time labels of its own, and time_labels= says others"):
+    with pytest.raises(InputError, match=r"the model has its own time labels, and time_labels= has others"):
         evaluate(CallableScorer(score, 9, 2, times=list(DATA.times)), DATA, time_labels=["1", "2", "3", "4"])
 
 
@@ -137,7 +137,7 @@ def test_queries_may_name_a_time():
         predict(MODEL, DATA, queries=[queries[0], queries[0][:3]])
     with pytest.raises(InputError, match=r"unknown time '1999'"):
         predict(MODEL, DATA, queries=[("e0", "r0", "?", "1999")])
-    with pytest.raises(InputError, match="the queries name a time, and the facts of labels have none"):
+    with pytest.raises(InputError, match="the queries have a time, and the facts of labels have none"):
         predict(lambda h, r, t: h + t, STATIC, queries=queries)
 
 
@@ -145,7 +145,7 @@ def test_a_graph_without_times_has_none_to_give():
     for model in (score, QueryScorer(of_queries)):
         with pytest.raises(InputError, match=r"the model scores facts at a time.*the time is the fourth column"):
             evaluate(model, STATIC)
-    with pytest.raises(UsageError, match=r"the model scores facts at a time, and the triples of dataset"):
+    with pytest.raises(UsageError, match=r"the model scores facts with a time, and the triples of dataset"):
         evaluate(CallableScorer(score, 9, 2, times=list(DATA.times)), STATIC)
     with pytest.raises(InputError, match=r"cannot be called as f\(heads, relations, tails, times\)"):
         evaluate(lambda h, r, t, time, more: h, DATA)

@@ -108,7 +108,7 @@ def test_negatives_that_are_facts_are_counted_and_named(files):
     np.testing.assert_array_equal(table.column("known"), known)
     wrong = int((known & ~table.column("is_positive") & (table.column("split") == "test")).sum())
     note = next(note for note in table.notes if "test negatives" in note)
-    assert note.startswith(f"{wrong} of the 40 test negatives ({wrong / 40:.1%}) are known facts of the graph: ")
+    assert note.startswith(f"{wrong} of 40 test negatives ({wrong / 40 * 100:.1f} %) are known facts: ")
     assert DATA.triple(*DATA.train.ids[0]) in note
 
 
@@ -155,7 +155,7 @@ def test_means_over_relations_tell_how_many_relations_they_leave_out(tmp_path):
     summary = summarize(table, ["relation.roc_auc"])
     (group,) = (group for group in summary.groups if group.predictor == "model")
     assert group.left_out == {"relation.roc_auc": 3}
-    assert "model: relation.roc_auc leaves out 3 relations, where it is undefined." in summary.notes
+    assert "model: relation.roc_auc leaves out 3 relations in which it is undefined." in summary.notes
 
 
 def test_a_table_comes_back_from_disk(tmp_path, files):

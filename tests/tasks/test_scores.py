@@ -97,5 +97,5 @@ def test_triples_that_the_model_does_not_know_are_refused_or_left_out():
     with pytest.raises(InputError, match=r"labelled test triples with an entity .*e0030.*unseen: drop"):
         classify(small, wider)
     table = classify(small, wider, unseen="drop")
-    assert any("Left out" in note for note in table.notes)
+    assert any("left out" in note for note in table.notes)
     assert "e0030" not in table.column("head_label").astype(str)

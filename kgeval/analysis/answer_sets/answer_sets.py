@@ -208,22 +208,22 @@ class AnswerSets(Shown):
             if they were not listed
         """
         if self.listed is None:
-            raise InputError("the sets were counted, not listed. Say list_sets=True.")
+            raise InputError("the sets were counted, not listed. Use list_sets=True.")
         return self.listed
 
     def groups(
         self, by: str | Sequence[str] = (), dataset: Dataset | Source | None = None, *, level: float = 0.95
     ) -> list[SetGroup]:
-        """Describe the sets of all rows, or of the groups that columns of the rank table or slices make.
+        """Describe the sets of all rows, or of groups by columns of the rank table or by slices.
 
         Parameters
         ----------
         by
             columns such as ``"side"`` and ``"relation"``, and slices such as ``"cardinality"``
         dataset
-            the graph, which slices rest on
+            the graph, which slices need
         level
-            of the intervals
+            the level of the intervals
 
         Raises
         ------
@@ -235,9 +235,7 @@ class AnswerSets(Shown):
         names, table = (by,) if isinstance(by, str) else tuple(by), self.ranks
         new = slices_to_add(table, names)
         if new and dataset is None:
-            raise InputError(
-                f"by: the slice {new[0].name!r} rests on the dataset. Give it: groups({new[0].name!r}, dataset)."
-            )
+            raise InputError(f"by: the slice {new[0].name!r} needs the dataset: groups({new[0].name!r}, dataset).")
         if new and dataset is not None:
             table = annotate(table, dataset, new)
         if not names:
@@ -253,15 +251,15 @@ class AnswerSets(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What the ranks are of, what the sets are to cover, and up to which nonconformity candidates are in them."""
+        """The provenance of the ranks, the coverage of the sets, and the limits of nonconformity."""
         formula, valid = find_nonconformity(self.nonconformity).formula, sum(limit.valid for limit in self.limits)
         finite = [limit.limit for limit in self.limits if np.isfinite(limit.limit)]
         ends = dict.fromkeys(f"{limit:.6g}" for limit in (min(finite), max(finite))) if finite else {}
         sets = [f"{formula} ≤ {'–'.join(ends)}"] if finite else []
-        sets += ["all candidates (no finite limit covers as many)"] if len(finite) < len(self.limits) else []
+        sets += ["all candidates (no finite limit reaches the coverage)"] if len(finite) < len(self.limits) else []
         how = self.nonconformity + (f" per {' and '.join(self.per)}" if self.per else "")
-        calibration = f"{self.target:g} coverage by {how}, {' or '.join(sets)}, of {valid:,} valid ranks"
-        return str(self.ranks.provenance), calibration
+        calibration = f"{self.target:g} coverage by {how}, {' or '.join(sets)}, calibrated on {valid:,} valid ranks"
+        return (*self.ranks.provenance.heads, calibration)
 
     def tables(self, groups: Sequence[SetGroup] = ()) -> tuple[Table, ...]:
         """Return a row for all sets, and one for each group."""

@@ -124,11 +124,11 @@ def _numbered(
 
 
 def notes_on_filter(test: RankTable) -> Iterator[str]:
-    """Say where the filter treats validation and test unlike, which the guarantee does not allow."""
+    """Warn if the filter treats validation and test differently: then coverage is not guaranteed."""
     if test.filter is not None and ("valid" in test.filter) != ("test" in test.filter):
         yield (
-            f"the filter knows {', '.join(test.filter)}: it takes other answers out of validation and test queries "
-            "unlike, and the coverage is guaranteed only where both are treated alike. Name both, or neither."
+            f"coverage is not guaranteed: the filter has {', '.join(test.filter)}, so it removes different answers "
+            "from validation and test queries. Filter by valid and test, or by neither."
         )
 
 
@@ -138,12 +138,12 @@ def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: fl
         if group.pooled:
             yield (
                 f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {what} have too few valid "
-                f"triples for a coverage of {coverage:g}; their {group.valid} valid ranks and {group.test} test ranks "
-                "were calibrated together."
+                f"triples for a coverage of {coverage:g}: they were calibrated together ({group.valid} valid ranks, "
+                f"{group.test} test ranks)."
             )
         if group.limit == float("inf"):
             yield (
-                f"{group.valid} valid ranks {'in that pool ' if group.pooled else ''}are too few, or too many of their "
-                f"answers have no finite nonconformity, for a coverage of {coverage:g}: the sets of {group.test} test "
-                "ranks are all candidates."
+                f"the sets of {group.test} test ranks contain all candidates: {group.valid} valid ranks "
+                f"{'calibrated together ' if group.pooled else ''}are too few for a coverage of {coverage:g}, or too "
+                "many of their answers have no finite nonconformity."
             )

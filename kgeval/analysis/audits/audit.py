@@ -125,7 +125,7 @@ class Audit(Shown):
             if the dataset has no such split, or if it is train, which is what the others are compared with
         """
         if split == "train":
-            raise DatasetError("triples of valid and test are flagged, by what train has. Choose 'valid' or 'test'.")
+            raise DatasetError("triples of valid and test are flagged, not those of train. Choose 'valid' or 'test'.")
         self.dataset.split(split)
         return dict(self.split_flags[split])
 

@@ -78,32 +78,40 @@ RELATIONS, TRIPLES, DEGREES, LABELS = "relations", "triples", "degrees", "labels
 
 KINDS = {
     "near-duplicate relations": Kind(
-        RELATIONS, "Two relations share at least {threshold} of each one's pairs (head, tail).", AKRAMI
+        RELATIONS, "Two relations have at least {threshold} of their pairs (head, tail) in common.", AKRAMI
     ),
     "reverse-duplicate relations": Kind(
-        RELATIONS, "At least {threshold} of each one's pairs stand turned round in the other relation.", AKRAMI
+        RELATIONS,
+        "At least {threshold} of each relation's pairs are in the other, head and tail swapped.",
+        AKRAMI,
     ),
-    "symmetric relations": Kind(RELATIONS, "At least {threshold} of the relation's pairs stand both ways.", AKRAMI),
+    "symmetric relations": Kind(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
     "Cartesian relations": Kind(
-        RELATIONS, "At least {threshold} of all its heads times all its tails are triples: types alone tell.", AKRAMI
+        RELATIONS,
+        "At least {threshold} of all pairs of its heads and tails are triples.",
+        AKRAMI,
     ),
     "inverse rules": Kind(
-        RELATIONS, "In train, at least {threshold} of one relation's pairs stand turned round in the other.", DETTMERS
+        RELATIONS,
+        "In train, at least {threshold} of one relation's pairs are in the other, swapped.",
+        DETTMERS,
     ),
     "repeated": Kind(TRIPLES, "Train has the triple itself."),
     "reverse": Kind(
-        TRIPLES, "Train has it turned round, under a reverse duplicate or the same symmetric relation.", AKRAMI
+        TRIPLES,
+        "Train has it swapped, under a reverse duplicate or the same symmetric relation.",
+        AKRAMI,
     ),
     "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
-    "inverse": Kind(TRIPLES, "Train has it turned round, under the partner of an inverse rule.", DETTMERS),
-    "leaked": Kind(TRIPLES, "Any of the four above: to look it up in train is enough.", TOUTANOVA),
+    "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
+    "leaked": Kind(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),
     "Cartesian": Kind(TRIPLES, "Its relation is Cartesian.", AKRAMI),
-    "in valid too": Kind(TRIPLES, "Valid has the triple itself: a model that was chosen by valid has seen it."),
+    "in valid too": Kind(TRIPLES, "Valid has the triple itself: it influenced a model that was chosen by valid."),
     "unseen entity": Kind(TRIPLES, "Its head or its tail is not in train."),
     "unseen relation": Kind(TRIPLES, "Its relation is not in train."),
-    "triples at hubs": Kind(DEGREES, "They have one of the 1% of entities with the most triples, in all splits."),
-    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: a metric of them is mostly noise."),
-    "entities that appear once": Kind(DEGREES, "One place in one triple of all splits: nothing else tells of them."),
+    "triples at hubs": Kind(DEGREES, "They contain one of the 1 % of entities with the most triples, in all splits."),
+    "relations with few test triples": Kind(DEGREES, "Fewer than 10 test triples: their metrics are mostly noise."),
+    "entities that appear once": Kind(DEGREES, "They are in one triple of all splits: nothing else is known of them."),
     "entity label twins": Kind(
         LABELS, "Labels that differ only by Unicode form, white space or case: perhaps one entity under several ids."
     ),

@@ -56,17 +56,17 @@ class RelatedRelations:
 
     @property
     def unknown(self) -> str:
-        """A note on what was not searched for; empty where everything was."""
+        """A note on what was not searched for; empty if everything was."""
         if self.train is None:
-            return "which relations are related is not known: the graph has too many entities and relations to search."
+            return "related relations were not searched for: the graph has too many entities and relations."
         searched = {
             "near-duplicate": self.duplicates,
             "symmetric or reverse-duplicate": self.reverses,
             "partners of inverse rules": self.rules,
         }
-        missing = ", which are ".join(kind for kind, found in searched.items() if found is None)
-        why = "too many facts stand between the same two entities to compare all of them."
-        return f"which relations are {missing} is not known: {why}" if missing else ""
+        missing = ", or ".join(kind for kind, found in searched.items() if found is None)
+        why = "too many facts have the same two entities."
+        return f"not searched for: relations that are {missing}: {why}" if missing else ""
 
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:

@@ -1,4 +1,4 @@
-"""Comparability: what rank tables must share, so that their metrics compare, and what is known of it."""
+"""Comparability: what must be equal in rank tables for their metrics to compare."""
 
 from __future__ import annotations
 
@@ -146,13 +146,13 @@ def _fold(*columns: Sequence[IntArray]) -> list[IntArray]:
 
 
 TRIPLES = "triples"
-"""what else ranks must share: the triples and sides that were ranked"""
+"""a further difference that can be allowed: the triples and sides that were ranked"""
 
 
 def differing_fields(
     tables: Mapping[str, RankTable], same: SameRows, provenances: Mapping[str, Provenance], allow: Collection[str]
 ) -> dict[str, str]:
-    """Say in what the ranks of models differ that is allowed; an unknown value differs from none."""
+    """Return the allowed differences of models' ranks, and refuse others; an unknown value differs from none."""
     differences = {}
     for field in ALIKE:
         whose: dict[str, list[str]] = {}
@@ -168,8 +168,8 @@ def differing_fields(
     if refused := [field for field in differences if field not in allow]:
         listed = "\n".join(f"{field}: {differences[field]}" for field in refused)
         raise MetricError(
-            f"these ranks do not compare.\n{listed}\nRank them alike, or allow it by allow={refused} "
-            f"(--allow {','.join(refused)})."
+            f"these ranks do not compare.\n{listed}\nRank them alike, or allow the differences: "
+            f"--allow {','.join(refused)} (in Python allow={refused})."
         )
     return differences
 
@@ -183,7 +183,7 @@ def allowed_fields(allow: object) -> list[str]:
 
 
 def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, str]:
-    """Say which models ranked other triples and sides or, if their candidates are unknown, other numbers of them."""
+    """Name the models that ranked other triples or sides or, if candidates are unknown, other numbers of them."""
     (first, table), *others = tables.items()
     if not same.of_all:
         counts = ", ".join(f"{count:,} of {len(tables[model]):,} in {model}" for model, count in same.others.items())
@@ -195,7 +195,7 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
         expected = table.column("candidates")[same.rows[first]]
         candidates = {model: other.column("candidates")[same.rows[model]] for model, other in others}
         if unlike := [model for model, found in candidates.items() if not np.array_equal(found, expected)]:
-            return {"candidates": f"{', '.join(unlike)} and {first} have other numbers of them"}
+            return {"candidates": f"{', '.join(unlike)} and {first} have different numbers of them"}
     return {}
 
 
@@ -212,7 +212,7 @@ def _bare(dataset: str) -> str:
 
 
 def dataset_names(tables: Sequence[RankTable]) -> list[str]:
-    """Name the dataset of each table; one that does not tell it is of the only dataset that the others name.
+    """Name the dataset of each table; if one has no name, and the others have the same one, it is theirs.
 
     A name counts without case and punctuation, and stands as it is written first.
     """
@@ -236,4 +236,4 @@ def notes_on_unknowns(provenances: Mapping[str, Provenance]) -> Iterator[str]:
         if unknown := ", ".join(field for field in ALIKE if _value(provenance, field) == UNKNOWN):
             models.setdefault(unknown, []).append(model)
     for fields, names in models.items():
-        yield f"the ranks of {', '.join(names)} do not tell their {fields}, which may differ."
+        yield f"the {fields} of the ranks of {', '.join(names)} are not known, and may differ."

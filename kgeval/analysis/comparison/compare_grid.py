@@ -50,10 +50,9 @@ def compare_grid(  # noqa: PLR0913
 ) -> ModelGrid:
     """Compare models on several datasets, each trained with several seeds: the table of a paper.
 
-    A number is the mean over the seeds of a model. On each dataset by itself, two models with three seeds or more are
-    compared by the test of :func:`kgeval.analysis.seed_differences`, for which other seeds and other triples might have
-    been drawn. Where every model has one run, the test is that of :func:`kgeval.compare`, for which only other triples
-    might have been drawn.
+    A number is the mean over the seeds of a model. On each dataset separately, two models with three seeds or more are
+    compared by the test of :func:`kgeval.analysis.seed_differences`, which resamples seeds and triples. If every model
+    has one run, the test is that of :func:`kgeval.compare`, which resamples triples only.
 
     Parameters
     ----------
@@ -62,14 +61,14 @@ def compare_grid(  # noqa: PLR0913
     metrics, ties, chance, popularity
         as :func:`kgeval.summarize` takes them
     by
-        the column, or columns, whose values divide the triples into groups, each of which has columns of its own
+        the column, or columns, by whose values triples are grouped; each group has its own columns
     spread
-        what stands after ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean if other
-        seeds were drawn; ``"interval"``, if other seeds and other triples were drawn; ``"none"``
+        what follows ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean (resampling
+        seeds); ``"interval"``, the interval of the mean (resampling seeds and triples); ``"none"``
     intervals, level, reference, draws, seed, allow
         as :func:`kgeval.compare` takes them
     baselines
-        the models that draw nothing in training, and so need no seeds
+        the models without random training, which need no seeds
 
     Raises
     ------

@@ -49,13 +49,13 @@ def compare(  # noqa: PLR0913
     popularity: tuple[float, float] = (1.0, 1.0),
     allow: str | Collection[str] = (),
 ) -> Comparison:
-    """Compare models that ranked the same triples in the same way: which is better, and is that more than noise.
+    """Compare models that ranked the same triples in the same way, and test their differences.
 
-    Each pair of models has, by each metric, a difference; its cluster-robust interval (Binder, 1983); the p-value of
-    sign flips, which swap the two in random units (Smucker, Allan and Carterette, 2007), adjusted for the pairs of
-    models that are tested by this metric in this group (Holm, 1979); and the least difference that would be seen on 4
-    of 5 test sets. The metric named first decides which model is better; the others are secondary. A metric that says
-    nothing about quality, such as ``count``, is shown and not tested.
+    For each pair of models and each metric: the difference; its cluster-robust interval (Binder, 1983); the p-value of
+    sign flips, which swap the two models in random units (Smucker, Allan and Carterette, 2007), adjusted for the pairs
+    of models that are tested by this metric in this group (Holm, 1979); and the smallest difference that a test sees on
+    4 of 5 test sets. The first metric decides which model is better; the others are secondary. A metric that does not
+    measure quality, such as ``count``, is shown and not tested.
 
     Parameters
     ----------
@@ -67,24 +67,24 @@ def compare(  # noqa: PLR0913
         what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers; or
         ``"relation"``, with all its triples
     level
-        of the intervals; a difference is seen if its adjusted p-value is at most 1 − level
+        the level of the intervals; a difference is seen if its adjusted p-value is at most 1 − level
     by
-        the column, or columns, whose values divide the rows into groups, each of which is tested by itself
+        the column, or columns, by whose values rows are grouped; each group is tested separately
     reference
         the model that all others are compared with; by default each is compared with each
     draws
-        how many random signs each unit has
+        the number of random sign flips
     seed
-        of random signs, and of random ties
+        the seed of random sign flips, and of random ties
     allow
-        how the ranks may differ nevertheless, which the notes then say: ``"dataset"``, ``"split"``,
+        which differences of the ranks are allowed, and noted: ``"dataset"``, ``"split"``,
         ``"protocol"``, ``"filter"``, ``"candidates"`` or ``"triples"``, which compares the rows that all models have
 
     Raises
     ------
     MetricError
-        if there is no other model to compare with; if they rank other triples and sides, or by another protocol, filter
-        or choice of candidates, with what differs; if an option is unknown
+        if there are fewer than two models; if they ranked different triples or sides, or have different protocols,
+        filters or candidates, with the difference; if an option is unknown
 
     Examples
     --------
@@ -102,7 +102,7 @@ def compare(  # noqa: PLR0913
     Traceback (most recent call last):
     kgeval.errors.MetricError: these ranks do not compare.
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
-    Rank them alike, or allow it by allow=['candidates'] (--allow candidates).
+    Rank them alike, or allow the differences: --allow candidates (in Python allow=['candidates']).
     """
     _refuse_other_inputs(tables, reference)
     allowed, columns = allowed_fields(allow), column_names(by)
@@ -112,8 +112,8 @@ def compare(  # noqa: PLR0913
     provenances = {model: table.provenance for model, table in tables.items()}
     remarks = _remarks(same, differing_fields(tables, same, provenances, allowed), allowed)
     if samples := [f"{note}." for note in notes_on_samples(tables)]:
-        estimates = "values are estimates of the whole split where they have an interval"
-        remarks += [*samples, f"{estimates}; differences are of the common rows."]
+        estimates = "values with an interval are estimates for the whole split"
+        remarks += [*samples, f"{estimates}; differences are for the common rows."]
     if not same.of_all and len(same) and TRIPLES in allowed:
         tables = {model: table.where(same.mask(model)) for model, table in tables.items()}
         same = same_rows(tables)
@@ -153,7 +153,7 @@ def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection
         )
         rows = [f"compared on the {len(same):,} rows that all models have. Rows left out: {left_out}."]
     elif not same.of_all:
-        rows = ["no difference is tested: by their labels, the models did not rank the same triples and sides."]
+        rows = ["no difference is tested: the models did not rank the same triples and sides."]
     fields = [field for field in differences if field != TRIPLES]
     return [*rows, *(f"these metrics do not compare: {field}: {differences[field]}." for field in fields)]
 
@@ -175,8 +175,8 @@ def _groups(
             unequal = other.column(column)[same.rows[model]] != table.column(column)[same.rows[first]]
             if unequal.any():
                 raise MetricError(
-                    f"by: {model} and {first} have other values of {name!r} in {int(unequal.sum()):,} rows. Group by a "
-                    "column that is of the triples, not of a model."
+                    f"by: {model} and {first} have different values of {name!r} in {int(unequal.sum()):,} rows. "
+                    "Group by a property of triples, not of a model."
                 )
     places = np.empty(len(same), np.int64)
     places[same.rows[first]] = np.arange(len(same))

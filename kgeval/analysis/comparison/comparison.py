@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,17 +24,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MOST_MODELS = 6
+"""the most models that a note names"""
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
     """Summaries of several models, by the models' names, and the differences of each pair on the rows they share."""
 
     summaries: Mapping[str, RankSummary]
     remarks: tuple[str, ...] = ()
-    """how the models' ranks differ, so that their metrics do not compare, or may not"""
+    """how the models' ranks differ, if their metrics do not compare, or may not"""
     pairs: tuple[PairedDifference, ...] = ()
-    """a difference for each pair, metric and group of rows; empty where the models rank different rows"""
+    """a difference for each pair, metric and group of rows; empty if the models rank different rows"""
     options: DifferenceOptions = DEFAULT_DIFFERENCES
-    """what the differences depend on"""
+    """the options of the tests"""
     grouped: Mapping[str, RankSummary] = field(default_factory=dict)
     """the summaries of each group of rows, by the models' names; empty without groups"""
 
@@ -57,28 +61,44 @@ class Comparison(Shown):
 
     @property
     def family(self) -> int:
-        """How many pairs of models each p-value is adjusted for; of groups, the most."""
+        """How many pairs of models each p-value is adjusted for; the largest number of all groups."""
         return max((pair.family for pair in self.pairs), default=0)
 
     @property
     def decisive(self) -> str:
-        """The metric that decides which model is better: the one named first; empty without differences."""
+        """The metric that decides which model is better: the first one; empty without differences."""
         return self.pairs[0].name if self.pairs else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: where ranks differ, what the tests are, and what holds of the models."""
-        return (*self.remarks, *notes_on_tests(self.pairs, self.options), *self.notes_on_models)
+        """Notes: how the ranks differ, the notes of the models, and how differences were tested."""
+        return (*self.remarks, *self.notes_on_models, *notes_on_tests(self.pairs, self.options))
 
     @property
     def notes_on_models(self) -> tuple[str, ...]:
-        """What a reader of the models' metrics should know, whatever is said of differences."""
-        return tuple(notes_with_models({model: summary.notes for model, summary in self.summaries.items()}))
+        """The notes on the models' metrics; one for the ties of all models."""
+        notes = {
+            model: [note for note in summary.notes if note not in summary.tie_notes]
+            for model, summary in self.summaries.items()
+        }
+        return (*notes_with_models(notes), *self._notes_on_ties())
+
+    def _notes_on_ties(self) -> Iterator[str]:
+        found = {model: summary.groups[0].ties for model, summary in self.summaries.items()}
+        serious = [
+            f"{model} {ties.pessimistic_mrr:.3f} to {ties.optimistic_mrr:.3f}"
+            for model, ties in found.items()
+            if ties is not None and ties.serious
+        ]
+        if serious:
+            yield f"the tie policy alone moves the MRR (pessimistic to optimistic): {first_few(serious, MOST_MODELS)}."
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What the numbers of each model are of."""
-        return tuple(f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items())
+        """The provenance of each model, and the leaks of the split."""
+        models = [f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items()]
+        leaks = {model: summary.provenance.heads[1:] for model, summary in self.summaries.items()}
+        return (*models, *notes_with_models(leaks))
 
     def _brief(self) -> str:
         first = next(iter(self.summaries.values()))
@@ -90,7 +110,7 @@ class Comparison(Shown):
     def tables(self) -> tuple[Table, ...]:
         """Return the leaderboard, a row for each model, in each group, and the differences, if there are any.
 
-        A metric that was requested with a side has its column, one without is of both sides, or of the one ranked.
+        A metric without a side has one column: of both sides, or of the one that was ranked.
         """
         return (self._leaderboard.table(), *([self._differences()] if self.pairs else []))
 
@@ -103,11 +123,11 @@ class Comparison(Shown):
         return {name: Table(table.columns[1:], own, table.keys - 1, item=item) for name, own in rows.items()}
 
     def papers(self) -> tuple[Table, ...]:
-        """Return the leaderboard, the best marked, and what is not seen to be worse."""
+        """Return the leaderboard, with the best marked, and those that are not seen to be worse."""
         return (self._leaderboard.paper(self.pairs, self.options, self.remarks),)
 
     def differences_table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the names of the columns, and a row of cells for each pair, metric and group, which says its size."""
+        """Return the names of the columns, and a row of cells for each pair, metric and group."""
         table = self._differences()
         return list(table.columns), table.texts()
 

@@ -101,17 +101,17 @@ class DatasetRanks(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know."""
+        """How the ranks were tested."""
         (chi, chi_p), (ratio, ratio_p) = self.friedman, self.iman_davenport
         datasets, models = self.values.shape
-        chosen = "" if self.reference else ", which these ranks chose (p is too small: name a reference beforehand)"
-        few = "Ranks on so few datasets show large differences only. " if datasets < 10 else ""
+        chosen = "" if self.reference else ", the best here, so p is too small: choose it before the test (--reference)"
+        few = f"{datasets} datasets show large differences only. " if datasets < 10 else ""
         return (
-            f"Friedman's test that all {models} models are alike on {datasets} datasets: χ² = {chi:.3f}, "
+            f"Friedman's test that all {models} models are equal on {datasets} datasets: χ² = {chi:.3f}, "
             f"p = {chi_p:.4f}; F = {ratio:.3f}, p = {ratio_p:.4f} (Iman and Davenport, 1980).",
-            f"{few}Average ranks that differ by less than {self.critical_difference:.3f} are not told apart "
+            f"{few}Average ranks that differ by less than {self.critical_difference:.3f} do not differ significantly "
             f"(Nemenyi, {100 * self.level:g} %).",
-            f"p: against {self.control}{chosen}, adjusted for {models - 1} tests (Holm, 1979).",
+            f"p: compared with {self.control}{chosen}; adjusted for {models - 1} tests (Holm, 1979).",
         )
 
     heads = ()
@@ -198,7 +198,7 @@ def rank_models(
     models = tuple(dict.fromkeys(model for values in results.values() for model in values))
     if len(models) < 3 or len(datasets) < 2:
         raise MetricError(
-            f"ranks over datasets need three models and two datasets at least, found {len(models)} and {len(datasets)}."
+            f"ranks over datasets need at least three models and two datasets, found {len(models)} and {len(datasets)}."
         )
     for dataset, values in results.items():
         if missing := [model for model in models if model not in values]:

@@ -1,4 +1,4 @@
-"""A leaderboard: a row for each model, in each group, and for a paper which is best, and which not seen to be worse."""
+"""A leaderboard: a row for each model, in each group; for a paper, the best and those not seen to be worse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
 from kgeval.metrics.names import ARROWS, PARTS, MetricName, short_title
 from kgeval.metrics.rank_summary import RankSummary, shared_columns
-from kgeval.metrics.summary import Group
+from kgeval.metrics.summary import Group, notes_with_models
 from kgeval.provenance import LabelProvenance, Provenance, shared_description
 from kgeval.table import DIGITS, Cell, Figure, Page, Table
 
@@ -34,7 +34,7 @@ class Leaderboard:
     """group after group"""
 
     def table(self) -> Table:
-        """Lay the numbers out; a metric of both sides is named without these."""
+        """Lay the numbers out; a metric of both sides is named without the side."""
         columns = [*self.by, "model", *map(title_of, self.names)]
         rows: list[list[Cell]] = [
             [*self._key_of(row), *(_figure(row.group, name) for name in self.names)] for row in self.rows
@@ -97,7 +97,7 @@ class Leaderboard:
 
 
 def title_of(name: MetricName) -> str:
-    """Name a metric, without the side where that is both."""
+    """Name a metric, without the side if that is both."""
     return name.base if name.side == "both" else str(name)
 
 
@@ -129,10 +129,7 @@ def side_by_side(summaries: Mapping[str, RankSummary]) -> Page:
 
     A metric without a side is of both sides, or of the one that was ranked.
     """
-    further = {model: summary.heads[1:] for model, summary in summaries.items()}
-    common = next(iter(further.values()))
-    if any(heads != common for heads in further.values()):  # estimates from samples of various sizes
-        common = tuple(f"{model}: {head}" for model, heads in further.items() for head in heads)
+    further = notes_with_models({model: summary.heads[1:] for model, summary in summaries.items()})
     head, different = common_head([summary.provenance for summary in summaries.values()])
     board = leaderboard_of(summaries, {})
     names = sorted(board.names, key=lambda name: PARTS.index(name.side or "both"))
@@ -143,13 +140,15 @@ def side_by_side(summaries: Mapping[str, RankSummary]) -> Page:
     ]
     ties = next(iter(summaries.values())).ties
     table = replace(table, columns=["model", *different, *table.columns[1:]], rows=rows, keys=1 + len(different))
-    return Page((f"{head}, ties: {ties}", *common), (table,))
+    return Page((f"{head}, ties: {ties}", *further), (table,))
 
 
 def common_head(provenances: Sequence[Provenance | LabelProvenance]) -> tuple[str, list[str]]:
     """Describe the provenance that several models have in common, and name its parts that differ."""
     first, *others = provenances
-    values = {field.name: getattr(first, field.name) for field in fields(first) if field.name != "model"}
+    values = {
+        field.name: getattr(first, field.name) for field in fields(first) if field.compare and field.name != "model"
+    }
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
         return shared_description(len(provenances), first, different), different

@@ -1,4 +1,4 @@
-"""A grid of results: models by datasets and metrics, each a mean over seeds, and the order that the tests support."""
+"""A grid of results: models by datasets and metrics, each a mean over seeds, and the order that tests support."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ModelGrid(Shown):
     metrics: tuple[MetricName, ...]
     blocks: tuple[Block, ...]
     baselines: frozenset[str] = frozenset()
-    """the models that draw nothing in training"""
+    """the models without random training, which need no seeds"""
     spread: Spread = "sd"
     options: DifferenceOptions = field(default_factory=DifferenceOptions)
 
@@ -39,7 +39,7 @@ class ModelGrid(Shown):
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
-        """What the numbers are of."""
+        """The models, the datasets, and what all runs have in common."""
         provenances = [one for block in self.blocks for one in block.provenances]
         first = provenances[0]
         differing = {"dataset", "model", "triples"} | {
@@ -60,8 +60,8 @@ class ModelGrid(Shown):
         level, units = f"{100 * self.options.level:g} % interval", PLURAL[self.options.unit]
         what = {
             "sd": "standard deviation over seeds",
-            "seeds": f"{level}, other seeds drawn",
-            "interval": f"{level}, other {'seeds and ' if self._most_runs > 1 else ''}{units} drawn",
+            "seeds": f"{level} (resampling seeds)",
+            "interval": f"{level} (resampling {'seeds and ' if self._most_runs > 1 else ''}{units})",
         }
         return f"; {self._mean_in_words()} ± {what[self.spread]}"
 
@@ -74,7 +74,7 @@ class ModelGrid(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know: missing runs and seeds, and what the tests are."""
+        """Notes: how ranks differ, missing runs and seeds, undefined metrics, and how differences were tested."""
         return (*self._remarks(), *self._notes_on_runs(), *self._notes_on_undefined(), *self._notes_on_tests())
 
     def _notes_on_undefined(self) -> Iterator[str]:
@@ -97,8 +97,8 @@ class ModelGrid(Shown):
             fewer = [f"{model} {n}" for model, n in counts.items() if 0 < n < self._most_runs]
             if fewer := [text for text in fewer if text.rpartition(" ")[0] not in self.baselines]:
                 yield (
-                    f"{dataset}: fewer than {self._most_runs} seeds: {', '.join(fewer)}. One or two seeds show no "
-                    f"scatter: there is no ± and no test below {FEWEST_SEEDS}."
+                    f"{dataset}: fewer than {self._most_runs} seeds: {', '.join(fewer)}. Intervals and tests need at "
+                    f"least {FEWEST_SEEDS} seeds."
                 )
 
     def _notes_on_tests(self) -> Iterator[str]:
@@ -111,13 +111,13 @@ class ModelGrid(Shown):
         yield from (f"not tested: {reason}." for reason in dict.fromkeys(reasons))
 
     def _test_in_words(self) -> str:
-        """Say what the test is; empty where nothing was tested."""
+        """Describe the test; empty if nothing was tested."""
         tested = [pair for block in self.blocks for pair in block.pairs if pair.p is not None]
         if not tested:
             return ""
-        of_means = f"t test of means over seeds, other seeds and {PLURAL[self.options.unit]} drawn"
+        of_means = f"t test of means over seeds, resampling seeds and {PLURAL[self.options.unit]}"
         how = of_means if tested[0].over_seeds else f"{tested[0].draws:,} sign flips per {tested[0].unit}"
-        each = ", each dataset by itself" if len(self.datasets) > 1 else ""
+        each = ", for each dataset separately" if len(self.datasets) > 1 else ""
         return f"p ≤ {self.options.alpha:.2g}, {how}, two-sided, {adjustment(tested)}{each}"
 
     def tables(self) -> tuple[Table, ...]:
@@ -136,7 +136,7 @@ class ModelGrid(Shown):
         return (numbers, *([Table(["dataset", "metric", "order"], orders, prose=True)] if orders else []))
 
     def papers(self) -> tuple[Table, ...]:
-        """Return the numbers for a paper: the best bold, and underlined what is not seen to differ from it."""
+        """Return the numbers for a paper: the best are bold; models not seen to differ from it are underlined."""
         columns = [self._figures(block, metric, marked=True) for block in self.blocks for metric in self.metrics]
         titles = [f"{short_title(metric)} {ARROWS[metric.metric.increasing]}".rstrip() for metric in self.metrics]
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
@@ -164,7 +164,7 @@ class ModelGrid(Shown):
         return [title for title in titles for _ in self.metrics]
 
     def _figures(self, block: Block, metric: MetricName, *, marked: bool = False) -> list[Figure]:
-        """The numbers of a column, all with the digits that the spreads and differences in it justify."""
+        """The numbers of a column, with as many digits as its spreads and differences justify."""
         scores = {model: block.scores.get((model, metric), Score(())) for model in self.models}
         ends = {model: score.ends(self.spread) for model, score in scores.items()}
         own = [pair for pair in block.pairs if replace(pair.metric, side=metric.side) == metric]
@@ -180,7 +180,7 @@ class ModelGrid(Shown):
         return list(figures.values())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each model; of each dataset and metric the mean, its scatter over seeds, and its runs."""
+        """Return a row for each model: for each dataset and metric the mean, standard deviation, interval and runs."""
         import pandas as pd
 
         rows = [self._numbers_of(model) for model in self.models]
@@ -188,7 +188,7 @@ class ModelGrid(Shown):
         return pd.DataFrame([list(row.values()) for row in rows], pd.Index(self.models, name="model"), columns)
 
     def csv_tables(self) -> tuple[Table, ...]:
-        """Return the frame, with all digits; a column is called by its dataset, metric and number."""
+        """Return the frame, with all digits; the name of a column has its dataset, metric and number."""
         rows = [self._numbers_of(model) for model in self.models]
         cells: list[list[Cell]] = [[model, *row.values()] for model, row in zip(self.models, rows, strict=True)]
         return (Table(["model", *map(" ".join, rows[0])], cells, item="model"),)

@@ -157,7 +157,7 @@ class _GroupTests:
         if isinstance(own, MeanTerms) and isinstance(others, MeanTerms):
             return _contrast(own, others, empty)
         if needs == "lists":
-            return replace(empty, reason="it is a function of lists, and not of means over them"), None
+            return replace(empty, reason="it is a function of lists, not of means over lists"), None
         return self._resampled(empty), None
 
     @cached_property
@@ -218,7 +218,7 @@ def _contrast(own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Est
     of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
     of_units = _without_rounding(of_own - of_others, of_own)
     if not of_units.any():
-        return replace(estimate, difference=0.0, reason="no unit differs"), of_units
+        return replace(estimate, difference=0.0, reason=f"no {empty.unit} differs"), of_units
     return _with_interval(estimate, own, others, weighed), of_units
 
 

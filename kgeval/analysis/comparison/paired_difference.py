@@ -1,4 +1,4 @@
-"""A paired difference: how much two models differ by a metric on the same rows, and what to know of its test."""
+"""A paired difference: how much two models differ by a metric on the same rows, its test, and notes on it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from kgeval.metrics.names import MetricName
 from kgeval.table import DIGITS, number, p_text
 
 POWER = 0.8
-"""the share of test sets on which a difference as large as the detectable one would be seen"""
+"""the share of test sets on which a test sees a difference of the detectable size"""
 
 
 @dataclass(frozen=True)
 class DifferenceOptions:
-    """What is drawn again, how sure a difference has to be, and which pairs are looked at."""
+    """What is resampled, the confidence level, and which pairs are compared."""
 
     unit: Unit = "triple"
-    """what is drawn again, and swapped between models as a whole"""
+    """what is resampled, and swapped between models as a whole"""
     level: float = 0.95
-    """of the intervals; a difference is seen if its adjusted p-value is at most 1 − level"""
+    """the level of the intervals; a difference is seen if its adjusted p-value is at most 1 − level"""
     draws: int = 9999
-    """of random signs"""
+    """the number of random sign flips"""
     seed: int = 0
-    """of random signs"""
+    """the seed of random sign flips"""
     reference: str | None = None
     """the model that all others are compared with; by default each is compared with each"""
 
@@ -47,7 +47,7 @@ class DifferenceOptions:
 
     @property
     def alpha(self) -> float:
-        """How likely any difference of a family is seen where there is none."""
+        """The largest adjusted p-value at which a difference is seen: 1 − level."""
         return 1 - self.level
 
     def pairs(self, models: Collection[str]) -> list[tuple[str, str]]:
@@ -62,38 +62,38 @@ DEFAULT_DIFFERENCES = DifferenceOptions()
 
 @dataclass(frozen=True, repr=False)
 class PairedDifference(Brief):
-    """The difference of two models by a metric: that of ``model`` less that of ``other``, on the same rows."""
+    """The difference of two models by a metric: that of ``model`` minus that of ``other``, on the same rows."""
 
     model: str
     other: str
     metric: MetricName
     rows: int
-    """how many rows both ranked, of the metric's side"""
+    """how many rows both models ranked on the metric's side"""
     units: int
-    """how many units these are of"""
+    """how many triples, queries or relations these rows have"""
     unit: Unit = "triple"
-    """what was drawn again: of metrics of lists queries, in place of triples"""
+    """what is resampled; for metrics of lists, queries instead of triples"""
     group: Mapping[str, Any] = field(default_factory=dict)
-    """the values that the rows have in common, by column; empty for all rows"""
+    """the value of the rows in each column of ``by``; empty for all rows"""
     difference: float | None = None
-    """``None`` where the metric is undefined for one of them"""
+    """``None`` if the metric is undefined for one of them"""
     interval: Interval | None = None
-    """``None``, like all below, where there are too few units, or none in which they differ"""
+    """``None``, like all below, if there are too few units, or none in which the models differ"""
     p: float | None = None
     """how often chance alone gives a difference as large"""
     draws: int = 0
-    """how many sign flips there were"""
+    """the number of sign flips"""
     adjusted_p: float | None = None
-    """the same, adjusted for the pairs of models that are tested by this metric in this group (Holm, 1979)"""
+    """p, adjusted for the pairs of models that are tested by this metric in this group (Holm, 1979)"""
     family: int = 0
-    """how many pairs these are"""
+    """the number of these pairs"""
     detectable: float | None = None
-    """the least difference that would be seen on 4 of 5 test sets, by a single test"""
+    """the smallest difference that a single test sees on 4 of 5 test sets"""
     reason: str = ""
-    """why something of this is missing"""
+    """why one of these is missing"""
     level: float = 0.95
     over_seeds: bool = False
-    """whether training runs were drawn again too; p is then of Student's t, and of no draws"""
+    """whether training runs are resampled too; p is then from Student's t distribution"""
 
     def _brief(self) -> str:
         values = f"{self.name} {number(self.difference, self.decimals)}"
@@ -101,17 +101,17 @@ class PairedDifference(Brief):
 
     @property
     def name(self) -> str:
-        """The metric's name, without the side where that is both."""
+        """The metric's name, without the side if that is both."""
         return self.metric.base if self.metric.side == "both" else str(self.metric)
 
     @property
-    def drawn_again(self) -> str:
-        """What was drawn again, in words: ``triple``, or ``seed × triple``."""
+    def resampled(self) -> str:
+        """What is resampled, in words: ``triple``, or ``seed × triple``."""
         return f"seed × {self.unit}" if self.over_seeds else self.unit
 
     @property
     def seen(self) -> str:
-        """``"better"`` or ``"worse"``, as ``model`` is; ``"none"``; empty where nothing was tested."""
+        """Whether ``model`` is ``"better"`` or ``"worse"``, or ``"none"`` for no difference; empty if not tested."""
         if self.difference is None or self.adjusted_p is None:
             return ""
         if self.adjusted_p > 1 - self.level + 1e-12 or not self.difference:
@@ -120,16 +120,16 @@ class PairedDifference(Brief):
 
     @property
     def is_bound(self) -> bool:
-        """Whether more draws could only lower the adjusted p-value.
+        """Whether the adjusted p-value is an upper bound, which more draws can only lower.
 
-        No draw gave a difference as large: of this pair, or of one before it in Holm's order, whose adjusted p-value no
-        later one is below.
+        No sign flip gave a difference as large: for this pair, or for an earlier one in Holm's order, whose adjusted
+        p-value is the minimum for later ones.
         """
         return _at_floor(self.adjusted_p, self.draws, self.family)
 
     @property
     def p_text(self) -> str:
-        """The adjusted p-value for people; empty where nothing was tested."""
+        """The adjusted p-value in print; empty if nothing was tested."""
         return "" if self.adjusted_p is None else p_text(self.adjusted_p, is_bound=self.is_bound)
 
     @property
@@ -138,9 +138,9 @@ class PairedDifference(Brief):
 
     @property
     def verdict(self) -> str:
-        """What the difference says, in words."""
+        """The result of the test, in words."""
         if self.seen == "none" and self.detectable is not None:
-            return f"no difference seen (less than ± {number(self.detectable, self.decimals)})"
+            return f"no difference seen (detectable: {number(self.detectable, self.decimals)})"
         if self.seen == "none":
             return f"no difference seen: {self.reason}"
         return self.seen or f"not tested: {self.reason}"
@@ -160,7 +160,7 @@ class PairedDifference(Brief):
             "adjusted_p": self.adjusted_p,
             "adjusted_p_is_bound": self.is_bound,
             **{name: getattr(self, name) for name in ("family", "detectable", "rows", "units")},
-            "unit": self.drawn_again,
+            "unit": self.resampled,
             "verdict": self.verdict,
         }
         return {**values, **({"reason": self.reason} if self.reason else {})}
@@ -191,7 +191,7 @@ def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
 
 
 def detectable_difference(standard_error: float, *, level: float) -> float:
-    """(z_{(1 + level)/2} + z_{.8}) · SE: as large a difference would be seen in 4 of 5 draws of the units.
+    """Compute (z_{(1 + level)/2} + z_{.8}) · SE: a test sees a difference of this size in 4 of 5 samples.
 
     >>> round(detectable_difference(0.01, level=0.95), 6)
     0.028016
@@ -209,7 +209,7 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
     for reason in dict.fromkeys(pair.reason for pair in pairs if pair.reason):
         of = [pair for pair in pairs if pair.reason == reason]
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
-        where = f" in {len(of)} of {len(pairs)} differences, the first" if len(of) < len(pairs) and of[0].group else ""
+        where = f" in {len(of)} of {len(pairs)} differences" if len(of) < len(pairs) and of[0].group else ""
         yield f"{'not tested' if of[0].p is None else 'no interval'}: {names}{where}: {reason}."
 
 
@@ -219,61 +219,56 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
         f"{size_range(np.array([pair.units for pair in tested if pair.unit == unit]))} {PLURAL[unit]}" for unit in kinds
     )
     over_seeds = tested[0].over_seeds
-    what, more = ("mean over the seeds", "other seeds, and ") if over_seeds else ("metric", "")
-    yield (
-        f"difference: the {what} of model minus that of other. {100 * options.level:g} % intervals, one difference at "
-        f"a time: {more}resampling the {units}."
-    )
-    holm = ", of the pair or of one before it in Holm's order" if any(pair.family > 1 for pair in tested) else ""
-    bound = f' "≤": no draw gave a difference as large{holm}.' if any(pair.is_bound for pair in tested) else ""
-    flips = f"{options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed})"
-    test = f"Student's t, over seeds × {' or '.join(kinds)}" if over_seeds else flips
-    yield f"p: {test}, two-sided, {adjustment(tested)}.{bound}"
-    none = "none: no difference is seen. " if any(pair.seen == "none" for pair in tested) else ""
-    sets = "draws of seeds and test sets" if over_seeds else "test sets"
-    yield f"{none}detectable: a difference as large is seen, by a single test, on 4 of 5 {sets}."
-    if fewer := [pair for pair in tested if pair.draws < options.draws and not over_seeds]:
-        names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
-        yield (
-            f"no function of means: {names}. Intervals are those of a paired bootstrap; sign flips compute the metric "
-            f"anew, {fewer[0].draws:,} times."
-        )
-    if cut := list(dict.fromkeys(pair.name for pair in tested if pair.interval and pair.interval.clipped)):
-        yield f"an interval of {', '.join(cut)} ends where the range of its differences does."
     if not over_seeds:
         yield from _notes_on_few_draws(tested, options)
+    what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
+    yield (
+        f"difference: the {what} of model minus that of other, each with its {100 * options.level:g} % interval "
+        f"(resampling {more}{units})."
+    )
+    bound = ' "≤": no sign flip gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
+    flips = f"{options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed})"
+    test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
+    yield f"p: {test}, two-sided, {adjustment(tested)}.{bound}"
+    words = ["none: no difference seen."] if any(pair.seen == "none" for pair in tested) else []
+    if any(pair.detectable is not None for pair in tested):
+        sets = "4 of 5 repetitions with other seeds and test sets" if over_seeds else "4 of 5 test sets"
+        words.append(f"detectable: a single test sees a difference of this size on {sets}.")
+    if words:
+        yield " ".join(words)
+    if fewer := [pair for pair in tested if pair.draws < options.draws and not over_seeds]:
+        names = ", ".join(dict.fromkeys(pair.name for pair in fewer))
+        yield f"{names}: interval by a paired bootstrap, p by {fewer[0].draws:,} sign flips (no function of means)."
 
 
 def _notes_on_few_draws(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
-    """Say that no difference could be seen, however large, because the smallest p-value is too large for the family."""
+    """Warn that no difference can be seen, because the smallest possible p-value is too large for so many tests."""
     worst = max(tested, key=lambda pair: pair.family / (1 + pair.draws))
     least = worst.family / (1 + worst.draws)
     if least > options.alpha:
         needed = math.ceil(worst.family / options.alpha - 1e-9) - 1
-        fewer_pairs = "" if options.reference or worst.family == 1 else ", or compare with one --reference"
+        fewer_pairs = "" if options.reference or worst.family == 1 else ", or compare with one model (--reference)"
         yield (
             f"{worst.draws:,} draws are too few for {worst.family:,} pairs: no adjusted p-value can be below "
-            f"{least:.2g}. Take at least {needed:,} draws{fewer_pairs}."
+            f"{least:.2g}. Use at least {needed:,} draws (--draws {needed}){fewer_pairs}."
         )
 
 
 def adjustment(tested: Sequence[PairedDifference]) -> str:
-    """Say for how many pairs of models p-values are adjusted."""
+    """Name the number of pairs of models for which p-values are adjusted."""
     if all(pair.family == 1 for pair in tested):
-        return "not adjusted, as one pair of models is compared"
+        return "not adjusted (one pair of models)"
     pairs = size_range(np.array([pair.family for pair in tested]))
-    of_metric = " tested by each metric" if len({pair.metric for pair in tested}) > 1 else ""
-    of_group = f" {'and ' if of_metric else 'tested '}in each group" if tested[0].group else ""
-    return f"adjusted by Holm's method (1979) for the {pairs} pairs of models{of_metric}{of_group}"
+    by = ["metric"] if len({pair.metric for pair in tested}) > 1 else []
+    by += ["group"] if tested[0].group else []
+    per = f" per {' and '.join(by)}" if by else ""
+    return f"adjusted for {pairs} pairs of models{per} (Holm, 1979)"
 
 
 def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
     first, *others = dict.fromkeys(pair.name for pair in pairs)
     groups = len({str(pair.group) for pair in pairs if pair.p is not None})
     if others:
-        yield (
-            f"{first}, named first, decides. {', '.join(others)}: secondary; no p-value is adjusted for the number of "
-            "metrics."
-        )
+        yield f"{first} is named first and decides; p is not adjusted for the further metrics ({', '.join(others)})."
     if groups > 1:
-        yield f"no p-value is adjusted for the {groups:,} groups: of many groups, a few show a difference by chance."
+        yield f"p is not adjusted for the {groups:,} groups: among many groups, a few show a difference by chance."

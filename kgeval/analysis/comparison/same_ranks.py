@@ -51,8 +51,8 @@ class SameRanks(Shown):
         who, metrics = " and ".join(self.alone), ", ".join(self.metrics)
         if self.same:
             return (f"{who} are the same: identical ranks in all {self.rows:,} rows, identical metrics ({metrics}).",)
-        alone = "".join(f", {count:,} are in {name} alone" for name, count in self.alone.items() if count)
-        return (f"{who} are not the same: {self.differing:,} of the {self.rows:,} rows of both differ{alone}.",)
+        alone = "".join(f", {count:,} rows are only in {name}" for name, count in self.alone.items() if count)
+        return (f"{who} are not the same: {self.differing:,} of {self.rows:,} common rows differ{alone}.",)
 
     def tables(self) -> tuple[Table, ...]:
         """Return the first rows that differ, and the metrics."""
@@ -100,7 +100,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     >>> same_ranks({"mine": mine, "again": mine}).same
     True
     >>> same_ranks({"mine": mine, "theirs": theirs}).heads
-    ('mine and theirs are not the same: 311 of the 402 rows of both differ.',)
+    ('mine and theirs are not the same: 311 of 402 common rows differ.',)
     """
     if len(tables) != 2:
         raise MetricError(f"expected two tables of ranks, found {len(tables)}: {', '.join(tables)}.")
@@ -124,8 +124,8 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     values = {title_of(name): {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
     fields = differing_fields(tables, rows, provenances, (*ALIKE, TRIPLES))
     notes = [*(f"{field}: {what}." for field, what in fields.items()), *notes_on_unknowns(provenances)]
-    notes += [] if len(prefixes) > 1 else ["the raw ranks of one are not known, and were not compared."]
-    notes += [] if tells_ties else ["how many candidates tied is not known of one: ranks alone were compared."]
+    notes += [] if len(prefixes) > 1 else ["raw ranks were not compared: one table has none."]
+    notes += [] if tells_ties else ["ties were not compared: one table has only ranks."]
     same = rows.of_all and not len(differing) and all(len({*pair.values()}) == 1 for pair in values.values())
     first = [dict(zip(tables, pair, strict=True)) for pair in pairs]
     return SameRanks(same, len(rows), len(differing), rows.others, first, values, tuple(notes))

@@ -85,8 +85,8 @@ def seed_differences(
     >>> def run(*numbers):
     ...     return [evaluate(lambda h, r, t, n=n: (h * n + t * 7 + r) % 11, "nations") for n in numbers]
     >>> (pair,) = seed_differences({"a": run(29, 31, 37), "b": run(23, 41, 43, 47)}, ["mrr"])
-    >>> pair.drawn_again, pair.units, pair.verdict
-    ('seed × triple', 201, 'no difference seen (less than ± 0.067)')
+    >>> pair.resampled, pair.units, pair.verdict
+    ('seed × triple', 201, 'no difference seen (detectable: 0.067)')
     """
     _refuse_other_runs(runs, options.reference)
     keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
@@ -127,7 +127,7 @@ class _MetricTests:
         if few := self._too_few(model) or self._too_few(other):
             return replace(found, reason=few)
         if len(own) == len(others) == 1:
-            return replace(found, reason="neither model has seeds, so nothing is tested over seeds")
+            return replace(found, reason="neither model has several seeds")
         try:
             return self._tested(found, own, others)
         except (NoInterval, Undefined) as reason:
@@ -143,13 +143,13 @@ class _MetricTests:
         difference, level, metric = float(own.mean() - others.mean()), self.options.level, self.name.metric
         reach = metric.highest - metric.lowest
         metric = replace(metric, lowest=-reach, highest=reach)
-        interval = student_interval(metric, difference, spread, level=level, unit=found.drawn_again, units=units)
+        interval = student_interval(metric, difference, spread, level=level, unit=found.resampled, units=units)
         p = float(2 * stdtr(degrees, -abs(difference) / error))
         detectable = float(nctdtrinc(degrees, 1 - POWER, t_quantile(degrees, level))) * error
         return replace(found, units=units, interval=interval, p=p, detectable=detectable)
 
     def _too_few(self, model: str) -> str:
-        """Say that a model has too few runs to be tested; empty where it has enough, or draws nothing."""
+        """Say that a model has too few runs to be tested; empty if it has enough, or needs no seeds."""
         few = too_few_seeds(count := len(self.keys[model]))
         return f"{model} has {few}" if few and (count > 1 or model not in self.baselines) else ""
 

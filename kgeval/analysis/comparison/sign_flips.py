@@ -109,7 +109,7 @@ def swapped_p_value(name: MetricName, own: Ranks, others: Ranks, units: Units, *
             try:
                 differences[draw] = _difference(name, both, swapped, units)
             except Undefined as reason:
-                raise NoInterval(f"it is undefined in a draw: {reason}") from reason
+                raise NoInterval(f"it is undefined after a sign flip: {reason}") from reason
             report(1)
     least = abs(observed) - ROUNDING * float(np.abs(differences).max())
     return float((1 + (np.abs(differences) >= least).sum()) / (1 + draws))

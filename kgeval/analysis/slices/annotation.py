@@ -95,7 +95,7 @@ def _rows_in(dataset: Dataset, table: RankTable) -> EvaluatedRows:
     if strange.any():
         count = len(np.unique(table.column("triple")[strange]))
         example = dataset.triple(*triples.ids[np.argmax(strange)])
-        lacking = f"of the {table.num_triples} triples that were ranked, it lacks {count}, such as {example}"
+        lacking = f"it lacks {count:,} of the {table.num_triples:,} ranked triples, such as {example}"
         raise _not_of(dataset, lacking)
     return EvaluatedRows(triples, np.asarray(table.column("side") == "tail"), split)
 
@@ -104,7 +104,7 @@ def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> I
     """Find the ids that a dataset has for the labels of a column; int64[row]."""
     column = table.data.column(f"{name}_label").unify_dictionaries().combine_chunks()
     if column.null_count:
-        raise TableError(f"row {int(np.argmax(column.is_null()))} has no label of its {name}.")
+        raise TableError(f"row {int(np.argmax(column.is_null()))} has no label for its {name}.")
     codes = np.asarray(column.indices)
     ids = np.asarray(labels.ids(column.dictionary)[codes])
     if (strange := ids < 0).any():
@@ -115,4 +115,4 @@ def _ids(table: RankTable, name: str, labels: Vocabulary, dataset: Dataset) -> I
 
 
 def _not_of(dataset: Dataset, why: str) -> TableError:
-    return TableError(f"the ranks are not of dataset {dataset.name}: {why}. Give the one that was ranked.")
+    return TableError(f"the ranks are not from dataset {dataset.name}: {why}. Give the dataset that was ranked.")

@@ -1,1 +1,1 @@
-"""Intervals: where a metric would fall, had others been drawn; and estimates of a whole split from a sample."""
+"""Confidence intervals of metrics, and estimates of a whole split from a sample."""

@@ -44,7 +44,7 @@ class Intervals(Settings):
     """Confidence intervals: the unit that is resampled, and the level. A unit alone is short for it.
 
     >>> print(Intervals(unit="relation"))
-    95 % intervals, resampling relations
+    95 % intervals (resampling relations)
     """
 
     model_config = ConfigDict(json_schema_extra=or_short({"enum": list(UNITS)}))
@@ -65,7 +65,7 @@ class Intervals(Settings):
         return {"unit": value} if isinstance(value, str) else value
 
     def __str__(self) -> str:
-        return f"{100 * self.level:g} % intervals, resampling {PLURAL[self.unit]}"
+        return f"{100 * self.level:g} % intervals (resampling {PLURAL[self.unit]})"
 
 
 def read_intervals(requested: Any) -> Intervals | None:
@@ -79,7 +79,7 @@ def read_intervals(requested: Any) -> Intervals | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """The range of a metric over most samples of its units.
+    """The confidence interval of a metric.
 
     >>> str(Interval(0.2, 0.4, level=0.95, unit="triple", units=50, method="linearised", standard_error=0.05))
     '0.200–0.400'
@@ -123,14 +123,14 @@ def justified_decimals(standard_error: float) -> int:
 
 
 def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple[float, float, bool]:
-    """Cut an interval off at the ends of the metric's range, and say whether that did anything."""
+    """Cut an interval off at the ends of the metric's range, and return whether it was longer."""
     low, high = max(ends[0], min(metric.lowest, value)), min(ends[1], max(metric.highest, value))
     return float(low), float(high), (low, high) != ends
 
 
 def too_few(count: int, unit: Unit, what: str) -> str:
     """Say that there are fewer units than an interval or a test needs; empty if there are enough."""
-    few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs {FEWEST_UNITS}"
+    few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs at least {FEWEST_UNITS}"
     return few if count < FEWEST_UNITS else ""
 
 

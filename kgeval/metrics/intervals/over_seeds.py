@@ -1,8 +1,8 @@
-"""Intervals over seeds: several training runs of one model, of which both the runs and the triples are drawn again.
+"""Intervals over seeds: several training runs of one model, of which both the runs and the triples are resampled.
 
 A run s has on a unit i what its model has, a + run_s + unit_i + what the two of them share. The mean over R runs has
 
-    V = s²/R + c        s²: the variance of the runs' values; c: the mean covariance of two runs, units drawn again
+    V = s²/R + c        s²: the variance of the runs' values; c: the mean covariance of two runs, resampling units
 
 as its variance: s² holds what the run and the unit share, c does not, so that nothing counts twice (Obuchowski and
 Rockette, 1995, of readers and cases). Of a difference of two models, whose runs have nothing in common and whose units
@@ -88,20 +88,20 @@ def interval_over_seeds(
 ) -> OverSeeds:
     """Compute the mean of a metric over runs of one model, with its intervals: over seeds, and over seeds × triples.
 
-    The first is Student's over the runs' values, with R − 1 degrees of freedom: where other seeds would be drawn, and
-    the triples stay. The second is also of other triples (Bouthillier et al., 2021). Its variance is s²/R + c, with s²
-    the variance of the runs' values and c the mean covariance of two runs when the triples are drawn again (Obuchowski
-    and Rockette, 1995). Fewer than three runs have no interval, and the reason says so.
+    The first is Student's over the runs' values, with R − 1 degrees of freedom: it resamples seeds and keeps the
+    triples. The second also resamples triples (Bouthillier et al., 2021). Its variance is s²/R + c, with s² the
+    variance of the runs' values and c the mean covariance of two runs when the triples are resampled (Obuchowski and
+    Rockette, 1995). Fewer than three runs have no interval, and the reason says so.
 
     Parameters
     ----------
     tables
         the ranks of each run, of the same rows
     metric
-        its name; without a side, that of both
+        its name; without a side, of both sides
     intervals
-        what is drawn again beside the seeds, or settings; ``draws`` and ``seed`` are of metrics that are no function of
-        means, whose covariances are those of a bootstrap
+        what is resampled besides the seeds, or settings; ``draws`` and ``seed`` are used for metrics that are no
+        function of means, whose covariances are those of a bootstrap
     options
         ties and the conventions of adjusted and stratified metrics
 
@@ -119,7 +119,7 @@ def interval_over_seeds(
     >>> print(f"{found.value:.3f} ± {found.standard_deviation:.3f}", found.of_seeds, found.interval)
     0.376 ± 0.010 0.3503–0.4024 0.3521–0.4006
     >>> interval_over_seeds(tables[:2], "mrr").reason
-    '2 seeds: too few to say how seeds scatter, at least 3 are needed'
+    '2 seeds: an interval or a test over seeds needs at least 3'
     """
     settings = read_intervals(intervals) or Intervals()
     views = [TableView(table, options) for table in alike_runs(tables)]
@@ -137,8 +137,8 @@ def interval_over_seeds(
 
 
 def too_few_seeds(count: int) -> str:
-    """Say that a model has fewer runs than an interval or a test needs; empty where there are enough."""
-    few = f"{count} seed{'s' * (count != 1)}: too few to say how seeds scatter, at least {FEWEST_SEEDS} are needed"
+    """Say that a model has fewer runs than an interval or a test needs; empty if there are enough."""
+    few = f"{count} seed{'s' * (count != 1)}: an interval or a test over seeds needs at least {FEWEST_SEEDS}"
     return few if count < FEWEST_SEEDS else ""
 
 
@@ -148,7 +148,7 @@ def error_over_seeds(
     """Compute the standard error, over seeds and units, of a mean over runs, and its degrees of freedom.
 
     ``values`` are those of the runs of one model, or of two, of whose means it is the difference. ``covariance`` is
-    that of all runs, model after model, when their common units are drawn again; float64[run, run].
+    that of all runs, model after model, when their common units are resampled; float64[run, run].
 
     Three runs that have hardly anything in common, and ten thousand units that decide all: the degrees are of either.
 
@@ -183,7 +183,7 @@ def _of_units(covariance: Float64Array, sizes: IntArray) -> float:
 def covariance_of_runs(
     name: MetricName, selections: Sequence[RowSelection], units: Sequence[Units], intervals: Intervals
 ) -> tuple[Float64Array, int]:
-    """Compute the covariance of the metric of several runs when their common units are drawn again, and count these.
+    """Compute the covariance of the metric of several runs when their common units are resampled, and count the units.
 
     Σ = C/(C − 1) Σ_i d_i d_iᵀ of the linearised deviations d_i of the runs in unit i, where the metric is a function of
     means; the covariance of the same bootstrap draws of all runs otherwise; float64[run, run].
@@ -241,9 +241,9 @@ def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
         for field in ALIKE:
             one, two = (getattr(table.provenance, field) for table in (first, other))
             if one != two:
-                raise MetricError(f"these are no runs of one model: {field} {one} in run 1, {two} in run {number}.")
+                raise MetricError(f"these are not runs of one model: {field} {one} in run 1, {two} in run {number}.")
         if not np.array_equal(_rows(first), _rows(other)):
-            raise MetricError(f"these are no runs of one model: run {number} does not rank the rows of run 1.")
+            raise MetricError(f"these are not runs of one model: run {number} does not rank the rows of run 1.")
     return tables
 
 

@@ -80,9 +80,9 @@ class UnitScatter:
             return Interval(low, high, level, self.unit, count, self.method, error, clipped)
         lower, upper = self.bounded.ends(level)[:, group].tolist()
         if not np.isfinite([lower, upper]).all():
-            raise NoInterval(f"few {PLURAL[self.unit]} carry it, and its values have no bounds")
+            raise NoInterval(f"few {PLURAL[self.unit]} decide the value, which has no bounds")
         if lower == upper:
-            raise NoInterval("it has the only value that it can have")
+            raise NoInterval("the metric can have only this value")
         low, high = (1 - doubt) * low + doubt * lower, (1 - doubt) * high + doubt * upper
         return Interval(min(low, value), max(high, value), level, self.unit, count, BOUNDED, error)
 
@@ -126,7 +126,7 @@ def wilson(metric: Metric, value: float, effective: float, level: float) -> tupl
 
     width = metric.highest - metric.lowest
     if not np.isfinite(width) or min(value - metric.lowest, metric.highest - value) > ZERO * max(1, abs(value)):
-        raise NoInterval("it is the same in all units, so they do not show how it varies")
+        raise NoInterval("the metric has the same value in all units")
     square = float(ndtri((1 + level) / 2)) ** 2
     reach = width * square / (effective + square)
     return (value, value + reach) if value - metric.lowest < metric.highest - value else (value - reach, value)
@@ -173,7 +173,7 @@ def drawn_values(name: MetricName, selection: RowSelection, units: Units, *, int
             try:
                 values[draw] = name(data.at(np.repeat(places, times[ids])))
             except Undefined as reason:
-                raise NoInterval(f"it is undefined in a draw: {reason}") from reason
+                raise NoInterval(f"it is undefined in a bootstrap sample: {reason}") from reason
             report(1)
     return values
 
@@ -201,7 +201,7 @@ class SelectionIntervals:
         ``None`` if they have to be made group by group: it is no mean over answers or lists, or undefined in some.
         """
         if not name.metric.averaged:
-            return dict.fromkeys(values, NoInterval("it counts, and estimates nothing"))
+            return dict.fromkeys(values, NoInterval("it is a count"))
         compute: object = name.metric.compute
         grouped = self.selection.groups is not None
         if grouped and not isinstance(compute, OfGroups):

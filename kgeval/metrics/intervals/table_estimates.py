@@ -50,12 +50,12 @@ class TableEstimates:
 
     def interval(self, name: MetricName, selection: RowSelection, value: float) -> Interval:
         if name.metric.name == COUNT.name:
-            raise NoInterval("it counts, and estimates nothing")
+            raise NoInterval("it is a count")
         level, terms = self.sampling.settings.level, self._terms(name, selection)
         sample, group = self._sample, terms.unit_shares > 0
         refuse_few(count := int(group.sum()), "triple")
         if (not_drawn := sample.not_drawn(group)) <= 0:
-            raise NoInterval("all of its triples were ranked, and the number is exact")
+            raise NoInterval("all triples were ranked, so the number is exact")
         means = self._means(terms)
         weights = sample.weights * terms.unit_shares
         moved = (terms.unit_sums - np.outer(means, terms.unit_shares)) / weights.sum()
@@ -93,7 +93,7 @@ class TableEstimates:
         return np.asarray(terms.unit_sums @ weights / (terms.unit_shares @ weights), np.float64)
 
     def _terms(self, name: MetricName, selection: RowSelection) -> MeanTerms:
-        """Take the terms of a metric of some rows, by the units of the whole table."""
+        """Return the terms of a metric of some rows, by the units of the whole table."""
         if reason := no_estimator(name):
             raise Undefined(f"it {reason}")
         if not len(selection.ranks(None, None)):

@@ -95,7 +95,7 @@ class ConfidenceMapping(Settings):
     @model_validator(mode="after")
     def _both_or_none(self) -> ConfidenceMapping:
         if (self.weight is None) != (self.bias is None):
-            raise ValueError("give weight and bias, or neither of them to have both fitted in validation")
+            raise ValueError("give both weight and bias, or neither: then both are fitted on validation")
         if self.kind == "raw" and self.weight is not None:
             raise ValueError("raw scores have no weight and bias. Choose logistic or bounded-linear")
         return self
@@ -105,7 +105,7 @@ class ConfidenceMapping(Settings):
         if self.kind == "raw" or self.weight is not None:
             return self
         if len(valid) == 0:
-            raise Undefined("there are no validation facts to fit a mapping on")
+            raise Undefined("a mapping is fitted on validation facts, and there are none")
         weight, bias = _least_squares(valid, logistic if self.kind == "logistic" else bounded)
         return ConfidenceMapping(kind=self.kind, weight=weight, bias=bias)
 
@@ -157,7 +157,7 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
         raise MetricError(f"unknown calibration {calibration!r}. {did_you_mean(str(calibration), CALIBRATIONS)}")
     true = int(valid.is_true.sum())
     if true in (0, len(valid)):
-        raise Undefined(f"the validation triples are all {'true' if true else 'false'}: nothing to calibrate on")
+        raise Undefined(f"the validation triples are all {'true' if true else 'false'}: calibration needs both")
     return _platt(valid) if calibration == "platt" else _isotonic(valid)
 
 
@@ -165,7 +165,7 @@ def _checked_probabilities(scores: Float64Array) -> Float64Array:
     wrong = ~((scores >= 0) & (scores <= 1))
     if wrong.any():
         example = scores[np.argmax(wrong)]
-        raise Undefined(f"scores such as {example:g} are no probabilities; calibrate them (platt or isotonic)")
+        raise Undefined(f"scores such as {example:g} are not probabilities; calibrate them (platt or isotonic)")
     return scores
 
 

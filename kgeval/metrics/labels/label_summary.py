@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from kgeval.arrays import Float64Array
+from kgeval.errors import counted
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, Thresholds, predict_labels
@@ -73,7 +74,7 @@ class LabelSummary(Summary):
             label = ", ".join([group.predictor, *map(str, group.key.values())])
             notes += [f"{label}: {metric} is undefined: {reason}." for metric, reason in group.undefined.items()]
             notes += [
-                f"{label}: {metric} leaves out {count} relations, where it is undefined."
+                f"{label}: {metric} leaves out {counted(count, 'relation')} in which it is undefined."
                 for metric, count in group.left_out.items()
             ]
         return tuple(notes)

@@ -43,7 +43,7 @@ def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
     if gain == "linear":
         return lists.grades
     if lists.grades.max(initial=0) > 1000:
-        raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is no number: use the linear gain.")
+        raise MetricError("the exponential gain 2^g − 1 of a grade above 1000 is too large: use the linear gain.")
     # Small grades would vanish beside the 1; of whole ones the powers of two are exact.
     small = np.expm1(np.minimum(lists.grades, 1) * np.log(2))
     return np.asarray(np.where(lists.grades < 1, small, np.exp2(lists.grades) - 1), np.float64)
@@ -169,5 +169,5 @@ def _whole(ideal: npt.ArrayLike, served: RankedLists) -> Float64Array:
     there = np.sort(grades)
     lacking = np.searchsorted(there, values, "right") - np.searchsorted(there, values, "left") < counts
     if lacking.any():
-        raise MetricError(f"ideal: the grade {values[np.argmax(lacking)]:g} was served more often than it is there.")
+        raise MetricError(f"ideal: the grade {values[np.argmax(lacking)]:g} occurs more often than in the ideal list.")
     return grades

@@ -202,7 +202,7 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
     (array([0, 2]), array([10]))
     """
     if np.isnan(scores).any():
-        raise Undefined("the score of an answer is NaN, so that its place among the others is not known")
+        raise Undefined("the score of an answer is NaN, so it has no place in the list")
     order, offsets, answers_above, answers_tied = places_of(queries, scores)
     greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
     _refuse_different(np.diff(queries[order]) == 0, np.diff(answers_above) == 0, greater, tied, candidates)

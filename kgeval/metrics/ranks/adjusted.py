@@ -29,7 +29,7 @@ def refuse_certainty(ranks: Ranks, k: int) -> None:
 
 def _refuse_no_candidates(ranks: Ranks, k: int = 0) -> None:  # noqa: ARG001
     if (ranks.candidates < 1).any():
-        raise Undefined("an answer had no competitor, and is not counted itself")
+        raise Undefined("an answer has no competitor, and does not count itself")
 
 
 def index(mean: Mean) -> FunctionOfMeans:

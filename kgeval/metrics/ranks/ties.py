@@ -114,7 +114,7 @@ RANDOM = TiePolicy(
 
 
 def common_ties(policies: Iterable[Ties]) -> Ties:
-    """Choose the tie policy of a table of several models: theirs or, where they differ, ``expected``.
+    """Choose the tie policy of a table of several models: theirs or, if they differ, ``expected``.
 
     The exact mean over all orders favours no model; without ties it is the same number under every policy.
 
@@ -126,7 +126,7 @@ def common_ties(policies: Iterable[Ties]) -> Ties:
 
 
 def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
-    """Say that runs have other tie policies than the table that they are shown in.
+    """Warn that runs have different tie policies, and name that of the table.
 
     >>> [note.partition(": ")[2] for note in note_on_ties(["realistic", "expected"], "expected")]
     ['all numbers here use the tie policy expected. --ties sets another.']

@@ -121,7 +121,7 @@ class TailsAsHeads(FrameworkQuirk):
 
     cause: ClassVar[str] = "tail candidates"
     note: ClassVar[str] = (
-        "DGL-KE scores the candidates for the tail of a RESCAL or TransR as heads of the turned-round triple, "
+        "DGL-KE scores the candidates for the tail of a RESCAL or TransR as heads of the swapped triple, "
         "but not the answer: its tail ranks compare scores of two models."
     )
 
@@ -155,7 +155,7 @@ class Clamped(FrameworkQuirk):
     """The scores of SimplE are clamped to −20 … 20, so all scores beyond one end tie."""
 
     cause: ClassVar[str] = "clamp"
-    note: ClassVar[str] = "DGL-KE cuts the scores of a SimplE to -20 … 20; all that reach an end of it tie."
+    note: ClassVar[str] = "DGL-KE clamps the scores of a SimplE to -20 … 20; all scores beyond an end tie."
 
     def applies_to(self, scorer: Aligned) -> bool:
         return isinstance(family(scorer), SimplE)

@@ -67,7 +67,7 @@ KB2E = Protocol(
         metric={"mean_rank": "mr", "hits@10": "hits@10"},
     ),
     text="{:g}".format,
-    tie_note="KB2E leaves their order to an unstable sort; here they take the mean of their ranks",
+    tie_note="KB2E leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
 
 

@@ -49,7 +49,7 @@ class Tokens(FrameworkQuirk):
     cause: ClassVar[str] = "tokens"
     compares_queries: ClassVar[bool] = True
     note: ClassVar[str] = (
-        "The ConvE code lets its tokens OOV and '' compete with the answers, though they are no entities."
+        "In the ConvE code the tokens OOV and '' compete with the answers, although they are not entities."
     )
 
     def applies_to(self, scorer: Aligned) -> bool:
@@ -92,8 +92,8 @@ CONVE = Protocol(
         *named("{metric}{side}", metric={"Mean rank": "mr", "Mean reciprocal rank": "mrr"}, side=_SIDES),
     ),
     tie_note=(
-        "Their sigmoids are the same in float32 (those of known answers are set to 0.0), and the code leaves them to "
-        "its sort; here they take their mean"
+        "These have the same float32 sigmoid (known answers get 0.0). The code leaves their order to a sort; kgeval "
+        "takes the mean of their ranks"
     ),
 )
 
@@ -123,7 +123,7 @@ ROTATE = Protocol(
     repeats="each",
     framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     text="{:f}".format,
-    tie_note="The RotatE code leaves their order to an unstable sort; here they take the mean of their ranks",
+    tie_note="The RotatE code leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
 
 
@@ -132,7 +132,7 @@ DICEE = Protocol(
     summary="place in a sort (ties: mean place); heads are tails of inverse relations; both sides pooled",
     repeats="each",
     framework_metrics=named("{metric}", metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
-    tie_note="dice-embeddings leaves their order to a sort; here they take the mean of their ranks",
+    tie_note="dice-embeddings leaves the order of ties to a sort; kgeval takes the mean of their ranks",
 )
 
 
@@ -147,7 +147,7 @@ PYG = Protocol(
         FrameworkMetric("mean_rank", "mr", "tail", from_zero=True),
         *named("{metric}", side={"": "tail"}, metric={"mrr": "mrr", **hits("hits@{}", 1, 3, 10)}),
     ),
-    tie_note="PyTorch Geometric leaves their order to an unstable sort; here they take the mean of their ranks",
+    tie_note="PyTorch Geometric leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
 
 

@@ -38,7 +38,7 @@ LIBKGE = Protocol(
         },
     ),
     hits_need_candidates=True,
-    tie_note="LibKGE takes scores within its tolerance for ties",
+    tie_note="LibKGE treats scores within its tolerance as ties",
 )
 
 
@@ -56,7 +56,7 @@ AMPLIGRAPH = Protocol(
     framework_metrics=named(
         "{metric}", metric={"mr_score": "mr", "mrr_score": "mrr", **hits("hits_at_n_score({})", 1, 3, 10)}
     ),
-    tie_note="AmpliGraph takes scores of the same thousandth for ties",
+    tie_note="AmpliGraph treats scores with the same thousandths as ties",
 )
 
 BEST = replace(
@@ -83,7 +83,7 @@ AMPLIGRAPH_1 = Protocol(
     competes=in_train,
     self_counting="raw",
     framework_metrics=AMPLIGRAPH.framework_metrics,
-    tie_note="AmpliGraph 1 takes scores of the same hundred-thousandth for ties",
+    tie_note="AmpliGraph 1 treats scores with the same hundred-thousandths as ties",
 )
 
 
@@ -93,7 +93,7 @@ class ReversedSign(FrameworkQuirk):
 
     cause: ClassVar[str] = "sign"
     note: ClassVar[str] = (
-        "OpenKE ranks a RESCAL that was trained with its MarginLoss upside down: the least plausible comes first."
+        "OpenKE ranks a RESCAL trained with its MarginLoss in reverse: the least plausible candidate comes first."
     )
 
     def applies_to(self, scorer: Aligned) -> bool:

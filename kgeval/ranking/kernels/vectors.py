@@ -97,7 +97,7 @@ def fetch_query_vectors(scorer: VectorScorer, queries: Queries) -> QueryVectors:
     for part, _ in parts[1:]:
         if part.shape[1] != parts[0][0].shape[1]:
             widths = f"{parts[0][0].shape[1]} dimensions for some queries, {part.shape[1]} for others"
-            raise ScoreError(f"the scorer's query vectors have {widths}: they must be equally wide.")
+            raise ScoreError(f"the scorer's query vectors have {widths}: they must have the same width.")
     vectors, offsets = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     if scorer.similarity == "cosine":
         return QueryVectors("dot", unit(vectors), offsets)

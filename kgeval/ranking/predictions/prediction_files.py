@@ -70,13 +70,13 @@ def numbers_of(labels: Vocabulary) -> IntArray:
 def _tails(table: PredictionTable) -> IntArray:
     """Take the ten best tails of each query; int64[query, 10]."""
     if (table.column("side") != "tail").any():
-        raise InputError("OGB-LSC takes predictions of tails, and some of these are of heads. Set sides: tail.")
+        raise InputError("OGB-LSC needs predictions of tails, and some of these are of heads. Set sides: tail.")
     best = table.where(table.column("place") <= PLACES)
     counts = np.bincount(best.column("query"), minlength=table.queries)
     if len(counts) != table.queries or (counts < PLACES).any():
         few = int((counts < PLACES).sum())
         raise InputError(
-            f"OGB-LSC takes {PLACES} predictions for each of its triples, and {few} queries have fewer. Predict "
+            f"OGB-LSC needs {PLACES} predictions for each of its triples, and {few} queries have fewer. Predict "
             f"{PLACES} with a model that knows all of them."
         )
     return np.asarray(best.column("entity").reshape(-1, PLACES))
@@ -146,9 +146,13 @@ def write_trec(table: PredictionTable, dataset: Dataset, path: str | Path) -> Pa
     """
     path = Path(path)
     if table.split is None:
-        raise InputError("qrels hold the answers of a split's queries, and these predictions are for other queries.")
+        raise InputError(
+            "a qrels file holds the answers to a split's queries, and these predictions are for other queries."
+        )
     if path.suffix == QRELS:
-        raise InputError(f"{str(path)!r}: the answers are called so. Give the run another ending, such as .trec.")
+        raise InputError(
+            f"{str(path)!r}: this is the ending of the file of answers. Give the run another ending, such as .trec."
+        )
     places = table.column("place")
     times = () if dataset.times is None or TIME not in table.columns else (dataset.times.ids(table.column(TIME)),)
     run = pd.DataFrame(

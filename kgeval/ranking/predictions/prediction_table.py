@@ -146,4 +146,4 @@ class PredictionTable(Columns):
         first = np.r_[True, queries[1:] != queries[:-1]][: len(self)]
         expected = np.where(first, 1, np.r_[0, places[:-1] + 1][: len(self)])
         if (places != expected).any():
-            raise ValueError(f"row {int(np.argmax(places != expected))} is at no place of its query")
+            raise ValueError(f"row {int(np.argmax(places != expected))} has no place in its query")

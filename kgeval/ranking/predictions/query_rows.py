@@ -26,8 +26,8 @@ EXPECTED = "a query is a triple with '?' in the place of head or tail, such as (
 
 
 NO_RELATIONS = (
-    "it asks for the relation, and predictions are of heads and tails alone (evaluate ranks relations with the side "
-    "relation)"
+    "it asks for the relation, and only heads and tails are predicted (kgeval evaluate --sides relation ranks "
+    "relations)"
 )
 
 
@@ -98,7 +98,7 @@ def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray
     wrong |= (ids[:, 3:] < 0).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        why = "its ids are not those of the dataset, with one entity missing"
+        why = "it needs ids of the dataset, and -1 for the missing entity"
         _refuse(row, ids[row].tolist(), NO_RELATIONS if missing[row, 1] else why)
     return ids
 
@@ -109,14 +109,14 @@ def _from_rows(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:
     rows = list(queries)
     for number, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or len(row) not in PARTS:
-            _refuse(number, row, "it has no three parts")
+            _refuse(number, row, "it does not have three parts")
         if len(row) != len(rows[0]):
             _refuse(number, row, f"it has {len(row)} parts, and the first query {len(rows[0])}")
         if _is_missing(row[1]):
             _refuse(number, tuple(row), NO_RELATIONS)
         if _is_missing(row[0]) == _is_missing(row[2]) and not any(isinstance(part, int | np.integer) for part in row):
             count = "two entities are" if _is_missing(row[0]) else "no entity is"
-            _refuse(number, tuple(row), f"{count} missing, and one is to be")
+            _refuse(number, tuple(row), f"{count} missing")
     if len(rows) == 0:
         return np.empty((0, 3), np.int64)
     kinds = _kinds(dataset, len(rows[0]))
@@ -133,7 +133,7 @@ def _kinds(dataset: Dataset, parts: int) -> list[Vocabulary]:
     if parts == len(kinds):
         return kinds
     if dataset.times is None:
-        raise InputError(f"the queries name a time, and the facts of {dataset.name} have none: {EXPECTED}.")
+        raise InputError(f"the queries have a time, and the facts of {dataset.name} have none: {EXPECTED}.")
     return [*kinds, dataset.times]
 
 

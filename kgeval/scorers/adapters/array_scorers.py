@@ -49,7 +49,7 @@ class TripleArrays:
             object.__setattr__(self, side, array)
         if self.head is not None and self.tail is not None and self.head.shape != self.tail.shape:
             widths = f"{self.head.shape[1]} and {self.tail.shape[1]}"
-            raise InputError(f"{self.what}: head and tail have {widths} columns; expected as many in both.")
+            raise InputError(f"{self.what}: head and tail have {widths} columns; expected the same number in both.")
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -57,7 +57,7 @@ class TripleArrays:
 
     @property
     def num_relations(self) -> int:
-        """How many relations have a label; without labels, how many the triples speak of: the largest id and one."""
+        """The number of relation labels; without labels, the largest relation id of the triples plus one."""
         if self.relations is not None:
             return len(Vocabulary.of(self.relations, "relation"))
         return int(self.triples.relations.max(initial=-1)) + 1
@@ -77,10 +77,10 @@ class TripleArrays:
             anchor = _label(self.entities, "entity", queries.anchors[query])
             relation = _label(self.relations, "relation", queries.relations[query])
             own = self.entities is not None or self.relations is not None
-            ids = " in its own ids, whose labels are entities= and relations=, and not in the dataset's" if own else ""
+            ids = ", in the ids of entities= and relations=, not in those of the dataset" if own else ""
             raise InputError(
                 f"the {self.what} has no row for the {queries.side} query with anchor {anchor} and relation "
-                f"{relation}. Its triples are to be those that are evaluated{ids}."
+                f"{relation}. Its triples must be the evaluated ones{ids}."
             )
         return rows.ids[rows.offsets[:-1]]
 
@@ -208,7 +208,7 @@ class DualEncoder(TripleArrays, VectorScorer):
             if self.vectors.ndim != 2 or self.vectors.shape[1] != width:
                 raise InputError(
                     f"dual encoder: the entities' vectors have shape {self.vectors.shape}, those of queries {width} "
-                    "dimensions: they must be equally wide."
+                    "dimensions: they must have the same width."
                 )
             self._refuse_other_order(side)
 
@@ -247,6 +247,6 @@ class DualEncoder(TripleArrays, VectorScorer):
             if apart.any():
                 row = int(rows[np.argmax(apart)])
                 raise InputError(
-                    f"dual encoder: rows {firsts[row]} and {row} of {side} are of the same query, and differ. Are the "
+                    f"dual encoder: rows {firsts[row]} and {row} of {side} have the same query, but differ. Are the "
                     "rows in the order of the triples?"
                 )

@@ -85,9 +85,9 @@ class FunctionCaller:
         if len(messages) == 1 and not isinstance(failures[0], TypeError | IndexError):
             raise failures[0]
         raise ScoreError(
-            f"the scoring function fails as {self._signature} of ids, which it gets as arrays and, where "
-            f"torch is imported, as tensors. It said: {'; '.join(messages)}. If its ids are not the dataset's, give "
-            "their labels as entities=[…] and relations=[…]."
+            f"the scoring function fails as {self._signature}, with ids as arrays and, if torch is imported, as "
+            f"tensors. Its errors: {'; '.join(messages)}. If its ids are not the dataset's, give their labels as "
+            "entities=[…] and relations=[…]."
         ) from failures[0]
 
 

@@ -61,7 +61,7 @@ class PyKEENScorer:
         except (NotImplementedError, ValueError) as error:
             raise InputError(
                 f"{type(self.model).__name__} has no entities for mode={self.mode!r}. Inductive models have the modes "
-                "training, validation and testing; others know the entities of one graph, and score no new ones."
+                "training, validation and testing; other models know the entities of one graph only."
             ) from error
 
     @property
@@ -140,8 +140,8 @@ def mode_of_pykeen(dataset: Dataset, model: Any, split: str = "test") -> str | N
         return "validation" if split == "valid" else "testing"
     if dataset.training_graph is not None:
         raise UsageError(
-            f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: ranked "
-            f"are the {len(dataset.entities):,} entities of its inference graph. Give a model that scores new "
+            f"{type(model).__name__} knows the entities of one graph, and dataset {dataset.name} is inductive: the "
+            f"{len(dataset.entities):,} entities of its inference graph are ranked. Give a model that scores new "
             "entities, such as PyKEEN's InductiveNodePiece."
         )
     return None

@@ -180,7 +180,7 @@ class PredictionLists:
         return beat.astype(np.int64), tied.astype(np.int64), last - first + 1
 
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
-        """Say how many queries have no list, not even an empty one; nothing where all have one."""
+        """Count the queries without a list, not even an empty one; empty if all have one."""
         without = [(queries, np.flatnonzero(self._lists_of(queries)[1] < 0)) for queries in asked]
         first = next(((queries, rows[0]) for queries, rows in without if len(rows)), None)
         if first is None:
@@ -192,11 +192,11 @@ class PredictionLists:
         what = f"{count:,} of {total:,} queries have no list of predictions, such as {example}"
         listed = [side for side, lists in self.sides.items() if lists.places]
         if not self.unanswered and len(listed) == 1 and any(queries.side not in listed for queries in asked):
-            say = f"the lists are of {listed[0]}s alone. Say sides={listed[0]!r} (--sides {listed[0]})"
-            raise InputError(f"{what}: {say}.")
+            advice = f"the lists are for {listed[0]}s only. Use --sides {listed[0]} (in Python sides={listed[0]!r})"
+            raise InputError(f"{what}: {advice}.")
         if not self.unanswered:
             raise InputError(
-                f"{what}. Are the lists those of this split? To count such queries as unanswered, say so: the option "
+                f"{what}. Are these the lists of this split? To count such queries as unanswered, set the option "
                 "missing=unanswered (--option missing=unanswered)."
             )
         return f"{what}: they count as unanswered."

@@ -97,7 +97,7 @@ class QueryScorer(FunctionScorer):
         """
         refuse_other_queries(queries, candidates)
         if queries.side not in self.sides:
-            raise InputError(f"the model answers {self.sides[0]}s alone. Evaluate sides=('{self.sides[0]}',).")
+            raise InputError(f"the model predicts {self.sides[0]}s only. Evaluate sides=('{self.sides[0]}',).")
 
         def score(part: slice) -> FloatArray:
             rows = self._rows(queries[part])
@@ -126,5 +126,5 @@ def _sides(sides: Side | Sequence[Side]) -> tuple[Side, ...]:
         if side not in SIDES:
             raise InputError(f"unknown side {side!r}. {did_you_mean(str(side), SIDES)}")
     if not listed:
-        raise InputError("sides: a model answers head, tail or both; none was named.")
+        raise InputError("sides: expected head, tail or both, found none.")
     return tuple(side for side in SIDES if side in listed)

@@ -29,13 +29,11 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     except Exception as error:  # ragged lists, sparse or quantised tensors: every library refuses in its own way
         kind = type(scores).__name__
         raise ScoreError(
-            f"{source} gave {kind}, which is no array of real numbers: {reason(error)}. Give the scores alone, as an "
-            "array or a tensor."
+            f"{source} gave {kind}, which is not an array of real numbers: {reason(error)}. Give only the scores, as "
+            "an array or a tensor."
         ) from error
     if np.ma.is_masked(scores):
-        raise ScoreError(
-            f"{source} gave masked scores; give NaN where there is none, and say nan='worst' (--nan worst)."
-        )
+        raise ScoreError(f"{source} gave masked scores. Use NaN for a missing score, and nan='worst' (--nan worst).")
     if array.dtype.kind != "f" and not np.can_cast(array.dtype, np.float64):
         raise ScoreError(
             f"{source} gave {type(scores).__name__} of dtype {array.dtype}; expected real numbers, "

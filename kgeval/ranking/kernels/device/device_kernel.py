@@ -149,7 +149,7 @@ class DeviceKernel(ScreenedKernel):
                         on_device(part)
                     continue
             except Unbounded:
-                why = "vectors, biases or scores that are huge, infinite or undefined: no bound holds"
+                why = "vectors, biases or scores that are huge, infinite or NaN: rounding has no bound"
             except torch.cuda.OutOfMemoryError as error:
                 full = True
                 self._halve_blocks(width, error)
@@ -157,16 +157,14 @@ class DeviceKernel(ScreenedKernel):
                 middle = part.start + width // 2
                 parts[:0] = [slice(part.start, middle), slice(middle, part.stop)]
             else:
-                self._note(
-                    why or "candidates that are each query's own: the device has too little memory for their vectors"
-                )
+                self._note(why or "candidates that differ by query: the device has too little memory for their vectors")
                 on_host(part)
 
     def _halve_blocks(self, width: int, error: Exception) -> None:
         """Halve the blocks and the chunks after a chunk for which the device had too little memory."""
         if width <= 1:
             raise RunError(
-                f"{describe(self.device)} has no memory left for a single candidate. Free it, or say device: cpu."
+                f"{describe(self.device)} has no memory left for a single candidate. Free memory, or use device: cpu."
             ) from error
         self._most, self.memory = width // 2, max(LEAST_MEMORY, self.memory // 2)
         torch.cuda.empty_cache()
@@ -174,10 +172,14 @@ class DeviceKernel(ScreenedKernel):
     def _obstacle(self, queries: QueryVectors, *, biased: bool) -> str | None:
         """Say why the device cannot count for queries and shared candidates, biased or not; None where it can."""
         if biased and queries.similarity == "l2":
-            return "Euclidean distances with biases, which are no products"
+            return "Euclidean distances with biases, which are not products of vectors"
         if queries.vectors.shape[1] > MOST_DIMENSIONS:
             return f"vectors of more than {MOST_DIMENSIONS} dimensions"
-        return None if self._precisions else "scores of which most are nearly equal, or wanted: no screen pays"
+        return (
+            None
+            if self._precisions
+            else "scores that are nearly equal, or nearly all requested: bounds exclude too few candidates"
+        )
 
     def _count_all(self, counting: BlockCounting, _: slice) -> Any:
         return counting.count_all(*self._comparison)

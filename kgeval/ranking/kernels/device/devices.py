@@ -18,12 +18,12 @@ def find_device(name: str) -> Any:
     if torch.version.cuda is None:
         raise InputError(
             f"device: {name}, and torch {torch.__version__} is built without CUDA. Install a build of torch with CUDA "
-            "(https://pytorch.org/get-started), or say device: cpu."
+            "(https://pytorch.org/get-started), or use device: cpu."
         )
     if not torch.cuda.is_available():
         raise InputError(
-            f"device: {name}, and torch sees no GPU. See whether nvidia-smi lists one and whether CUDA_VISIBLE_DEVICES "
-            "hides it, or say device: cpu."
+            f"device: {name}, and torch finds no GPU. Check whether nvidia-smi lists one and whether "
+            "CUDA_VISIBLE_DEVICES hides it, or use device: cpu."
         )
     count, index = torch.cuda.device_count(), int(name.partition(":")[2] or torch.cuda.current_device())
     if index >= count:
