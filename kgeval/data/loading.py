@@ -14,12 +14,12 @@ from kgeval.errors import DatasetError, did_you_mean, first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 
-MAX_NAMES = 8
+MAX_NAMES = 6
 """the most files or folders that the message lists"""
 
 
 def describe_unknown(folder: Path) -> str:
-    """List the files in a folder that no layout recognises, and what the nearest layout lacks."""
+    """Say what a folder that no layout recognises holds, what the nearest layout lacks, and where the layouts are."""
     entries = sorted(
         (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
         key=lambda entry: (entry.is_file(), entry.name),
@@ -30,13 +30,12 @@ def describe_unknown(folder: Path) -> str:
         for entry, name in zip(entries, names, strict=True)
         if entry.is_dir() and any(known.recognises(entry) for known in layouts().values())
     ]
+    what = f"folder {str(folder)!r} is in no known layout"
     if inside:
         kind = "folders that are datasets" if len(inside) > 1 else "folder that is a dataset"
-        lines = [f"It holds {len(inside)} {kind}: {first_few(inside, MAX_NAMES)}. Choose one."]
-    else:
-        lines = [f"It holds {first_few(names, MAX_NAMES)}." if names else "It is empty."]
-        lines += [*_nearest_layout(folder), "'kgeval list datasets' shows the known layouts."]
-    return "\n  ".join([f"folder {str(folder)!r} is in no known layout.", *lines])
+        return f"{what}.\nIt holds {len(inside)} {kind}: {first_few(inside, MAX_NAMES)}. Choose one."
+    found = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
+    return "\n".join([f"{what}: {found}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
 
 
 def _nearest_layout(folder: Path) -> list[str]:

@@ -102,7 +102,7 @@ def unfinished_in(folder: Path) -> list[str]:
 
 
 def holds_runs(folder: Path) -> bool:
-    """Whether a folder is one of runs, complete or not: of several models, or any folder with runs inside it."""
+    """Whether a folder is one of several models, complete or not, or has complete runs inside it."""
     return CommonTable.is_in(folder) or any(is_run(path) for _, path in _places(folder, DEPTH))
 
 

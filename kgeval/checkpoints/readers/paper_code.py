@@ -20,12 +20,12 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of, json_in
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.scorers.families.bilinear import CP, DistMult
 from kgeval.scorers.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
 from kgeval.scorers.families.translations import TransE

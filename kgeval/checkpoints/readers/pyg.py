@@ -14,11 +14,11 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, unwrap_state_dict
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_any
+from kgeval.pickles.pickled import PICKLED, read_any
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.adapters.live_models import CLASSES, FORMULAS, TABLES
 

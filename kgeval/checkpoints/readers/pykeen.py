@@ -13,7 +13,7 @@ from typing import Any
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
-from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
+from kgeval.checkpoints.reader import NAMED_BY_USER, Reader
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shared.layers import naming
@@ -21,7 +21,7 @@ from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal
