@@ -141,8 +141,8 @@ class Baseline(Settings):
         """Refuse, before any work, to rank where it ranks nothing or the dataset lacks the triples that it counts."""
         if "ranking" not in self.tasks:
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
-            where = f"it stands beside every model in {self.tasks[0]}. {did_you_mean('', ranked)}"
-            raise InputError(f"the baseline {self.baseline!r} ranks nothing: {where}")
+            where = f"it is part of every {self.tasks[0]}. {did_you_mean('', ranked)}"
+            raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
                 missing = f"no {split} triples, which baseline {self.baseline} counts"
@@ -163,7 +163,7 @@ def baselines() -> dict[str, type[Baseline]]:
 
 def find_baseline(name: Any) -> type[Baseline]:
     if not isinstance(name, str) or name not in baselines():
-        what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
+        what = f"unknown baseline {name!r:.60}" if name else "a baseline is given by its name"
         raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")
     return baselines()[name]
 
@@ -271,5 +271,5 @@ def _means_by_relation(labelled: LabelledTriples, dataset: Dataset) -> Float64Ar
 
 def confidences_of_train(dataset: Dataset) -> LabelledTriples:
     if "train" not in dataset.confidences:
-        raise DatasetError(f"dataset {dataset.name} has no confidences: its files have no fourth column.")
+        raise DatasetError(f"dataset {dataset.name} has no confidences: its files need a fourth column.")
     return dataset.confidences["train"]

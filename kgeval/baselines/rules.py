@@ -46,7 +46,7 @@ class RecurrencyBaseline(Baseline):
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
         if dataset.times is None:
-            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")
+            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} needs.")
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         rules = {side: looking_back(dataset.train, side) for side in SIDES}
@@ -63,7 +63,7 @@ def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores
 
     def rule(queries: Queries) -> SparseScores:
         if queries.contexts is None:
-            raise InputError("baseline recurrency looks back from the time of a query, and the queries name none.")
+            raise InputError("baseline recurrency needs the time of each query, but the queries have none.")
         keys = np.where(queries.relations < size, queries.anchors * size + queries.relations, -1)
         starts, stops = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
         facts = Rows.spans(starts, stops, np.arange(len(known)))
@@ -213,7 +213,7 @@ class InverseBaseline(Baseline):
         overlaps = None if facts is None else facts.turned(least=self.threshold)
         if overlaps is None:
             raise DatasetError(
-                f"dataset {dataset.name} has too many pairs of relations to find inverse ones among them."
+                f"dataset {dataset.name} has too many pairs of relations to search for inverse relations."
             )
         partners = overlaps.partners(train.relations)
         heads, _, tails = train.ids[partners.owners].T

@@ -1,4 +1,4 @@
-"""Checkpoints of every framework: one reader each, from files to (model family, arrays, vocabularies)."""
+"""Checkpoints of all frameworks. Each format has a reader, which makes a model of its files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def load_checkpoint(
     kgeval.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
     """
     if not isinstance(path, str | os.PathLike):
-        raise CheckpointError(f"a checkpoint is a file or a folder, not {path!r:.60}.")
+        raise CheckpointError(f"expected the path of a checkpoint (a file or a folder), found {path!r:.60}.")
     known = None if dataset is None else as_dataset(dataset)
     return read_checkpoint(Path(path), options, dataset=known, format=format, nan=nan)
 
@@ -104,9 +104,7 @@ def read_checkpoint(
         raise
     user_options.refuse_missing()
     if not isinstance(checkpoint, Checkpoint):
-        raise CheckpointError(
-            f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected."
-        )
+        raise CheckpointError(f"{path}: the reader {reader.name!r} returned {checkpoint!r:.60}; expected a Checkpoint.")
     ids = user_options.resolve(IDS, None, "")
     user_options.refuse_unused(path)
     if ids not in (None, "dataset"):

@@ -134,7 +134,7 @@ class Checkpoint:
     def with_ids_of_dataset(self) -> Checkpoint:
         """Return the checkpoint as one whose ids are those of the dataset: its user says so."""
         if self.entities is not None and self.relations is not None:
-            raise UsageError(f"{self.files[0]}: the model has labels of its ids. Leave the option ids out.")
+            raise UsageError(f"{self.files[0]}: the model has labels, so its ids are known. Leave the option ids out.")
         return replace(self, numbering="dataset", layouts=())
 
     def refuse_nonfinite(self) -> None:
@@ -149,8 +149,9 @@ class Checkpoint:
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[where[0]]})"
                 raise CheckpointError(
-                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; "
-                    f"{count} of its values are not finite. Fix the model, or say nan='worst' (--nan worst)."
+                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; {count} of "
+                    "its values are not finite. Fix the model, or rank such scores last: --nan worst (in Python "
+                    "nan='worst')."
                 )
 
 
@@ -184,7 +185,7 @@ class ModelWithoutFormula(Checkpoint):
     @property
     def family(self) -> Family:
         """Refuse: there is no formula, and there are no arrays."""
-        raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
+        raise CheckpointError(f"{self.files[0]}: it has no formula and no arrays, so it cannot be converted.")
 
     @property
     def arrays(self) -> Mapping[str, FloatArray]:

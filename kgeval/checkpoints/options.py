@@ -49,7 +49,7 @@ class Options:
         value = self._values.pop(name)
         if stored is not None and _as_text(stored) != _as_text(value):
             raise UsageError(
-                f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
+                f"option {name}={value!r} contradicts {where}, which has {stored!r}. Leave the option out."
             )
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
         return self.resolved[name]

@@ -80,10 +80,12 @@ class Candidates:
             found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
             raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
         if not self.is_shared and len(self.rows) != num_queries:
-            raise InputError(f"there are candidates of {len(self.rows)} queries where {num_queries} are expected.")
+            raise InputError(f"found candidates for {len(self.rows)} queries; expected {num_queries}.")
         if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
             wrong = ids.min() if ids.min() < 0 else ids.max()
-            raise InputError(f"a candidate is entity {wrong}, but the dataset's {num_entities} entities start at 0.")
+            raise InputError(f"a candidate is entity {wrong}, but the entities are 0 to {num_entities - 1}.")
         steps, within = np.diff(ids), np.diff(self.rows.owners) == 0
         if (steps[within] < (0 if self.as_listed else 1)).any():
-            raise InputError("a query's candidates are not ascending and distinct. Pass each row through np.unique.")
+            raise InputError(
+                "the candidates of a query must be ascending and distinct. Pass each row through np.unique."
+            )

@@ -78,7 +78,7 @@ def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     file: Any
     path, written = Path(path), 0
     if path.suffix not in ENDINGS:
-        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(ENDINGS)}.")
+        raise InputError(f"{str(path)!r}: the file must end in {', '.join(ENDINGS)}.")
     parquet = path.suffix == ".parquet"
     with replacing(path) as partial, pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
         write = file.write_table if parquet else lambda table: file.writelines(_lines(table))
@@ -96,8 +96,8 @@ def _lines(table: pa.Table) -> Iterator[bytes]:
         broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
         if len(broken):
             raise InputError(
-                f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
-                "cannot. Write to a .parquet file."
+                f"the label {broken[0].as_py()!r} has a tab or a line end, which tab-separated text cannot hold. "
+                "Write to a .parquet file."
             )
     return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
 

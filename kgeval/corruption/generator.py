@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples
 
 
-ALONE = "; their answers rank 1 of 1"
+ALONE = "; each such answer ranks 1 of 1"
 """the end of a note on queries that have no candidates from a corruption, which is true if no other adds any"""
 
 

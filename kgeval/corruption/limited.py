@@ -19,7 +19,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triple_files import TRIPLE, read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
-from kgeval.errors import DatasetError, did_you_mean, nearest
+from kgeval.errors import DatasetError, counted, did_you_mean, nearest
 from kgeval.threads import slices
 
 BATCH_TRIPLES = 4096
@@ -75,8 +75,13 @@ class FileNegatives(CorruptionGenerator):
         without = int((self.widths(queries, dataset) == 0).sum())
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
-            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
-        note = f"{without} {queries.side} queries have no negatives in {self.path}{ALONE}."
+            raise DatasetError(
+                f"{self.path}: none of its {count} negatives belongs to a {queries.side} query of the split."
+            )
+        note = (
+            f"{counted(without, f'{queries.side} query', f'{queries.side} queries')} without negatives in "
+            f"{self.path}{ALONE}."
+        )
         return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -138,18 +143,18 @@ class OGBNegatives(CorruptionGenerator):
             negatives = self._negatives(queries[part], dataset)
             again += int(_is_repeated(negatives).sum())
             itself += int((negatives == queries[part].answers[:, None]).sum())
-        note = f"{again} {queries.side} negatives of {Path(self.path)} are listed twice for a triple"
+        note = f"{counted(again, f'{queries.side} negative')} of {Path(self.path)} listed twice for one triple"
         if self.as_listed:
-            return (f"{note}, {itself} are its answer; all compete.",) if again + itself else ()
-        return (f"{note}; they count once.",) if again else ()
+            return (f"{note}, {itself:,} equal to its answer; all are candidates.",) if again + itself else ()
+        return (f"{note}; each counts once.",) if again else ()
 
     def _stored(self, side: Side, dataset: Dataset) -> IntArray:
         """Return the negatives of all triples of the file; int64[triple, negative]."""
         negatives: dict[Side, IntArray] = self.content(dataset)[0]
         if side not in negatives:
             raise DatasetError(
-                f"{self.path}: no {side}_neg in it. OGB has fixed negatives of its test and valid triples: evaluate "
-                "those, or set another corruption."
+                f"{self.path}: no {side}_neg in it. OGB has negatives for its test and valid triples only. Evaluate "
+                "those, or choose another corruption."
             )
         return negatives[side]
 
@@ -217,7 +222,10 @@ class Sampled(CorruptionGenerator):
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
         """Note how many queries got fewer entities than ``count``."""
         short = int((sizes < self.count).sum())
-        note = f"{short} {side} queries have fewer than {self.count} entities left to draw; they got all of those."
+        note = (
+            f"{counted(short, f'{side} query', f'{side} queries')} with fewer than {self.count:,} possible negatives; "
+            "all of these were used."
+        )
         return (note,) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:

@@ -29,7 +29,7 @@ def _parts() -> dict[str, type[CorruptionGenerator]]:
 def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
     """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
     if len(parts) < 2:
-        raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
+        raise ValueError("a union needs at least two corruptions. Add one, or use the one without union")
     return parts
 
 
@@ -90,7 +90,9 @@ class CandidateUnion(CorruptionGenerator):
 
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
         # A note that counts these queries would stand once for each block of queries, with another count each time.
-        notes = tuple(re.sub(r"^\d+ ", "some ", note) for part in chosen for note in part.notes)
+        notes = tuple(
+            re.sub(r"^[\d,]+ (\w+) quer(y|ies) ", r"some \1 queries ", note) for part in chosen for note in part.notes
+        )
         rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
         owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
         return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data import SIDES, Side, Split
-from kgeval.errors import DatasetError
+from kgeval.errors import DatasetError, counted
 from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class EntityList(CorruptionGenerator):
 
         ids, num_unknown = self.content(dataset)
         others = int((~np.isin(queries.answers, ids)).sum())
-        of_answers = f"{others} {queries.side} answers are not in {self.path}; they were ranked all the same."
-        of_labels = f"{num_unknown} labels in {self.path} are not in the dataset; they were left out."
+        of_answers = f"{counted(others, f'{queries.side} answer')} not in {self.path}; ranked nevertheless."
+        of_labels = f"{counted(num_unknown, 'label')} in {self.path} not in the dataset: left out."
         return tuple(note for count, note in ((others, of_answers), (num_unknown, of_labels)) if count)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -165,7 +165,10 @@ class TypeConstrained(CorruptionGenerator):
         """
         rows: dict[Side, Rows] = self.content(dataset)[0]
         if side not in rows:
-            raise DatasetError(f"{self.path}: it lists candidates of tails only, none of {side}s. Set sides: tail.")
+            raise DatasetError(
+                f"{self.path}: it lists candidates of tails only, none of {side}s. Use --sides tail (sides: tail in a "
+                "configuration)."
+            )
         return rows[side]
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
@@ -183,9 +186,12 @@ class TypeConstrained(CorruptionGenerator):
         untyped = (rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum()
         without = (rows.lengths[queries.relations] == 0).sum()
         of_answers = (
-            f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
+            f"{counted(int(untyped), f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
         )
-        of_queries = f"{without} {queries.side} queries have a relation without types{ALONE}."
+        of_queries = (
+            f"{counted(int(without), f'{queries.side} query', f'{queries.side} queries')} with a relation without "
+            f"types{ALONE}."
+        )
         found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
         return (*found, *self.content(dataset)[1])
 

@@ -280,7 +280,7 @@ def _check_times(triples: Triples, times: Vocabulary | None, where: Callable[[in
     """Refuse triples without a time in a temporal graph, triples with one in another, and times that there are not."""
     if (triples.contexts is None) != (times is None) and len(triples):
         has, lacks = ("a time", "no times") if times is None else ("no time", "times")
-        raise DatasetError(f"{where(0)} has {has}, and the dataset has {lacks}.")
+        raise DatasetError(f"{where(0)} has {has}, but the dataset has {lacks}.")
     if times is not None and triples.contexts is not None:
         wrong = (triples.contexts < 0) | (triples.contexts >= len(times))
         if wrong.any():

@@ -102,7 +102,9 @@ def _read_source(source: Source, layout: str) -> Dataset:
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
         return _read_folder(path, layout)
     if exists_safely(path) and path.is_file():
-        raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
+        raise DatasetError(
+            f"{str(path)!r} is a file. A dataset is a folder with train, valid and test files. Give that folder."
+        )
     return _read_named(str(source), path, layout)
 
 
@@ -124,7 +126,10 @@ def _read_folder(path: Path, layout: str) -> Dataset:
         return _read(fitting[0], path)
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
-        raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
+        raise DatasetError(
+            f"folder {str(path)!r} fits the layouts {names}. Name one: --layout {fitting[0].name} (in Python "
+            f"layout={fitting[0].name!r})."
+        )
     for entry in sorted(path.iterdir()):
         refuse_special(entry)
     raise DatasetError(describe_unknown(path))
@@ -134,7 +139,7 @@ def _read(layout: Layout, path: Path) -> Dataset:
     """Read a folder and the names in it, and record the layout that its ids are from."""
     dataset = layout.read(path)
     if not isinstance(dataset, Dataset):
-        raise DatasetError(f"{path}: the layout {layout.name!r} gave {dataset!r:.60}, where a Dataset is expected.")
+        raise DatasetError(f"{path}: the layout {layout.name!r} returned {dataset!r:.60}; expected a Dataset.")
     dataset = with_found_names(dataset, path)
     return replace(dataset, id_source=dataset.id_source or layout.name)
 
@@ -146,8 +151,8 @@ def _read_named(name: str, path: Path, layout: str) -> Dataset:
         raise DatasetError(f"{why}. {suggest_paths(path)}".strip())
     if layout not in {"auto", PYKEEN}:
         raise DatasetError(
-            f"no such folder {name!r}, and layout {layout!r} is one of folders. {suggest_paths(path)} "
-            f"For a PyKEEN dataset of that name leave the layout out, or say {PYKEEN!r}."
+            f"no such folder {name!r} (layout {layout!r} is for folders). {suggest_paths(path)} For the PyKEEN "
+            f"dataset of that name, leave the layout out or use {PYKEEN!r}."
         )
     from kgeval.data.layouts.pykeen import read_named
 

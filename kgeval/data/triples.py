@@ -54,7 +54,7 @@ class Triples:
         --------
         >>> Triples.of([(0, 0, 1), (1, 0)])
         Traceback (most recent call last):
-        kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 has another length than row 0.
+        kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 is not as long as row 0.
         """
         if isinstance(rows, Triples):
             return rows
@@ -174,7 +174,7 @@ def _as_array(rows: Any) -> np.ndarray[Any, Any]:
         return np.asarray(sequence)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
         ragged = [row for row, ids in enumerate(sequence) if np.size(ids) != np.size(sequence[0])]
-        why = f"row {ragged[0]} has another length than row 0" if ragged else reason(error)
+        why = f"row {ragged[0]} is not as long as row 0" if ragged else reason(error)
         raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 
 

@@ -43,9 +43,7 @@ class Vocabulary:
         if len(pc.unique(self.labels)) != len(self.labels):  # several times faster than count_distinct
             counts = pc.value_counts(self.labels)
             twice = next(row["values"].as_py() for row in counts if row["counts"].as_py() > 1)
-            raise InputError(
-                f"two ids carry the {kind} label {twice!r}: a label must name one {kind}. Rename one of them."
-            )
+            raise InputError(f"two ids carry the {kind} label {twice!r}. Labels must be unique: rename one of them.")
 
     @classmethod
     def numbered(cls, size: int, kind: str = "entity") -> Vocabulary:
@@ -88,7 +86,14 @@ class Vocabulary:
         wrong = next((key for key, index in labels.items() if not isinstance(index, int | np.integer)), None)
         if wrong is not None:
             turned = isinstance(wrong, int | np.integer) and isinstance(labels[wrong], str)
-            hint = " Turn it round: {label: index for index, label in labels.items()}." if turned else ""
+            hint = (
+                (
+                    " It looks like the reverse, the label of each id. Swap it: {label: index for index, label in "
+                    "labels.items()}"
+                )
+                if turned
+                else ""
+            )
             found = f"found {{{wrong!r}: {labels[wrong]!r}}} in it"
             raise InputError(f"expected a dictionary of the id of each {kind} label, {found}.{hint}")
         if sorted(ids) != list(range(len(ids))):

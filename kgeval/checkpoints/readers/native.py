@@ -130,13 +130,13 @@ def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -
 def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     value = json.loads(text)
     if not isinstance(value, kind):
-        raise ValueError(f"{str(value)[:40]!r} is no {getattr(kind, '__name__', 'truth value')}")  # noqa: TRY004
+        raise ValueError(f"{str(value)[:40]!r} is not of type {getattr(kind, '__name__', 'bool')}")  # noqa: TRY004
     return value
 
 
 def _numbering(text: str) -> Numbering:
     if text not in get_args(Numbering):
-        raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
+        raise ValueError(f"the numbering {text[:40]!r} is not one of {', '.join(get_args(Numbering))}")
     return cast("Numbering", text)
 
 
@@ -244,12 +244,12 @@ def _saveable(model: Checkpoint) -> Family | Reciprocal:
     """Return the scorer of a checkpoint, unless a native file could not hold all that it is."""
     if model.missing_without_dataset:
         raise CheckpointError(
-            f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
-            "--dataset DATASET, or load_checkpoint(…, dataset=…)."
+            f"{model.files[0]}: the files do not say {model.missing_without_dataset}. Add the dataset: --dataset "
+            "DATASET (in Python dataset=…)."
         )
     if isinstance(model.model, Typed):
         raise CheckpointError(
-            f"{model.files[0]}: its entities are of several types, which a native file does not hold. Evaluate the "
+            f"{model.files[0]}: its entities have several types, which a native file cannot hold. Evaluate the "
             "checkpoint itself."
         )
     return model.model

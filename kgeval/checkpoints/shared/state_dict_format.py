@@ -204,7 +204,7 @@ def _refuse_text(what: str, **collections: Any) -> None:
     """Refuse a single value where several are expected: the letters of a text would be taken for patterns."""
     for name, found in collections.items():
         if not isinstance(found, Collection) or isinstance(found, str):
-            raise InputError(f"{what}: {name} is a tuple, and {found!r:.60} is none. Write ({found!r:.60},).")
+            raise InputError(f"{what}: {name}: expected a tuple, found {found!r:.60}. Write ({found!r:.60},).")
 
 
 def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:
