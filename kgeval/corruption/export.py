@@ -40,14 +40,14 @@ def generate_negatives(
 ) -> Iterator[pa.Table]:
     """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
 
-    Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
-    are the known answers of the ``filter`` splits, unless the corruption allows known ones. ``on_note`` is
-    called with what to know about the negatives, such as that a draw fell short.
+    Each triple of the split gives one negative per side and candidate. The answer is never a negative. Known answers
+    of the ``filter`` splits are none either, unless the corruption allows them. ``on_note`` is called with notes on the
+    negatives, for example that too few entities could be drawn.
 
     Raises
     ------
     InputError
-        if the dataset, its split, a side or a filter split is unknown, or the corruption is none
+        if the dataset, its split, a side, a filter split or the corruption is unknown
     """
     if not isinstance(corruption, CorruptionGenerator):
         raise InputError(

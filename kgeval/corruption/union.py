@@ -1,4 +1,4 @@
-"""The union of several corruptions, such as 1,000 entities that are drawn uniformly and 1,000 by degree."""
+"""The union of several corruptions, for example 1,000 entities drawn uniformly and 1,000 by degree."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerato
 
 
 class CandidateUnion(CorruptionGenerator):
-    """Corrupt a triple with the entities that any of several corruptions chooses, each of them once.
+    """All entities that at least one of several corruptions chooses.
 
     DGL-KE (Zheng et al., 2020) evaluates Freebase with 1,000 entities drawn uniformly and 1,000 by degree, without a
-    filter. Here an entity that several parts choose competes once, so a query may have fewer than 2,000 candidates.
-    Every part chooses what it would choose alone: two draws of one kind need different seeds. Negatives that are
-    exported leave known answers out, even if a part allows them.
+    filter. Here an entity chosen by several parts counts once, so a query may have fewer than 2,000 candidates.
+    Every part chooses the same as it would alone, so two draws of one kind need different seeds. Exported negatives
+    never contain known answers, even if a part allows them.
 
     >>> CandidateUnion(of=[{"kind": "uniform", "count": 1000}, {"kind": "degree", "count": 1000}]).of[1]
     DegreeWeighted(kind='degree', count=1000, seed=0, allow_known=False)
@@ -66,7 +66,7 @@ class CandidateUnion(CorruptionGenerator):
         return tuple(part.prepare(dataset) for part in self.of)
 
     def queries(self, triples: Triples, side: Side) -> Queries:
-        """Take every triple for a query of its own if a part has candidates of its own for each."""
+        """Make one query of every triple if a part has different candidates for each triple."""
         return max((part.queries(triples, side) for part in self.of), key=len)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:

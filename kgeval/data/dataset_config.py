@@ -52,9 +52,9 @@ class DatasetConfig(Settings):
     name: str | None = None
     """a PyKEEN dataset"""
     layout: str = "auto"
-    """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
+    """the layout of the folder, by default recognised by its files; ``kgeval list datasets`` shows all"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """what the PyKEEN dataset is constructed with"""
+    """arguments of the PyKEEN dataset"""
     names: Annotated[
         tuple[ReadableFile, ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),

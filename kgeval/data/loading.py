@@ -39,7 +39,7 @@ def describe_unknown(folder: Path) -> str:
 
 
 def _nearest_layout(folder: Path) -> list[str]:
-    """Say what the layout lacks that has most of its files there, or of several such the fewest missing."""
+    """Name the layout with most of its files in the folder, and the files that are missing."""
     lacks = {
         layout.name: [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
         for layout in layouts().values()
@@ -52,7 +52,7 @@ def _nearest_layout(folder: Path) -> list[str]:
 
 
 PYKEEN = "pykeen"
-"""the layout of PyKEEN's own datasets, which are no folders"""
+"""the layout of PyKEEN's own datasets, which are names, not folders"""
 
 Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
@@ -67,17 +67,17 @@ def load_dataset(source: Source, *, layout: str = "auto", names: NamesSource = (
         a folder, or the name of a PyKEEN dataset such as ``"umls"``; a PyKEEN dataset object; or triples factories,
         ``{"train": training, "valid": validation, "test": testing}``, with their ids and labels
     layout
-        ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows, or
-        ``"pykeen"`` for a PyKEEN name where there is a folder of that name too
+        ``"auto"`` recognises the layout by the file names; or a name that ``kgeval list datasets`` shows; or
+        ``"pykeen"`` for a PyKEEN name, if there is a folder of that name too
     names
-        human names of entities and relations, by label, or files of rows ``label<TAB>name``; by default
-        ``entity2text.txt`` and ``relation2text.txt``, where the folder has them. Messages and tables show them
+        human names of entities and relations, which messages and tables show: a dictionary by label, or files with
+        rows ``label<TAB>name``; by default ``entity2text.txt`` and ``relation2text.txt`` in the folder, if it has them
 
     Raises
     ------
     DatasetError
-        if there is no such folder or name, if the layout is not recognised, if a file is malformed, or if triples
-        factories number their entities or relations differently
+        if the folder or name does not exist, the layout is not recognised, a file is malformed, or triples factories
+        have different ids
 
     Examples
     --------

@@ -193,7 +193,7 @@ def test_negatives_that_are_said_twice_count_once(tmp_path):
     stored_layouts.ogb(tmp_path)
     data = load_dataset(tmp_path)
     table = evaluate(CallableScorer(hashed, 5, 2), data, corruption=own_negatives(tmp_path))
-    assert any("1 tail negatives" in note and "listed twice" in note for note in table.notes)
+    assert any("1 tail negative of" in note and "listed twice" in note for note in table.notes)
     assert table.where(table.column("side") == "tail").column("raw_candidates").tolist() == [3, 2]
 
 

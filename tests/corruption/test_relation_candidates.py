@@ -95,9 +95,13 @@ def test_tails_compete_as_json_lists_them(tmp_path, seed):
     assert counts_of(table) == counts_among(DATA, lambda side, triple: ids[triple[1]], ("tail",))
     unknown = len({label for listed in lists.values() for label in listed} - set(DATA.entities))
     path = tmp_path / "rel2candidates.json"
-    for note in (f"{unknown} entities in {path} are not in", f"1 relations in {path} are not in", "1 of 1."):
+    for note in (
+        f"{counted(unknown, 'entity', 'entities')} in {path} not in",
+        f"1 relation in {path} not in",
+        "1 of 1.",
+    ):
         assert any(note in told for told in table.notes)
-    with pytest.raises(DatasetError, match=r"candidates of tails only, none of heads. Set sides: tail"):
+    with pytest.raises(DatasetError, match=r"candidates of tails only, none of heads. Rank tails only: --sides tail"):
         among(generator)
 
 

@@ -170,7 +170,7 @@ def save_checkpoint(
     Parameters
     ----------
     model
-        a model family, or a checkpoint, whose labels are taken along
+        a model family, or a checkpoint, whose labels are written too
     path
         a file that ends in ``.safetensors``
     entities, relations
@@ -181,8 +181,8 @@ def save_checkpoint(
     InputError
         if the path ends otherwise
     CheckpointError
-        if the model's head queries and tail queries follow different formulas, which no reader could tell; or if
-        only the dataset, which it was read without, tells what its rows are; or if its entities are of several types
+        if head queries and tail queries have different formulas, which the file cannot store; if the model was read
+        without the dataset that says what its rows are; or if its entities have several types
     RunError
         if the file cannot be written
 
@@ -241,7 +241,7 @@ def save_checkpoint(
 
 
 def _saveable(model: Checkpoint) -> Family | Reciprocal:
-    """Return the scorer of a checkpoint, unless a native file could not hold all that it is."""
+    """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
     if model.missing_without_dataset:
         raise CheckpointError(
             f"{model.files[0]}: the files do not say {model.missing_without_dataset}. Add the dataset: --dataset "

@@ -34,9 +34,9 @@ WRAPPINGS = ("state_dict", "model_state_dict", "model")
 
 
 class Tensors:
-    """The tensors of one file (a ``state_dict``), by name; every one must be used by the reader.
+    """The tensors of one file (a ``state_dict``), by name; the reader must use each of them.
 
-    Whatever else the content holds is left aside.
+    Other content is ignored.
     """
 
     def __init__(self, path: Path, content: Any) -> None:
@@ -114,9 +114,9 @@ class Tensors:
         return inside if is_inside else self
 
     def refuse_unused(self, model: str, *ignored: str) -> None:
-        """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.
+        """Refuse tensors that no formula has used: the model is a different one, and scores would be wrong.
 
-        No score depends on the ``ignored``, which are patterns of names.
+        ``ignored`` are patterns of names that do not affect scores.
 
         >>> tensors = Tensors(Path("m.pt"), {"E": np.ones((2, 1)), "gate": np.ones(1), "margin": np.ones(1)})
         >>> _ = tensors.matrix("E")
