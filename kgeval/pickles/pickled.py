@@ -19,6 +19,12 @@ from kgeval.files.opening import Budget, checked, read_bytes
 from kgeval.pickles.contents import DTYPES, Reference, StorageType, refuse_instructions
 from kgeval.pickles.unpickle import StubObject, unpickle
 
+PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
+"""the endings of files that ``torch.save`` or ``pickle`` wrote"""
+
+LOCAL_HEADER = 512
+"""bytes that have room for the name of an archive's first member, which ``torch.save`` calls ``data.pkl``"""
+
 MAGIC = 0x1950A86A20F9469CFC6C
 """the number that a stream of ``torch.save`` (before version 1.6) begins with"""
 
@@ -30,6 +36,15 @@ MAX_EXPANSION = 4
 
 PICKLES = 5
 """the pickles of a stream: magic number, version, machine, the object, and the order of its storages"""
+
+
+def is_pickled(file: Path) -> bool:
+    """Whether ``torch.save`` or ``pickle`` wrote a file: by its ending, or if it has none, by how it begins."""
+    if file.suffix or not file.is_file():
+        return file.suffix in PICKLED and file.is_file()
+    with file.open("rb") as opened:
+        beginning = opened.read(LOCAL_HEADER)
+    return beginning[:1] == b"\x80" or (beginning[:2] == b"PK" and b"data.pkl" in beginning)
 
 
 def read_torch(path: Path) -> Any:

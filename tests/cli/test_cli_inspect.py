@@ -177,7 +177,7 @@ def test_how_far_a_run_has_come_of_which_some_shards_are_ranked(place, data, don
 def test_inspect_tells_what_an_array_is_for(place, refused):
     np.save(place / "e.npy", np.zeros((8, 4)))
     said = refused("inspect", "e.npy")
-    assert "found e.npy (float64 [8, 4]).\nArrays of scores are a folder with tail_scores.npy" in said
+    assert "found e.npy (float64 [8, 4]).\nIf it holds scores, name it tail_scores.npy" in said
     assert "A dataset is a folder" not in said
 
 

@@ -20,12 +20,12 @@ import numpy as np
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of, json_in
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
 from kgeval.checkpoints.shared.tensors import Tensors, names_in
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
+from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.scorers.families.bilinear import CP, DistMult
 from kgeval.scorers.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
 from kgeval.scorers.families.translations import TransE
@@ -103,7 +103,7 @@ def _model_name(config: Path) -> str | None:
         return None
     settings = json_in(config)
     if not isinstance(settings, dict):
-        raise CheckpointError(f"{config}: holds no settings of a model.")
+        raise CheckpointError(f"{config}: expected the settings of a model.")
     return None if settings.get("model") is None else str(settings["model"])
 
 
@@ -112,7 +112,7 @@ def _phases(name: str, pi: float = PI) -> Take:
         array, extent = tensors.matrix(name), tensors.number("embedding_range")
         if not extent:
             raise CheckpointError(
-                f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit."
+                f"{tensors.path}: the tensor 'embedding_range' is missing or zero, but phases are divided by it."
             )
         return np.asarray(array, np.float64) / (extent / pi)
 
@@ -123,10 +123,7 @@ def _protate_entity(tensors: Tensors) -> FloatArray:
     """A trained modulus multiplies the distance. No rank depends on it, as long as it is positive."""
     modulus = tensors.number("modulus")
     if modulus is None or not modulus > 0:
-        raise CheckpointError(
-            f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
-            "number."
-        )
+        raise CheckpointError(f"{tensors.path}: its modulus is {modulus}; expected a positive number.")
     return PROTATE_ENTITY(tensors)
 
 

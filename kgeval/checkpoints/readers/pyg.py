@@ -14,11 +14,11 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import PICKLED, Reader
+from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, unwrap_state_dict
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_any
+from kgeval.pickles.pickled import PICKLED, read_any
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.adapters.live_models import CLASSES, FORMULAS, TABLES
 
@@ -65,7 +65,9 @@ def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]
     layers = parts.items() if isinstance(parts, dict) else ()
     states = {name: part.state for name, part in layers if isinstance(part, StubObject)}
     if any(state.get("max_norm") is not None for state in states.values()):
-        raise CheckpointError(f"{file}: its vectors pass a max_norm when they are used.")
+        raise CheckpointError(
+            f"{file}: its vectors are cut to a max_norm when they are used, which kgeval does not compute."
+        )
     found = {name: state.get("_parameters") for name, state in states.items()}
     return {
         f"{name}.{key}": array

@@ -15,11 +15,11 @@ import numpy as np
 
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.reader import NAMED_BY_USER, PICKLED, Reader
+from kgeval.checkpoints.reader import NAMED_BY_USER, Reader
 from kgeval.checkpoints.shared.locate import find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, model_of_arrays, unwrap_state_dict
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_any
+from kgeval.pickles.pickled import PICKLED, read_any
 from kgeval.scorers.family import families
 
 DEEPEST = 4

@@ -73,6 +73,7 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.checkpoints.reader import holds_models, recognise
     from kgeval.data.layout import layouts
     from kgeval.errors import DatasetError
+    from kgeval.run_directory.contents import progress_of
     from kgeval.run_directory.folders import holds_runs
 
     try:
@@ -85,6 +86,8 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
             recognise(place)  # raises an error that says what is in the folder
         if holds_runs(place):
             return {"runs": path, **_runs(place)}
+        if progress := progress_of(place):
+            return {"runs": path, "complete": False, "notes": [progress.strip()]}
         hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
         raise DatasetError(f"{error}\n{hint}") from error
 

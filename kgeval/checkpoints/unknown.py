@@ -1,0 +1,156 @@
+"""What is said of a file or folder in no known checkpoint format: what was found, what to do, where the formats are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgeval.checkpoints.shared.mapped_arrays import NUMPY
+from kgeval.checkpoints.shared.tensors import unwrap_state_dict
+from kgeval.data.layout import layouts
+from kgeval.data.layouts.labelled import LABELLED_ENDINGS
+from kgeval.data.text import open_text
+from kgeval.files.opening import refuse_special
+from kgeval.pickles.pickled import is_pickled, read_any
+from kgeval.pickles.unpickle import StubObject
+
+if TYPE_CHECKING:
+    from kgeval.checkpoints.reader import Reader
+
+SHOWN = 4
+"""files or tensors that are named"""
+
+LONGEST_LINE = 2**16
+"""characters of a first line that are read"""
+
+LIST = "'kgeval list formats' shows all formats."
+
+NAME_TENSORS = (
+    "Name its tensors: --option model=MODEL --option entity=NAME --option relation=NAME, or evaluate the live model "
+    "in Python."
+)
+"""what to do with a state_dict of one's own"""
+
+MARKS = ("manifest.json", "metrics.json")
+"""the files of one run, and of a folder of several"""
+
+STAGE = ".kgeval.partial"
+"""the folder in which a run is written until it is complete"""
+
+ADVICE = {
+    **dict.fromkeys(
+        LABELLED_ENDINGS,
+        "Give triples as a folder, --dataset FOLDER. Vectors need a first line with their numbers of rows and columns.",
+    ),
+    **dict.fromkeys((".yaml", ".yml"), "If it is a configuration: kgeval run {path}"),
+    ".parquet": "If it holds ranks: kgeval summarize {path}",
+    ".json": "If each line is one list of predictions, rename it to {stem}.jsonl.",
+    NUMPY: "If it holds scores, name it tail_scores.npy or head_scores.npy. If other files belong to it, give the "
+    "folder.",
+}
+"""the ending of a file -> what it may be"""
+
+
+def describe_unknown(path: Path, readers: Mapping[str, Reader]) -> str:
+    if inside := checkpoints_in(path, readers):
+        what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
+        return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
+    files = files_of(path)
+    for file in files:
+        refuse_special(file)
+    pickled = next(filter(is_pickled, files), None)
+    content = unwrap_state_dict(read_any(pickled)) if pickled else None
+    found = _some(file.name + (_inside(content) if file == pickled else _size(file)) for file in files)
+    if path.is_file() and found == path.name:
+        found = ""
+    tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
+    seen = f": found {found}" if found else "" if files else ": it is an empty folder"
+    return "\n".join([f"{str(path)!r} is in no known checkpoint format{seen}.", *_advice(path, tensors, readers), LIST])
+
+
+def files_of(path: Path) -> Sequence[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def checkpoints_in(path: Path, readers: Mapping[str, Reader]) -> list[str]:
+    folders = [entry for entry in files_of(path) if entry.is_dir()]
+    return [folder.name for folder in folders if any(reader.recognises(folder) for reader in readers.values())]
+
+
+def _inside(content: Any) -> str:
+    """Describe what a file of ``torch.save`` or ``pickle`` holds."""
+    if isinstance(content, Mapping):
+        shapes = [f" {list(part.shape)}" if isinstance(part, np.ndarray) else "" for part in content.values()]
+        names = _some(f"{name}{shape}" for name, shape in zip(content, shapes, strict=True))
+        return f" (a dictionary with {names or 'nothing in it'})"
+    return f" (a pickled {content.origin if isinstance(content, StubObject) else type(content).__name__})"
+
+
+def _size(file: Path) -> str:
+    """Mark an empty file, and give the type and shape of an array of numpy."""
+    if file.is_file() and not file.stat().st_size:
+        return " (empty)"
+    with suppress(Exception):  # numpy has many ways of refusing a damaged file, or one of another kind
+        array = np.load(file, mmap_mode="r") if file.suffix == NUMPY else None
+        return "" if array is None else f" ({array.dtype} {list(array.shape)})"
+    return ""
+
+
+def _advice(path: Path, tensors: set[str], readers: Mapping[str, Reader]) -> Iterator[str]:
+    """Say what to do with a file or folder that holds tensors of some names: a line, or two of tensors."""
+    place, names = quote(str(path)), {file.name for file in files_of(path)}
+    if path.is_dir() and any(layout.recognises(path) for layout in layouts().values()):
+        yield f"It is a dataset. Give a checkpoint before it: kgeval evaluate CHECKPOINT --dataset {place}"
+    elif path.is_dir() and any((folder / STAGE).is_dir() for folder in (path, *files_of(path))):
+        yield "A run was interrupted there. Repeat its command to finish it."
+    elif path.is_dir() and names.intersection(MARKS):
+        yield f"It is a run of kgeval. See its metrics: kgeval summarize {place}"
+    elif path.is_file() and not path.stat().st_size:
+        yield "Save it again, or copy it again."
+    elif near := _nearest(tensors or names, readers):
+        yield near
+    elif path.suffix.lower() == ".jsonl":
+        found = _keys(path)
+        yield (f"Its first line has the keys {', '.join(found)}. " if found else "") + (
+            "Each line needs head (or tail), relation and predictions."
+        )
+    elif ending := next((ending for ending in ADVICE if path.name.lower().endswith(ending)), ""):
+        yield ADVICE[ending].format(path=place, stem=path.stem)
+    if len(tensors) > 1:
+        yield NAME_TENSORS
+
+
+def _keys(file: Path) -> list[str]:
+    """Return the keys of the object on a file's first line; none where there is no such line."""
+    with suppress(Exception), open_text(file) as text:
+        return [f"{key!r:.40}" for key in islice(json.loads(text.readline(LONGEST_LINE)), SHOWN)]
+    return []
+
+
+def _nearest(names: set[str], readers: Mapping[str, Reader]) -> str:
+    """Name two formats at most of whose known tensors or files at least half, and not all, are there."""
+    lacks = [
+        (sorted(group - names), name)
+        for name, reader in readers.items()
+        for group in reader.known_by
+        if len(group) <= 2 * len(group & names) < 2 * len(group)
+    ]
+    near = sorted(lacks, key=lambda lack: len(lack[0]))[:2]
+    if not near:
+        return ""
+    told = [f"{name} ({' and '.join(lack)} {'is' if len(lack) == 1 else 'are'} missing)" for lack, name in near]
+    what = "Nearest format" if len(near) == 1 else "Nearest formats"
+    return f"{what}: {', '.join(told)}. If it is that: --checkpoint-format {near[0][1]}"
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    rest = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
+    return ", ".join(listed[:SHOWN]) + rest
