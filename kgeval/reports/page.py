@@ -22,6 +22,7 @@ from kgeval.reports.study import HEADLINES, Study, study_of
 from kgeval.reports.triple_table import triple_table
 from kgeval.reports.trust import making, trust
 from kgeval.storage import write_text
+from kgeval.synonyms import accepts_former_keywords
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
@@ -64,11 +65,12 @@ class Report:
         write_text(Path(path), self.html)
 
 
+@accepts_former_keywords
 def report(
     runs: Runs,
     *,
     dataset: Dataset | Source | None = None,
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Report:
@@ -85,7 +87,7 @@ def report(
         list or by the names that the page calls them
     dataset
         the graph, or its folder or PyKEEN name; by default the one that the runs name, if it is still the same
-    unit
+    intervals
         what intervals and tests draw again, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"`` or
         ``"relation"``
     ties
@@ -111,15 +113,15 @@ def report(
     models = read_models(runs)
     datasets = by_dataset(models)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
-        return Report(render_grid(datasets, unit=unit, ties=ties, allow=allow))
-    return Report(render(study_of_runs(models, dataset, unit=unit, ties=ties, allow=allow)))
+        return Report(render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
+    return Report(render(study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)))
 
 
 def study_of_runs(
     runs: Runs,
     dataset: Dataset | Source | None,
     *,
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     ties: Ties | None,
     allow: str | Collection[str],
     metrics: Sequence[str] = HEADLINES,
@@ -129,4 +131,4 @@ def study_of_runs(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{twice!r} has runs of several datasets: choose those of one, or name them a=RUN b=RUN.")
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
-    return study_of(models, graph, unit=unit, ties=ties, allow=allow, metrics=metrics)
+    return study_of(models, graph, intervals=intervals, ties=ties, allow=allow, metrics=metrics)
