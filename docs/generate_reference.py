@@ -20,8 +20,8 @@ from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.run_config import RunConfig
 
 INTRODUCTIONS = {
-    "metrics": "The name of a metric is `[side.][ties.][average.]name[@k]`, for example `mrr`, `hits@10`, `head.mrr` or "
-    "`pessimistic.hits@10`. `kgeval list metrics` prints this list. The guide "
+    "metrics": "The name of a metric is `[side.][ties.][average.]name[@k]`, for example `mrr`, `hits@10`, `head.mrr` "
+    "or `pessimistic.hits@10`. `kgeval list metrics` prints this list. The guide "
     "[Metrics and ties](../guides/metrics.md) explains how to choose one.",
     "protocols": "A protocol holds the evaluation rules of a framework. `--protocol NAME`, or `protocol: NAME` in a "
     "configuration, follows them. `kgeval list protocols` prints this list.",
@@ -50,61 +50,58 @@ NEEDS = {
     "prefixes": ("Prefixes", "A prefix before the name of a metric chooses its average or its tie policy."),
 }
 
-# The public names by topic: first those that most readers look for.
-TOPICS: dict[str, tuple[str, list[str]]] = {
+# The public names by topic, and of a topic first those that most readers look for.
+TOPICS = {
     "datasets": (
         "Datasets",
-        ["load_dataset", "save_dataset", "Dataset", "Triples", "Vocabulary", "analysis.audit", "analysis.Audit"],
+        "load_dataset save_dataset Dataset Triples Vocabulary analysis.audit analysis.Audit",
     ),
     "models": (
         "Models",
-        ["load_checkpoint", "save_checkpoint", "Baseline", "CallableScorer", "QueryScorer", "VectorScorer", "Scorer"]
-        + ["ScoreTable", "DualEncoder"],
+        "load_checkpoint save_checkpoint Baseline CallableScorer QueryScorer VectorScorer Scorer ScoreTable "
+        "DualEncoder",
     ),
     "evaluate": (
         "Evaluate and predict",
-        ["evaluate", "Recorder", "RankTable", "load_ranks", "count", "ogb_eval", "Estimate", "predict"]
-        + ["PredictionTable", "answers", "analysis.answers_of_ranks", "analysis.AnswerSets", "KgevalError"],
+        "evaluate Recorder RankTable load_ranks count ogb_eval Estimate predict PredictionTable answers "
+        "analysis.answers_of_ranks analysis.AnswerSets KgevalError",
     ),
     "metrics": (
         "Metrics and intervals",
-        ["summarize", "Summary", "framework_metrics", "annotate", "metrics.Intervals", "metrics.Interval"]
-        + ["metrics.interval_over_seeds", "metrics.OverSeeds", "metrics.average_precision", "metrics.cumulative_gain"]
-        + ["metrics.dcg", "metrics.f1_at_k", "metrics.hits_at_k", "metrics.mean_reciprocal_rank", "metrics.ndcg"]
-        + ["metrics.precision_at_k", "metrics.recall_at_k", "metrics.rmse"],
+        "summarize Summary framework_metrics annotate metrics.Intervals metrics.Interval metrics.interval_over_seeds "
+        "metrics.OverSeeds metrics.average_precision metrics.cumulative_gain metrics.dcg metrics.f1_at_k "
+        "metrics.hits_at_k metrics.mean_reciprocal_rank metrics.ndcg metrics.precision_at_k metrics.recall_at_k "
+        "metrics.rmse",
     ),
     "compare": (
         "Compare",
-        ["compare", "analysis.Comparison", "explain", "check_numbers", "analysis.compare_grid", "analysis.ModelGrid"]
-        + ["analysis.rank_models", "analysis.DatasetRanks", "analysis.same_ranks", "analysis.SameRanks"]
-        + ["analysis.seed_differences"],
+        "compare analysis.Comparison explain check_numbers analysis.compare_grid analysis.ModelGrid "
+        "analysis.rank_models analysis.DatasetRanks analysis.same_ranks analysis.SameRanks analysis.seed_differences",
     ),
     "report": (
         "Report",
-        ["report", "plot_leaderboard", "plot_distribution", "plot_relations", "plot_slices"]
-        + ["plot_critical_difference"],
+        "report plot_leaderboard plot_distribution plot_relations plot_slices plot_critical_difference",
     ),
     "corruptions": (
         "Corruptions",
-        ["generate_negatives", "corruption.AllEntities", "corruption.CandidateUnion", "corruption.DegreeWeighted"]
-        + ["corruption.EntityList", "corruption.FileNegatives", "corruption.OGBNegatives"]
-        + ["corruption.PopularityWeighted", "corruption.TypeConstrained", "corruption.Uniform"],
+        "generate_negatives corruption.AllEntities corruption.CandidateUnion corruption.DegreeWeighted "
+        "corruption.EntityList corruption.FileNegatives corruption.OGBNegatives corruption.PopularityWeighted "
+        "corruption.TypeConstrained corruption.Uniform",
     ),
     "tasks": (
         "Labels and confidences",
-        ["classify", "ScoredLabels", "tasks.Classification", "tasks.Confidences", "tasks.GeneratedNegatives"]
-        + ["tasks.NegativesFromFiles", "tasks.LabelTable"],
+        "classify ScoredLabels tasks.Classification tasks.Confidences tasks.GeneratedNegatives "
+        "tasks.NegativesFromFiles tasks.LabelTable",
     ),
     "pykeen": (
         "PyKEEN",
-        ["pykeen.evaluate", "pykeen.scorer_of", "pykeen.KGEvalEvaluator", "pykeen.KGEvalMetricResults"],
+        "pykeen.evaluate pykeen.scorer_of pykeen.KGEvalEvaluator pykeen.KGEvalMetricResults",
     ),
     "extend": (
         "Extend",
-        ["Metric", "TiePolicy", "Slice", "analysis.Categories", "Protocol", "Family", "Reader", "CorruptionGenerator"],
+        "Metric TiePolicy Slice analysis.Categories Protocol Family Reader CorruptionGenerator",
     ),
 }
-
 
 # The search shows guides and lists before the names of Python, of which there are hundreds, and before the changelog.
 AFTER_OTHERS = "---\nsearch:\n  boost: 0.5\n---\n"
@@ -285,12 +282,9 @@ def command_page() -> Iterator[str]:
         arguments = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
         yield f"```text\n{' '.join(['kgeval', name, *arguments, '[OPTIONS]'])}\n```\n\n"
         yield from help_text(command.help or "")
-        records = (
-            option.get_help_record(context)
-            for option in command.get_params(context)
-            if isinstance(option, click.Option)
-        )
-        yield table(["option", "meaning"], ([spelled(one[0]), prose(one[1])] for one in records if one))
+        options = [option for option in command.get_params(context) if isinstance(option, click.Option)]
+        records = filter(None, (option.get_help_record(context) for option in options))
+        yield table(["option", "meaning", "default"], ([spelled(names), *meaning(text)] for names, text in records))
 
 
 def help_text(text: str) -> Iterator[str]:
@@ -314,6 +308,14 @@ def wrapped(call: str) -> str:
             lines.append("   ")
         lines[-1] += f" {part}" if lines[-1] else part
     return " \\\n".join(lines)
+
+
+def meaning(text: str) -> list[str]:
+    """Part the help of an option into what it means, with the values that it takes, and its default."""
+    text, *notes = text.split("  [")
+    notes = [note for part in notes for note in part.strip(" ]").split("; ")]
+    default = [note.removeprefix("default: ") for note in notes if note.startswith(("default: ", "required"))]
+    return [prose(" ".join([text, *(f"({note})" for note in notes if "=" in note)])), prose("".join(default))]
 
 
 def spelled(record: str) -> str:
@@ -341,8 +343,8 @@ class ConfigurationPage:
         """Yield the keys of the top level, and then of each block."""
         yield "# Configuration keys\n\nA configuration is a YAML file that `kgeval run` takes. The guide "
         yield "[Configuration](../guides/configuration.md) explains it with examples. This page lists every key. "
-        yield "`kgeval schema` prints the JSON schema, which editors use to complete keys. `--set KEY=VALUE` sets a key "
-        yield "on the command line: `--set evaluation.split=valid`.\n\n## Top level\n\n"
+        yield "`kgeval schema` prints the JSON schema, which editors use to complete keys. `--set KEY=VALUE` sets a "
+        yield "key on the command line: `--set evaluation.split=valid`.\n\n## Top level\n\n"
         yield self.keys("", SCHEMA)
         while self.later:
             path, blocks = self.later.pop(0)
@@ -359,7 +361,7 @@ class ConfigurationPage:
                 continue
             default = "required" if key in required else default_of(value)
             if path == "evaluation":
-                default = code(str(Evaluation.decided_later[key])) if key in Evaluation.decided_later else default
+                default = default_setting(key, default)
             place = f"{path}.{key}".lstrip(".")
             rows.append([f"`{key}`", self.type_of(value, place), default, prose(value.get("description", ""))])
         return table(["key", "type", "default", "meaning"], rows) + "\n"
@@ -369,7 +371,7 @@ class ConfigurationPage:
         yield f"## {path} {{#{anchor(path)}}}\n\n"
         alone = len(blocks) == 1
         for name in blocks:
-            body, shorthand = block_of(name)
+            body, _ = block_of(name)
             kinds = {key: value["const"] for key, value in body["properties"].items() if "const" in value}
             kind = {key: value for key, value in kinds.items() if key == "baseline" or "baseline" not in kinds}
             written = ", ".join(f"{key}: {value}" for key, value in kind.items())
@@ -387,7 +389,7 @@ class ConfigurationPage:
         if new:
             self.places.update(dict.fromkeys(new, place))
             self.later.append((place, new))
-        return " or ".join(dict.fromkeys(self.words(value)))
+        return either(self.words(value))
 
     def words(self, value: Schema) -> Iterator[str]:
         """Yield the types of a value."""
@@ -404,13 +406,27 @@ class ConfigurationPage:
                 yield from self.words(one)
         elif value.get("type") == "array":
             items = value.get("items") or value.get("prefixItems", [{}])[0]
-            yield f"list of {' or '.join(dict.fromkeys(self.words(items))) or 'values'}"
+            yield f"list of {either(self.words(items)) or 'values'}"
         elif value.get("type") == "object":
             inner = value.get("additionalProperties")
-            held = " or ".join(dict.fromkeys(self.words(inner))) if isinstance(inner, dict) else ""
-            yield f"mapping of names to {held or 'values'}"
+            yield f"mapping of names to {(either(self.words(inner)) if isinstance(inner, dict) else '') or 'values'}"
         elif value.get("type") != "null":
             yield WORDS.get(value.get("type", ""), "any value")
+
+
+def either(words: Iterable[str]) -> str:
+    """Name types, each once; all the simple ones together are values."""
+    distinct = list(dict.fromkeys(words))
+    distinct = [
+        "a list of them" if word.removeprefix("list of ") in distinct[:-1] and word[:5] == "list " else word
+        for word in distinct
+    ]
+    return "values" if {*WORDS.values()} <= {*distinct} else " or ".join(distinct)
+
+
+def default_setting(name: str, otherwise: str) -> str:
+    """Say what is decided when the model and the protocol of an evaluation are known."""
+    return prose(str(Evaluation.decided_later.get(name, ""))) or otherwise
 
 
 def block_of(name: str) -> tuple[Schema, bool]:
@@ -448,12 +464,13 @@ def python_pages() -> None:
     public = {*kgeval.__all__, *(f"{m}.{name}" for m, module in submodules.items() for name in module.__all__)}
     public -= {f"{m}.{name}" for m in submodules for name in kgeval.__all__}  # those are described as kgeval.NAME
     public.add("pykeen.evaluate")
-    told = [name for _, names in TOPICS.values() for name in names]
-    if wrong := public.symmetric_difference(told):
+    listed = [name for _, names in TOPICS.values() for name in names.split()]
+    if wrong := public.symmetric_difference(listed):
         raise ValueError(f"docs/generate_reference.py: TOPICS and the public names differ in {sorted(wrong)}")
 
     overview = "# Python\n\nThese names are public; any other name may change. Each links to its description.\n"
-    for page, (title, names) in TOPICS.items():
+    for page, (title, text) in TOPICS.items():
+        names = text.split()
         overview += f"\n## {title}\n\n"
         rows = ([f"[`kgeval.{name}`](python/{page}.md#kgeval.{name})", summary_of(name)] for name in names)
         overview += table(["name", "what it is"], rows)
@@ -474,7 +491,7 @@ def summary_of(name: str) -> str:
 
 def settings_section() -> str:
     rows = (
-        [f"`{name}`", f"`{Evaluation.decided_later.get(name, it.default)}`", prose(it.description or "")]
+        [f"`{name}`", default_setting(name, code(str(it.default))), prose(it.description or "")]
         for name, it in Evaluation.model_fields.items()
         if name != "keep"
     )
