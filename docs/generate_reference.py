@@ -210,25 +210,14 @@ def section_page(what: str, *, fact: str, facts: Mapping[str, str]) -> Iterator[
         yield joined({name: prose(row[column]) for name, column in facts.items()}) + "\n\n"
 
 
-def format_page() -> str:
-    rows = ([named(row["name"]), prose(row["files"]), prose(row["reading"])] for row in entries("formats"))
-    return table(["name", "files", "what is read"], rows)
-
-
-def protocol_page() -> str:
-    return table(["name", "rules"], ([named(row["name"]), prose(row["rules"])] for row in entries("protocols")))
-
-
-def corruption_page() -> str:
-    rows = ([named(row["kind"]), prose(row["what it does"]), row["options"]] for row in entries("corruptions"))
-    return table(["kind", "what it does", "options"], ([*row[:2], codes(row[2])] for row in rows))
-
-
-def model_page() -> str:
-    rows = ([named(row["name"]), row["score"], row["arrays"], row["options"]] for row in entries("models"))
-    return table(
-        ["name", "score", "arrays", "options"], ([row[0], code(row[1]), codes(row[2]), codes(row[3])] for row in rows)
+def list_page(what: str, *, as_code: Sequence[str] = ()) -> str:
+    """Lay out what is listed as a table, some of its columns as code."""
+    columns, rows = LISTINGS[what]()
+    cells = (
+        [codes(cell) if column in as_code else prose(cell) for column, cell in zip(columns, row, strict=True)]
+        for row in rows
     )
+    return table(columns, ([named(row[0]), *line[1:]] for row, line in zip(rows, cells, strict=True)))
 
 
 def dataset_page() -> str:
@@ -242,22 +231,23 @@ def dataset_page() -> str:
 
 
 def codes(names: str) -> str:
-    """Set each of several names as code."""
-    return ", ".join(map(code, filter(None, names.split(", "))))
+    """Set each of several names, or a formula, as code."""
+    parts = names.split(", ")
+    return ", ".join(map(code, filter(None, parts))) if all(map(str.isidentifier, parts)) else code(names)
 
 
 LISTS: dict[str, Any] = {
     "metrics": metric_page,
-    "protocols": protocol_page,
-    "corruptions": corruption_page,
+    "protocols": lambda: list_page("protocols"),
+    "corruptions": lambda: list_page("corruptions", as_code=["options"]),
     "slices": lambda: section_page("slices", fact="title", facts={"Groups": "rule", "Source": "source"}),
-    "models": model_page,
+    "models": lambda: list_page("models", as_code=["score", "arrays", "options"]),
     "baselines": lambda: section_page(
         "baselines",
         fact="title",
         facts={"Score": "rule", "Task": "tasks", "Settings": "settings", "Source": "source"},
     ),
-    "formats": format_page,
+    "formats": lambda: list_page("formats"),
     "datasets": dataset_page,
 }
 
