@@ -258,8 +258,8 @@ def test_what_is_too_much_is_said_and_never_counted_as_none():
     many = [triple for row in range(33_000) for triple in (("a", f"r{row}", "b"), ("b", f"r{row}", "a"))]
     found = audit(Dataset.from_labels(**FAMILY | {"train": [*FAMILY["train"], *many]}, name="family"))
     assert found.notes == (
-        "not searched for: relations that are near-duplicate, or symmetric or reverse-duplicate, or partners of inverse "
-        "rules: too many facts have the same two entities.",
+        "not searched for: relations that are near-duplicate, or symmetric or reverse-duplicate, or partners of "
+        "inverse rules: too many facts have the same two entities.",
     )
     assert "not searched for" in str(found)
     assert found.flags("test")["repeated"].tolist() == [False, False, True, False, False, False]
