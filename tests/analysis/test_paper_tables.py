@@ -66,8 +66,7 @@ def test_the_best_is_bold_and_what_is_not_seen_to_be_worse_is_near(comparison):
             marks += cell.near
     assert marks
     assert any(
-        "sign flips per triple" in note and "adjusted for 3 pairs of models per metric" in note
-        for note in table.notes
+        "sign flips per triple" in note and "adjusted for 3 pairs of models per metric" in note for note in table.notes
     )
 
 

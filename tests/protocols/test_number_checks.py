@@ -47,7 +47,9 @@ def test_several_numbers_have_to_match_together(recorder):
     assert "realistic" in both[0].ties
     none = recorder.check(mr="3.000", mrr="0.9")
     assert not none.matches
-    assert none.heads[0].startswith("mr 3.000, mrr 0.9: no protocol gives this number from these ranks. The nearest is ")
+    assert none.heads[0].startswith(
+        "mr 3.000, mrr 0.9: no protocol gives this number from these ranks. The nearest is "
+    )
     assert "kgeval explain CHECKPOINT --number" in none.notes[0]
 
 

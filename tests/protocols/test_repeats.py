@@ -118,5 +118,7 @@ def test_multiplicities_that_are_none_are_refused(repeated):
     table = evaluate(model, repeated, protocol="openke")
     place = table.columns.index("multiplicity")
     wrong = RankTable(table.data.set_column(place, "multiplicity", [[0] * len(table)]), protocol="openke")
-    with pytest.raises(TableError, match="the column multiplicity counts how often a triple is repeated: expected whole numbers"):
+    with pytest.raises(
+        TableError, match="the column multiplicity counts how often a triple is repeated: expected whole numbers"
+    ):
         find_protocol("openke").with_repeats(wrong)

@@ -179,7 +179,11 @@ def test_half_ranks_tie_with_one(tmp_path):
 @pytest.mark.parametrize(
     ("header", "cells", "message"),
     [
-        ("h\tr\tt\thead_rank", ["0"], "line 2: the head_rank '0' is not a rank: expected a whole number or a half, from 1"),
+        (
+            "h\tr\tt\thead_rank",
+            ["0"],
+            "line 2: the head_rank '0' is not a rank: expected a whole number or a half, from 1",
+        ),
         ("h\tr\tt\thead_rank", ["2.25"], "line 2: the head_rank '2.25' is not a rank"),
         ("h\tr\tt\thead_rank", ["nan"], "line 2: the head_rank 'nan' is not a rank"),
         ("h\tr\tt\thead_rank", ["-1"], "line 2: the head_rank '-1' is not a rank"),

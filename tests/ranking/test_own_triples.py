@@ -117,7 +117,9 @@ def test_restrictions_take_labels_too_and_say_what_they_leave_out():
     assert table.num_triples == kept.sum()
     assert table.column("raw_candidates").max() <= 7
     assert any("restrict_entities_to: 1 label of the list are not in the dataset" in note for note in table.notes)
-    assert any(f"left out (restricted evaluation): {(~kept).sum()} test triples with other" in note for note in table.notes)
+    assert any(
+        f"left out (restricted evaluation): {(~kept).sum()} test triples with other" in note for note in table.notes
+    )
     of_relation = ranked(data, restrict_relations_to=[data.relations[0]])
     rows = ranked(data).column("relation") == 0
     assert of_relation.column("greater").tolist() == ranked(data).column("greater")[rows].tolist()

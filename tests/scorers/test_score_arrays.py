@@ -137,7 +137,9 @@ def test_what_is_no_array_is_refused(returned):
 def test_a_score_table_in_its_own_ids_says_that_its_triples_are_too():
     order = np.random.default_rng(0).permutation(30)
     table = ScoreTable(DATA.test, tail=np.zeros((len(DATA.test), 30)), entities=[DATA.entities[int(i)] for i in order])
-    with pytest.raises(InputError, match=r"has no row for the tail query.*triples must be the evaluated ones, in the ids of entities="):
+    with pytest.raises(
+        InputError, match=r"has no row for the tail query.*triples must be the evaluated ones, in the ids of entities="
+    ):
         evaluate(table, DATA)
 
 

@@ -66,7 +66,7 @@ class RelatedRelations:
         }
         missing = ", or ".join(kind for kind, found in searched.items() if found is None)
         why = "too many facts have the same two entities."
-        return f"not searched for: relations that are {missing}: {why}" if missing else ""
+        return f"relations that are {missing} were not searched for: {why}" if missing else ""
 
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:
