@@ -120,7 +120,7 @@ def test_what_learns_from_train_is_refused_where_there_is_none(model, test, corr
         entities=kgeval.Vocabulary.numbered(14, "entity"),
         relations=kgeval.Vocabulary.numbered(55, "relation"),
     )
-    with pytest.raises(InputError, match="chooses candidates by train triples, and dataset .* has none"):
+    with pytest.raises(InputError, match=r"chooses candidates by train triples, and dataset .* has none"):
         kgeval.pykeen.evaluate(model, bare, corruption=corruption)
 
 
