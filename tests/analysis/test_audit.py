@@ -185,7 +185,7 @@ def test_it_says_what_it_found(family):
     text = str(found)
     assert re.search(r"\nleaked +4 +66\.7% +1 +100\.0%\n", text)
     assert (
-        "inverse rules: In train, at least 80% of one relation's pairs stand turned round in the other (Dettmers et "
+        "inverse rules: In train, at least 80% of one relation's pairs are in the other, swapped (Dettmers et "
         "al., 2018). Worst: child_of and mother_of (3 of 3), child_of and parent_of (3 of 3)." in text
     )
     assert "label twins:" not in text

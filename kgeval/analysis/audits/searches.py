@@ -32,7 +32,7 @@ class RelatedRelations:
     duplicates: Overlaps | None = None
     """near-duplicates: at least the threshold of both, over all splits; each pair both ways round"""
     reverses: Overlaps | None = None
-    """the same with the second relation turned round; the first with itself where it is symmetric"""
+    """the same with head and tail of the second relation swapped; the first with itself if it is symmetric"""
     rules: Overlaps | None = None
     """inverse rules: at least the threshold of either, in train; each pair both ways round"""
 

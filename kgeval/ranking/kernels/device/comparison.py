@@ -1,4 +1,4 @@
-"""The screen on a device: who is certainly above each answer, and which pairs are within a band, undecided.
+"""The screen on a device: which candidates are certainly above each answer, and which pairs are undecided.
 
 Any device of torch can do it. The matrix of the screen's scores stands in its memory, for a block of answers at a time;
 where Triton is there, ``fused`` keeps it in registers.
