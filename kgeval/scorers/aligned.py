@@ -115,7 +115,7 @@ class Aligned(MappedScorer):
 
     @property
     def title(self) -> str:
-        """What results call the model: the title of what was aligned or of the scorer in it, or the scorer's class."""
+        """The name of the model in results: the title of the model or of its scorer, or the scorer's class."""
         titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
         return next((str(title) for title in titles if title), type(self.scorer).__name__)
 

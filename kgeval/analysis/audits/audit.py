@@ -157,7 +157,7 @@ class Audit(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What was searched, in a line."""
+        """The dataset, its sizes and the threshold, in a line."""
         sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
         entities, relations = len(self.dataset.entities), len(self.dataset.relations)
         about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"

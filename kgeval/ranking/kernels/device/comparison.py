@@ -131,7 +131,7 @@ BYTES_PER_PAIR = 48
 
 
 class ScreenResult(NamedTuple):
-    """What a screen decided, and what it did not."""
+    """The decided counts of a screen, and the undecided pairs."""
 
     above: Any
     """int64[answer], how many candidates are certainly above"""
