@@ -36,7 +36,7 @@ MAX_CHARACTERS = 300
 """the most characters of a library's message"""
 
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""characters that a terminal does not show but obeys"""
+"""control characters of terminals"""
 
 NEAR, NEAR_WITHOUT_FIRST = 0.61, 0.74
 """the least similarity (0 to 1) of a misspelt name and a valid one, with the same or another first letter"""
@@ -66,7 +66,7 @@ class CheckpointError(InputError):
 
 
 class PickleError(CheckpointError, DatasetError):
-    """A pickled file cannot be used, be it a model's or a graph's."""
+    """A pickled file of a model or a graph cannot be used."""
 
 
 class UsageError(CheckpointError):
@@ -90,7 +90,7 @@ class TableError(InputError):
 
 
 class FileError(CheckpointError, DatasetError, ConfigError, TableError):
-    """A file of any kind is no regular file, or needs too much memory or time for its size."""
+    """A file is not a regular file, or needs too much memory or time for its size."""
 
 
 class RunError(KgevalError):
@@ -102,11 +102,11 @@ class ScoreError(RunError):
 
 
 class BrokenPackage(UserWarning):
-    """A package that brings members cannot be used, and was left out."""
+    """An installed package with plug-ins cannot be used, and was left out."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by a signal; its message says what is kept and how it is continued."""
+    """A run was stopped by a signal; the message says what is kept and how to continue."""
 
 
 def visible(text: str) -> str:

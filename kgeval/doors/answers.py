@@ -1,4 +1,4 @@
-"""``kgeval.answers``: for each test query a set that has the answer with a chosen probability."""
+"""``kgeval.answers``: for each test query a set that contains the answer with a chosen probability."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from kgeval.threads import bound_threads
 
 @dataclass(frozen=True)
 class SetRequest:
-    """Which sets to make: their coverage, their nonconformity, and by what they are calibrated."""
+    """The coverage of sets, their nonconformity, and the columns by which they are calibrated."""
 
     coverage: float
     nonconformity: str
@@ -71,11 +71,11 @@ def answers(  # noqa: PLR0913
     progress: Progress | bool | None = None,
     **settings: Unpack[WorkKeywords],
 ) -> AnswerSets:
-    """Make a set of entities for each test query that has the answer with probability ``coverage``.
+    """Compute a set of entities for each test query that contains the answer with probability ``coverage``.
 
     Split conformal prediction (Angelopoulos and Bates, 2023; for knowledge graphs Zhu et al., 2025): a candidate is in
-    the set if it conforms at least as well as all but the worst answers of the validation triples did. That holds
-    whatever the model, as long as validation and test triples are exchangeable, and on average over both.
+    the set if it conforms at least as well as all but the worst answers of the validation triples. This holds for any
+    model, if validation and test triples are exchangeable, and on average over both.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ def answers(  # noqa: PLR0913
     nonconformity
         ``"rank"``, ``"gap"`` (below the best score) or ``"softmax"``
     per
-        ``"relation"`` or ``"side"``, or both: calibrated for each by itself; those with too few validation triples are
+        ``"relation"`` or ``"side"``, or both: each is calibrated separately; those with too few validation triples are
         pooled
     list_sets
         whether the entities are listed, not only counted
     model, dataset, entities, relations
         as :func:`kgeval.evaluate` takes them
     progress
-        likewise; of the ranking of both splits
+        likewise, for the ranking of both splits
     {settings}
 
-    The filter is that of validation and test alike; ``unseen="worst"`` drops triples, as ``"drop"`` does.
+    The filter is used for validation and test; ``unseen="worst"`` drops triples, as ``"drop"`` does.
 
     Returns
     -------
@@ -159,10 +159,10 @@ def _answer_sets(valid: ScoredSplit, test: ScoredSplit, request: SetRequest, *, 
 def answers_of_ranks(
     valid: RankTable, test: RankTable, *, coverage: float = 0.9, per: str | Sequence[str] = ()
 ) -> AnswerSets:
-    """Compute how often sets by rank have their answers, and how large they are, from stored ranks; nothing is scored.
+    """Compute the coverage and sizes of sets by rank from stored ranks, without scoring.
 
-    The sets are those of :func:`kgeval.answers` by rank. A set of rank r has r entities, or all candidates; where
-    candidates tie across the last place, that is one of the upper bounds of its size.
+    The sets are those of :func:`kgeval.answers` by rank. A set of rank r has r entities, or all candidates; if
+    candidates tie across the last place, this is an upper bound of its size.
 
     Parameters
     ----------
@@ -174,8 +174,8 @@ def answers_of_ranks(
     Raises
     ------
     InputError
-        if an argument is wrong, if the tables are not of one model, dataset and filter, if both are of one split, or if
-        one is a sample of its split or has ranks of relations
+        if an argument is wrong, if the tables have different models, datasets or filters, if both have the same split,
+        or if one is a sample of its split or has ranks of relations
     """
     request = SetRequest.of(coverage, RANK.name, per)
     for name in ("model", "dataset", "filter", "times", "candidates"):
@@ -206,7 +206,7 @@ def _refuse_unfit_ranks(table: RankTable) -> None:
 def _counted_sets(
     valid: RankTable, test: RankTable, request: SetRequest, limits: CalibratedLimits, covered: BoolArray
 ) -> AnswerSets:
-    """Describe sets by their limits; their sizes are those of ranks, at most."""
+    """Describe sets by their limits; sizes are upper bounds."""
     notes = (*valid.notes, *test.notes, *notes_on_filter(test), *notes_on_limits(limits, request.per, request.coverage))
     at_most = np.minimum(limits.of_rows, test.column("candidates")).astype(np.int64)
     return AnswerSets(

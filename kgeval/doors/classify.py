@@ -1,4 +1,4 @@
-"""``kgeval.classify``: score true and false triples, which metrics of classification are computed from."""
+"""``kgeval.classify``: score true and false triples, for metrics of classification."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def classify(
     Parameters
     ----------
     model
-        whatever ``kgeval.evaluate`` takes
+        a model, as ``kgeval.evaluate`` takes it
     dataset
         the graph, with a validation split, or its folder or PyKEEN name
     entities, relations
@@ -36,7 +36,7 @@ def classify(
         which triples are false: ``NegativesFromFiles``, or ``GeneratedNegatives`` (the default: one in place of every
         tail)
     side
-        which answer a triple is scored as, which matters to models with inverse relations only
+        the side by which a triple is scored; it changes scores only of models with inverse relations
     unseen
         what to do with triples whose entities or relation the model does not know: ``"error"`` or ``"drop"``
 

@@ -33,22 +33,22 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
         (offsets, columns) with those of row q in ``columns[offsets[q]:offsets[q + 1]]``. An answer itself may be
         among them: it is not left out
     rows
-        int[answer], the row of each answer, where a row has several answers or none
+        int[answer], the row of each answer, if rows have several answers or none
     nan
-        what becomes of scores that are not a number: ``"error"``, or ``"worst"``, minus infinity
+        what to do with NaN scores: ``"error"``, or ``"worst"``, which replaces them by minus infinity
 
     Returns
     -------
     RankCounts
         ``greater``, ``tied`` and ``candidates``, the answer itself included: int64[answer], tensors on the device of
-        the scores where these are a tensor
+        the scores if these are a tensor
 
     Raises
     ------
     InputError
         if shapes do not fit, or a column or a row is out of range
     ScoreError
-        if a score is NaN, with its row and column; if the scores are no real numbers
+        if a score is NaN, with its row and column; if the scores are not real numbers
 
     Examples
     --------
@@ -86,7 +86,7 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
 
 
 def _ids(name: str, values: Any, size: int, what: str) -> IntArray:
-    """Take a list, an array or a tensor of numbers from 0 to before ``size``."""
+    """Read a list, an array or a tensor of numbers from 0 to ``size`` − 1."""
     ids = np.asarray(detached(values))
     if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
         raise InputError(f"{name}: expected whole numbers in one dimension, found {ids.dtype} of shape {ids.shape}.")

@@ -42,16 +42,16 @@ def evaluate(
     dataset
         the graph, or the folder or PyKEEN name of one, as ``kgeval.load_dataset`` takes it; or a PyKEEN dataset
     entities, relations
-        the label of each of the model's ids, where it has none of its own and its ids are not the dataset's: a list, an
+        the label of each of the model's ids, if it has no labels and its ids are not the dataset's: a list, an
         array or a ``Vocabulary``, or a dictionary of the id of each label
     time_labels
-        likewise, of the ids of a temporal model's times
+        the labels of a temporal model's time ids, given likewise
     protocol
-        whose rules decide which scores tie with an answer's, which entities compete, and which answers are filtered:
-        the name of a framework, such as ``"libkge"``, in any case, or a ``Protocol``.
+        the rules for ties, competing entities and filtered answers: the name of a framework, such as ``"libkge"``, in
+        any case, or a ``Protocol``.
         :func:`kgeval.framework_metrics` then computes what that framework prints
     progress
-        ``True`` shows a bar on a terminal, and elsewhere a line on standard error every ten seconds; a function is
+        ``True`` shows a bar on a terminal, or else a line on standard error every ten seconds; a function is
         called with the number of answers that were just ranked
     {settings}
 

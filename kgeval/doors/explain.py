@@ -76,17 +76,17 @@ def explain(
     model, dataset, entities, relations, time_labels
         as :func:`kgeval.evaluate` takes them
     progress
-        likewise; of one protocol after the other
+        likewise, for one protocol after the other
     {settings}
 
-    A filter or a corruption that is given is used with every protocol.
+    A filter or corruption in the arguments is used with every protocol.
 
     Raises
     ------
     ConfigError
         if there is no such protocol
     MetricError
-        if the metric is another one, or a side of it was not evaluated
+        if the metric is not one of these, or its side was not evaluated
     InputError
         if an argument is wrong, as in :func:`kgeval.evaluate`
 
@@ -129,7 +129,7 @@ def explain_numbers(
     progress: Progress | bool | None = None,
     **settings: Unpack[RankingKeywords],
 ) -> NumberCheck:
-    """Rank a model by every protocol, and find those that give the numbers that another tool printed.
+    """Rank a model by every protocol, and find those that give the numbers printed by another tool.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def explain_numbers(
     Raises
     ------
     MetricError
-        if it is another metric, or no number
+        if a metric is not one of these, or a number is invalid
     InputError
         if an argument is wrong, as in :func:`kgeval.evaluate`
     """
@@ -182,7 +182,7 @@ class _RankingByProtocol:
 
 
 def _as_framework_metric(metric: str, sides: Sequence[Side]) -> FrameworkMetric:
-    """Read a metric; of both sides, where relations alone are predicted, it is of these."""
+    """Read a metric; if only relations are predicted, a metric of both sides is that of relations."""
     name = parse(metric)
     if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
         raise MetricError(f"cannot explain {metric!r}: only mrr, mr and hits@k can be explained, of any side.")

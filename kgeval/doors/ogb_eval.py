@@ -22,8 +22,8 @@ POSITIVE, NEGATIVE = "y_pred_pos", "y_pred_neg"
 def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     """Rank each positive score among its negative ones, with every tie.
 
-    The mean over ties is OGB's and TGB's rank, so ``mrr`` and ``hits@k`` of the table are theirs where each triple has
-    its own negatives. Where all share one list (ogbl-ppa, ogbl-collab, ogbl-ddi), OGB's hits at K is
+    The mean over ties is OGB's and TGB's rank, so ``mrr`` and ``hits@k`` of the table are theirs if each triple has its
+    own negatives. If all share one list (ogbl-ppa, ogbl-collab, ogbl-ddi), OGB's hits at K is
     ``pessimistic.hits@K``: a score counts if it is above the K-th best negative one.
 
     Parameters
@@ -36,7 +36,7 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     Returns
     -------
     RankTable
-        a row for each triple, on the side tail. Its triples are numbers, since nothing names them
+        a row for each triple, on the side tail. Its triples are numbers, as the scores have no labels
 
     Raises
     ------

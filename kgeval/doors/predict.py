@@ -40,31 +40,31 @@ def predict(  # noqa: PLR0913
 ) -> PredictionTable:
     """Find the k best answers of queries among all entities, exactly.
 
-    They are ordered by canonical score, descending, and where scores are equal by entity id, whatever the kernel and
-    however the work is cut. An entity whose score is minus infinity, as one that a list of predictions leaves out, is
-    no answer.
+    They are ordered by canonical score, descending, and equal scores by entity id, for every kernel and any division of
+    the work. An entity whose score is minus infinity, such as one that is not in a list of predictions, is not an
+    answer.
 
     Parameters
     ----------
     queries
         triples with ``"?"`` or None in the place of head or tail, by the labels or the ids of the dataset, in a
-        temporal graph perhaps with a time as the fourth part; by default all queries of the split
+        temporal graph optionally with a time as the fourth part; by default all queries of the split
     k
-        how many answers of each query
+        the number of answers for each query
     known
-        ``"keep"`` keeps known answers and marks them; ``"drop"`` leaves them out, so that what is predicted is new
+        ``"keep"`` keeps known answers and marks them; ``"drop"`` leaves them out, so that all predictions are new
     model, dataset, entities, relations, time_labels
         as :func:`kgeval.evaluate` takes them
     progress
         likewise; a function is called with the number of queries that were just answered
     {settings}
 
-    Split and sides choose the queries where none are given; ``unseen="worst"`` drops queries, as ``"drop"`` does.
+    Split and sides choose the queries if none are given; ``unseen="worst"`` drops queries, as ``"drop"`` does.
 
     Returns
     -------
     PredictionTable
-        one row per (query, place); its counts are those that a rank table has for an answer
+        one row per (query, place), with the counts of a rank table
 
     Raises
     ------

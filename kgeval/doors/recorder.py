@@ -29,7 +29,7 @@ from kgeval.ranking.table_rows import RankedPart, to_rank_columns
 
 
 class Batch(NamedTuple):
-    """What is kept of the scores of some triples on one side."""
+    """The counts and scores of some answers on one side."""
 
     side: Side
     rows: IntArray
@@ -38,10 +38,10 @@ class Batch(NamedTuple):
 
 
 class Recorder:
-    """Collects the filtered ranks of a split from scores that are computed elsewhere, and then its metrics.
+    """Collects the filtered ranks of a split from scores that other code computes, for metrics.
 
     It has the methods of a metric of ``torchmetrics``: ``update`` with each batch, ``compute`` at the end, ``reset``
-    before the next epoch. No model is handed over. The known answers come from the dataset.
+    before the next epoch. It needs no model. The known answers come from the dataset.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ class Recorder:
     split, sides, filter, times, unseen, nan
         as :func:`kgeval.evaluate` takes them
     entities, relations
-        the label of each of the model's ids, where these are not the dataset's: a list, an array or a ``Vocabulary``,
+        the label of each of the model's ids, if these are not the dataset's: a list, an array or a ``Vocabulary``,
         or a dictionary of the id of each label
     model
-        what results call the model
+        the name of the model in results
 
     Raises
     ------
@@ -123,12 +123,12 @@ class Recorder:
         ----------
         triples
             int[triple, 3], the model's ids of head, relation and tail, an array or a tensor; of a temporal graph
-            int[triple, 4], the last the dataset's id of the time. A triple that the split has twice may come twice, and
-            counts once
+            int[triple, 4], the last the dataset's id of the time. A triple that the split has twice may be given
+            twice, and counts once
         scores
             float[triple, entity], the score of each entity of the model in the place of the head or the tail, or of
             each relation: an array or a tensor on any device, as :func:`kgeval.count` takes it. Known answers keep
-            their scores: they are left out here
+            their scores: the recorder filters them
         side
             what the scores are of: ``"head"``, ``"tail"`` or ``"relation"``
 
@@ -157,7 +157,7 @@ class Recorder:
         raise InputError(f"the {side} of {triple} {why}")
 
     def table(self) -> RankTable:
-        """Return the ranks so far; ``missing`` says how many of the split were not recorded, and a note does.
+        """Return the ranks so far; ``missing`` and a note count those that were not recorded.
 
         Raises
         ------
@@ -191,12 +191,12 @@ class Recorder:
         ----------
         numbers, further
             the numbers by their metric, ``mrr``, ``mr`` or ``hits@k``, as ``mrr=.3312`` or ``{"hits@10": "52.0"}``.
-            Each stands for all that round to it; hits and MRR above 1 are percent
+            Each means all values that round to it; hits and MRR above 1 are percent
 
         Raises
         ------
         MetricError
-            if it is another metric, or no number
+            if a metric is not one of these, or a number is invalid
 
         Examples
         --------
@@ -211,10 +211,10 @@ class Recorder:
         return check_numbers(self.table(), {**(numbers or {}), **further})
 
     def gather(self) -> Recorder:
-        """Join what all processes of ``torch.distributed`` recorded, in each of them; without such, change nothing.
+        """Join what all processes of ``torch.distributed`` recorded, in each of them; with one process, change nothing.
 
-        A rank that several processes recorded alike, as where a sampler fills up the last batch, counts once. Scores
-        stay where they are: what is sent of each answer are its counts and its score.
+        A rank that several processes recorded, for example if a sampler fills up the last batch, counts once. For each
+        answer its counts and its own score are sent, not the scores of candidates.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class Recorder:
         return self
 
     def _joined(self, side: Side, batches: Sequence[Batch]) -> Batch:
-        """Join the batches of a side in the order of the split; what was recorded twice must be the same."""
+        """Join the batches of a side in the order of the split; ranks that were recorded twice must be equal."""
         own = [batch for batch in batches if batch.side == side]
         rows = np.concatenate([batch.rows for batch in own])
         ranked = concatenated([batch.ranked for batch in own])

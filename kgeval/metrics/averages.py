@@ -18,10 +18,10 @@ class Weighing(NamedTuple):
     name: Average
     title: str
     formula: str
-    """of values v of the answers, or of the lists"""
+    """the formula, for values v of answers or lists"""
     source: str
     lists: bool = True
-    """whether lists, each of which has several answers, can be weighed so"""
+    """whether it can average lists, each of which has several answers"""
 
 
 WEIGHINGS: dict[str, Weighing] = {
@@ -83,7 +83,7 @@ def against_popularity(
 ) -> Float64Array:
     """Weigh rows by 1 / (freq(e)^βe · freq(r)^βr), e the answer (Mohamed et al., 2020); float64[row].
 
-    ``frequencies`` are int64[entity] and int64[relation]; of the exponents βe and βr, 0 weighs all alike, 1 makes every
+    ``frequencies`` are int64[entity] and int64[relation]; exponents βe and βr of 0 give equal weights, 1 makes every
     entity or relation count the same.
     """
     entity, relation = frequencies
@@ -94,12 +94,12 @@ def against_popularity(
 
 @runtime_checkable
 class OfGroups(Protocol):
-    """What computes a metric also for many groups at once."""
+    """A function that can compute a metric for many groups at once."""
 
     def of_groups(self, data: Any, starts: IntArray, k: int) -> npt.NDArray[Any]:
-        """Compute it for each of the groups that begin at some rows, or lists; [group].
+        """Compute the metric of each group, given the first row or list of each; [group].
 
-        It is not finite where the metric is undefined.
+        It is not finite if the metric is undefined.
         """
 
 

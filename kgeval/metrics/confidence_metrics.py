@@ -1,4 +1,4 @@
-"""Metrics of confidences: errors of the predicted ones, and ranks weighted by the stated ones.
+"""Metrics of confidences: errors of predicted confidences, and ranks weighted by the true confidences.
 
 Chen et al.: Embedding Uncertain Knowledge Graphs, AAAI 2019 (UKGE).
 """
@@ -53,10 +53,10 @@ class RankedFacts:
 
 @dataclass(frozen=True, eq=False)
 class ConfidencePredictions:
-    """Facts with their stated and predicted confidences, and with their ranks."""
+    """Facts with their true and predicted confidences, and with their ranks."""
 
     confidences: Float64Array
-    """float64[fact], as stated; a fact may be repeated"""
+    """float64[fact], the confidences in the dataset; a fact may be repeated"""
     predicted: Float64Array | Undefined
     """float64[fact]; or why there are none"""
     relations: npt.NDArray[Any]
@@ -105,7 +105,7 @@ def rmse(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     Raises
     ------
     MetricError
-        if there are no values, or not as many of one as of the other
+        if there are no values, or different numbers of true and predicted values
     Undefined
         if the error is larger than any number in float64
 

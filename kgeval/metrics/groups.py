@@ -1,7 +1,7 @@
 """Groups: the rows of a rank table grouped by its columns, and the metrics of each group.
 
-A mean over answers or lists is computed for all groups at once; any other metric, and one that is undefined in a group,
-group by group, which gives the reason.
+A mean over answers or lists is computed for all groups at once. Any other metric, and one that is undefined in a group,
+is computed group by group, which gives the reason.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Grouping:
 def group_rows(table: RankColumns, by: tuple[str, ...]) -> Grouping:
     """Group a table by the values of columns; entities and relations are keyed by their labels.
 
-    Groups are in the order that a column declares of its values, such as 1-1, 1-N, N-1, N-N, or else in their own.
+    Groups are in the order that a column declares for its values, such as 1-1, 1-N, N-1, N-N, or else sorted.
     """
     columns = [f"{name}_label" if f"{name}_label" in table.columns else name for name in by]
     for name in columns:
@@ -134,7 +134,7 @@ def _ties(selection: RowSelection, count: int) -> Iterable[TieStatistics | None]
 
 
 def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowSelection, intervals: Intervals) -> None:
-    """Add the intervals of the metrics of one side, of all groups at once where that can be done."""
+    """Add the intervals of the metrics of one side, for all groups at once if possible."""
     together = SelectionIntervals(selection, intervals)
     for name in names:
         values = {number: value for number, group in enumerate(groups) if (value := group.values[name]) is not None}
@@ -148,7 +148,7 @@ def _add_intervals(groups: list[Group], names: list[MetricName], selection: RowS
 
 
 def _of_all_groups(name: MetricName, selection: RowSelection, count: int) -> list[float | None]:
-    """Compute a metric of all groups at once; ``None`` where it has to be computed by itself."""
+    """Compute a metric of all groups at once; ``None`` if it must be computed group by group."""
     values: list[float | None] = [None] * count
     compute: object = name.metric.compute
     if not isinstance(compute, OfGroups) or selection.groups is None or not len(selection.groups):

@@ -11,8 +11,7 @@ from pydantic import Field
 from kgeval.settings.settings import Settings
 
 Needs = Literal["ranks", "lists", "labels", "confidences"]
-"""the input of a metric: the ranks of answers; the ranked list of each query with all its answers; triples with labels;
-triples with confidences"""
+"""the input of a metric: ranks of answers; a ranked list for each query; labelled triples; triples with confidences"""
 
 KindName = Literal["ranks", "classification", "confidences"]
 
@@ -24,7 +23,7 @@ Calibration = Literal["platt", "isotonic", "none"]
 
 
 class LabelOptions(Settings):
-    """What the metrics of a classification depend on beside the labels."""
+    """The options of classification metrics."""
 
     kind: Literal["classification"] = "classification"
     """triples are classified as true or false"""
@@ -33,7 +32,7 @@ class LabelOptions(Settings):
 
 
 class ConfidenceOptions(Settings):
-    """What the metrics of confidences depend on beside the facts; their tasks have the mapping too."""
+    """The options of metrics of confidences; their tasks have the mapping too."""
 
     kind: Literal["confidences"] = "confidences"
     """the confidences of facts are predicted"""

@@ -68,7 +68,7 @@ class Metric(Brief):
     Raises
     ------
     MetricError
-        if its name is not of lower-case letters, digits, - and _
+        if its name has other characters than lower-case letters, digits, - and _
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Metric(Brief):
     """the lower end of its range, which it may only approach"""
     highest: float
     increasing: bool | None
-    """whether larger is better; ``None`` where it is no measure of quality"""
+    """whether larger is better; ``None`` if it does not measure quality"""
     compute: Callable[[Any, int], float]
     """(input, cut-off or 0) -> its value; the input is :class:`kgeval.metrics.ranks.ranks.Ranks`, or what it needs"""
     needs: Needs = "ranks"
@@ -130,7 +130,7 @@ class Metric(Brief):
         Raises
         ------
         MetricError
-            if it has no cut-off, or ``k`` is no whole number from 1
+            if it has no cut-off, or ``k`` is not a whole number from 1
 
         Examples
         --------

@@ -30,11 +30,11 @@ class MetricOptions:
     """The tie policy, and the conventions of adjusted and stratified metrics."""
 
     ties: Ties = "realistic"
-    """of metrics that name none"""
+    """the tie policy of metrics that name none"""
     seed: int = 0
-    """of random ties"""
+    """the seed of random ties"""
     chance: Chance = "exact"
-    """what adjusted metrics and z-scores compare with"""
+    """the candidates of the random ranking of adjusted metrics and z-scores"""
     popularity: tuple[float, float] = (1.0, 1.0)
     """the exponents of the frequencies of answers and relations, for strat"""
 
@@ -66,7 +66,7 @@ Rows = IntArray | slice
 
 
 class RankColumns(Protocol):
-    """What a summary reads: the columns of a rank table."""
+    """The columns of a rank table that a summary reads."""
 
     @property
     def split(self) -> str: ...
@@ -80,11 +80,11 @@ class RankColumns(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the ranks should know."""
+        """Notes on the ranks."""
 
     @property
     def sampling(self) -> Sampling | None:
-        """How its triples were drawn, where it has only some of the split."""
+        """How its triples were sampled, if it has only some of the split."""
 
     @property
     def columns(self) -> list[str]: ...

@@ -1,4 +1,4 @@
-"""What protocols are declared with: the numbers that a framework prints, its filters, and the entities that compete."""
+"""The parts of protocols: the numbers that a framework prints, its filters, and the entities that compete."""
 
 from __future__ import annotations
 

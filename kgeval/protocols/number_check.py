@@ -153,7 +153,7 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     Raises
     ------
     MetricError
-        if it is another metric, or no number
+        if a metric is not one of these, or a number is invalid
 
     Examples
     --------

@@ -46,8 +46,8 @@ from kgeval.ranking.table_rows import MULTIPLICITY
 from kgeval.ranking.tie_rules import TieRule, exact
 
 SelfCounting = Literal["never", "raw", "subtracted"]
-"""whether an answer competes with itself: never; in the raw setting; or always, where afterwards all known answers with
-at least its score, itself included, are subtracted from its rank"""
+"""whether an answer competes with itself: never; in the raw setting; or always, and then all known answers with at
+least its score, itself included, are subtracted from its rank"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,11 +61,11 @@ class Protocol(Brief):
     filter: SplitFilter = field(default_factory=lambda: EVERY_SPLIT)
     """the splits whose triples are known answers, by the split that is evaluated"""
     with_test: bool = False
-    """whether metrics are also computed with test in the filter, where the filter lacks it"""
+    """whether metrics are also computed with test in the filter, if the filter lacks it"""
     tie_rule: TieRule = exact
     """the tie interval: which scores tie with an answer's"""
     corruption: Callable[[Corruption | None, Dataset, str], Corruption] = all_entities
-    """returns the corruption for a split, given that of the evaluation, if it has one"""
+    """returns the corruption for a split, given the evaluation's corruption, if it has one"""
     listed: bool = False
     """whether candidates in a model's prediction list are ranked by their positions there instead of their scores"""
     cutoff: int | None = None
@@ -81,7 +81,7 @@ class Protocol(Brief):
     repeats: Literal["once", "each"] = "once"
     """whether a triple that is repeated in its split counts once or each time"""
     sides: tuple[Side, ...] = SIDES
-    """the sides that are predicted unless the evaluation says them, and whose ranks ``both`` is made of"""
+    """the sides that are predicted by default, and that ``both`` averages"""
     predicts_relations: bool = False
     """whether relations are ranked too"""
     side_aggregation: Literal["pooled", "apart"] = "pooled"

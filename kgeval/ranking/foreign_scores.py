@@ -132,7 +132,7 @@ class ForeignScores:
 
 
 def _one_by_one(triples: Triples, side: Side) -> Queries:
-    """Take every triple for a query of its own, in their order."""
+    """Make one query of each triple, in their order."""
     anchors, relations, answers = triples.queries_of_side(side)
     numbers = np.arange(len(triples) + 1)
     return Queries(side, anchors, relations, numbers, answers, numbers[:-1], triples.contexts)

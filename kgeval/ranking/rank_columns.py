@@ -1,4 +1,4 @@
-"""What the columns of a file of ranks hold, by their own names or by those that the user gives them."""
+"""The meaning of the columns of a file of ranks, by their names or by names that the user gives."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class RankingTask:
 
 
 def _among(rows: Rows, owners: IntArray, ids: IntArray) -> BoolArray:
-    """Whether each id in the rows is one of its owner's; bool[id in rows]."""
+    """Whether each id in the rows belongs to its owner; bool[id in rows]."""
     size = 1 + max(rows.ids.max(initial=0), ids.max(initial=0))
     return np.isin(rows.owners * size + rows.ids, owners * size + ids)
 

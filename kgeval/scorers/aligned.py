@@ -29,7 +29,7 @@ from kgeval.scorers.sparse_scorer import SparseScorer
 from kgeval.threads import slices
 
 BATCH_TRIPLES = 2048
-"""triples that are scored at a time, each with a query vector of its own"""
+"""triples that are scored at a time, each with its own query vector"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class Aligned(MappedScorer):
     """int64[relation of the dataset], likewise"""
     notes: tuple[str, ...] = ()
     source: Any = None
-    """what was aligned: the scorer, perhaps with labels of its own"""
+    """the scorer that was aligned, with or without labels"""
     time_rows: IntArray | None = None
     """int64[time of the dataset], its row in the scorer, -1 where it does not know it; None where it has none"""
 
@@ -115,7 +115,7 @@ class Aligned(MappedScorer):
 
     @property
     def title(self) -> str:
-        """What results call the model: the title of what was aligned or of the scorer in it, or the scorer's class."""
+        """The name of the model in results: the title of the model or of its scorer, or the scorer's class."""
         titles = (getattr(scorer, "title", None) for scorer in (self.source, self.scorer))
         return next((str(title) for title in titles if title), type(self.scorer).__name__)
 

@@ -46,7 +46,7 @@ def align(
 ) -> Aligned:
     """Make a scorer of a model, a scorer or a callable, and align it with a dataset.
 
-    The labels are those of the model's ids, if it has none of its own. Entities that only the model knows are left out.
+    The labels are for the model's ids, if it has no labels. Entities that only the model knows are left out.
     """
     source = _with_times(_labelled_source(model, dataset, entities, relations), times)
     (entity_labels, relation_labels), scorer = _labels(source, dataset), source.model
@@ -97,7 +97,9 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     if giver is None or giver in source.layouts or not (of_framework or (source.numbering == "unknown" and implicit)):
         return
     whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
-    seen = "its ids are those of its framework's dataset folder" if of_framework else "no file tells what its ids are"
+    seen = (
+        "its ids are those of its framework's dataset folder" if of_framework else "the meaning of its ids is not known"
+    )
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),

@@ -18,7 +18,7 @@ from kgeval.scorers.similarity import Similarity, canonical
 
 Numbering = Literal["dataset", "sorted", "files", "unknown"]
 """the meaning of ids without labels: the dataset's, the positions of its sorted labels, those of framework files, or
-that nothing tells it"""
+unknown"""
 
 
 @runtime_checkable
@@ -31,11 +31,11 @@ class Scorer(Protocol):
 
     @property
     def num_entities(self) -> int:
-        """How many entities it knows: ids 0 … num_entities − 1."""
+        """The number of entities it knows: ids 0 … num_entities − 1."""
 
     @property
     def num_relations(self) -> int:
-        """How many relations it knows."""
+        """The number of relations it knows."""
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Score candidates in the place of each query's answer.
@@ -63,27 +63,27 @@ class TensorScorer(Protocol):
 
 @runtime_checkable
 class LabelledModel(Protocol):
-    """A scorer with the labels of its own ids, or the way in which its framework numbers labels."""
+    """A scorer with labels for its ids, or with the numbering of its framework."""
 
     @property
     def entities(self) -> Vocabulary | None:
-        """The label of each entity id, if it has any."""
+        """The label of each entity id, if it has labels."""
 
     @property
     def relations(self) -> Vocabulary | None:
-        """The label of each relation id, if it has any."""
+        """The label of each relation id, if it has labels."""
 
     @property
     def numbering(self) -> Numbering:
-        """The meaning of its ids, where it has no labels."""
+        """The meaning of its ids, if it has no labels."""
 
     @property
     def layouts(self) -> tuple[str, ...]:
-        """The layouts of datasets whose files have its ids."""
+        """The dataset layouts whose files have its ids."""
 
     @property
     def model(self) -> Scorer | VectorScorer:
-        """The scorer itself, in those ids."""
+        """The scorer itself, with these ids."""
 
 
 class VectorScorer(ABC):
@@ -106,12 +106,12 @@ class VectorScorer(ABC):
     @property
     @abstractmethod
     def num_entities(self) -> int:
-        """How many entities it knows."""
+        """The number of entities it knows."""
 
     @property
     @abstractmethod
     def num_relations(self) -> int:
-        """How many relations it knows."""
+        """The number of relations it knows."""
 
     @abstractmethod
     def query_vectors(self, queries: Queries) -> Float64Array:

@@ -90,7 +90,7 @@ def test_without_labels_nothing_can_be_matched():
         pa.array(np.asarray(column.indices), mask=np.arange(len(TABLE)) == 2), column.dictionary
     )
     position = TABLE.columns.index("head_label")
-    with pytest.raises(TableError, match="row 2 has no label of its head"):
+    with pytest.raises(TableError, match="row 2 has no label for its head"):
         annotate(replace(TABLE, data=TABLE.data.set_column(position, "head_label", holes)), DATA, "seen")
 
 

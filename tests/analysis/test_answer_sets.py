@@ -169,7 +169,7 @@ def test_worked_by_hand():
     assert everything.limits[0].limit == math.inf
     assert everything.sizes.tolist() == everything.ranks.column("candidates").tolist()
     assert everything.coverage == 1
-    assert "the sets of 2 test ranks are all candidates" in everything.notes[-1]
+    assert "the sets of 2 test ranks contain all candidates" in everything.notes[-1]
 
 
 def test_softmax_worked_by_hand():
@@ -249,7 +249,7 @@ def test_groups_by_columns_and_slices(nations):
     (whole,) = found.groups()
     assert whole.coverage_interval.low < found.coverage < whole.coverage_interval.high
     assert sum(group.rows for group in found.groups("cardinality", nations)) == len(found.ranks)
-    with pytest.raises(InputError, match="rests on the dataset"):
+    with pytest.raises(InputError, match="needs the dataset"):
         found.groups("cardinality")
     with pytest.raises(TableError, match="no column 'sidee'"):
         found.groups("sidee")

@@ -37,7 +37,7 @@ def test_a_difference_that_is_the_same_in_all_units_has_no_interval(metric):
     comparison = compare({"first": FIRST, "second": SECOND}, [metric])
     (pair,) = comparison.pairs
     assert (pair.interval, pair.detectable, pair.seen) == (None, None, "better")
-    assert "the same value in all units" in pair.reason
+    assert "the metric has the same value in " in pair.reason
     assert any(note.startswith(f"no interval: {metric}: ") for note in comparison.notes)
     assert metric in str(comparison)
 

@@ -71,7 +71,7 @@ def test_rows_of_one_alone_and_other_rules_are_told():
     fewer = replace(MINE.where(np.arange(len(MINE)) > 1), protocol="pykeen")
     found = same_ranks({"mine": MINE, "theirs": fewer}, ["count"])
     assert (found.same, found.differing, dict(found.alone)) == (False, 0, {"mine": 2, "theirs": 0})
-    assert "2 are in mine alone" in found.heads[0]
+    assert "2 rows are only in mine" in found.heads[0]
     assert "protocol: standard in mine; pykeen in theirs." in found.notes
     with pytest.raises(MetricError, match="expected two tables of ranks, found 1: mine"):
         same_ranks({"mine": MINE})

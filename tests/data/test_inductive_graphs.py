@@ -185,7 +185,7 @@ def test_models_of_the_training_graph_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"the model's entities are those of the training graph small \(3 entities\)"):
         kgeval.evaluate(score, data, entities=learned.entities, relations=learned.relations)
     vectors = {"entity": np.ones((3, 2)), "relation": np.ones((2, 2))}
-    with pytest.raises(UsageError, match=r"3 entity ids and no labels. They may be those of the training graph"):
+    with pytest.raises(UsageError, match=r"3 entity ids and no labels\. They may be those of the training graph"):
         kgeval.evaluate(DistMult(**vectors), data)
 
 

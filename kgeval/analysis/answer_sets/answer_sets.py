@@ -1,4 +1,4 @@
-"""The result: how often the sets of a split have their answers, how large they are, and what is in them."""
+"""Answer sets of a split: coverage, sizes and entities."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class AnswerSetTable(Columns):
 
     split: str = "test"
     coverage: float = 0.0
-    """with which probability a set was to have its answer"""
+    """the probability with which a set should contain its answer"""
     nonconformity: str = UNKNOWN
     model: str = UNKNOWN
     dataset: str = UNKNOWN
@@ -139,9 +139,9 @@ class SetGroup(Brief):
     mean_size: float
     median_size: float
     coverage_interval: Interval | None
-    """where the coverage would fall, had other test triples been drawn; None where that cannot be told"""
+    """the interval of the coverage (resampling test triples); None if there is none"""
     size_interval: Interval | None
-    """the same of the mean size"""
+    """the interval of the mean size"""
 
     def _brief(self) -> str:
         return f"{counted(self.rows, 'row')}: coverage {self.coverage:.3f}, mean size {self.mean_size:.1f}"
@@ -165,7 +165,7 @@ class AnswerSets(Shown):
     ranks: RankTable
     """of the split"""
     target: float
-    """with which probability a set has its answer"""
+    """the probability with which a set should contain its answer"""
     nonconformity: str
     per: tuple[str, ...]
     """the columns by which they were calibrated; none where all rows have one limit"""
@@ -176,7 +176,7 @@ class AnswerSets(Shown):
     sizes: IntArray
     """int64[row], how many entities it has"""
     notes: tuple[str, ...] = ()
-    """what a reader should know"""
+    """notes on the sets"""
     listed: AnswerSetTable | None = None
 
     def _brief(self) -> str:
@@ -195,7 +195,7 @@ class AnswerSets(Shown):
 
     @property
     def median_size(self) -> float:
-        """The median of that."""
+        """The median number of entities in a set."""
         return float(np.median(self.sizes))
 
     @property
@@ -277,7 +277,7 @@ class AnswerSets(Shown):
         return (Table([*by, "coverage", "mean size", "median size", "ranks"], rows, len(by)),)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what the sets are of, their limits, coverage and sizes."""
+        """Return plain data: provenance, limits, coverage and sizes."""
         return {
             "provenance": self.ranks.provenance.to_dict(),
             "target": self.target,

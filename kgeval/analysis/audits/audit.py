@@ -52,7 +52,7 @@ def _share(tally: Tally) -> Cell:
 
 
 def _explained(kind: str, findings: Sequence[Finding], threshold: float, display: Callable[[str], str]) -> str:
-    """Say what a kind means, and show the worst of what was found; of triples, in the first split that has any."""
+    """Explain a kind, with its worst finding; for triples, in the first split that has any."""
     about = KINDS[kind]
     meaning = about.meaning.format(threshold=f"{threshold * 100:.4g}%")
     source = f" ({about.source})" if about.source else ""
@@ -80,9 +80,9 @@ class Audit(Shown):
     threshold: float
     """the share of pairs from which on relations are related"""
     tallies: tuple[Tally, ...]
-    """how much there is of each kind, and of triples, in each split"""
+    """the count of each kind, for kinds of triples in each split"""
     findings: tuple[Finding, ...]
-    """each thing that was found, by kind, the largest first"""
+    """all findings by kind, the largest first"""
     split_flags: dict[str, dict[str, BoolArray]]
     """by split and kind, bool[triple]"""
     notes: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Audit(Shown):
         return self._by_kind[kind]
 
     def count(self, kind: str, split: str | None = None) -> int:
-        """Return how much there is of a kind; of triples, in one split or in valid and test together.
+        """Return the count of a kind; for triples, in one split or in valid and test together.
 
         Raises
         ------
@@ -113,16 +113,16 @@ class Audit(Shown):
         tallies = [tally for tally in self.tallies if tally.kind == kind and split in (None, tally.split)]
         if not tallies:
             where = f"dataset {self.dataset.name}" + (f", split {split}," if split else "")
-            raise InputError(f"{where} was not searched for {kind!r}. {' '.join(self.notes)}".strip())
+            raise InputError(": ".join([f"{where} was not searched for {kind!r}", *self.notes]))
         return sum(tally.count for tally in tallies)
 
     def flags(self, split: str = "test") -> dict[str, BoolArray]:
-        """Return which triples of a split are of which kind; bool[triple], in the order of ``dataset.split(split)``.
+        """Return which triples of a split have which kind; bool[triple], in the order of ``dataset.split(split)``.
 
         Raises
         ------
         DatasetError
-            if the dataset has no such split, or if it is train, which is what the others are compared with
+            if the dataset has no such split, or if it is train, with which the others are compared
         """
         if split == "train":
             raise DatasetError("triples of valid and test are flagged, not those of train. Choose 'valid' or 'test'.")
@@ -157,14 +157,14 @@ class Audit(Shown):
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What was searched, in a line."""
+        """The dataset, its sizes and the threshold, in a line."""
         sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
         entities, relations = len(self.dataset.entities), len(self.dataset.relations)
         about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"
         return (f"{about}, threshold {self.threshold:g}",)
 
     def explanations(self) -> dict[str, str]:
-        """Say of each kind of which there is any what it means, with the worst of it."""
+        """Explain each kind that was found, with its worst finding."""
         return {
             kind: _explained(kind, self._by_kind[kind], self.threshold, self.dataset.display_label)
             for kind in dict.fromkeys(tally.kind for tally in self.tallies if tally.count)
@@ -187,18 +187,19 @@ class Audit(Shown):
 
     @property
     def below(self) -> tuple[str, ...]:
-        """What the kinds mean, with the worst of what was found, and what was not searched for."""
+        """The meanings of the kinds, their worst findings, and what was not searched for."""
         return (*(f"{kind}: {text}" for kind, text in self.explanations().items()), *self.notes)
 
 
 def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Audit:
-    """Search a dataset for what makes a metric say less than it seems to.
+    """Search a dataset for what inflates metrics: leaks, duplicate relations, unseen entities.
 
     Relations are related by P_r, their pairs (head, tail) over all splits: near-duplicates if |P1 ∩ P2| is at least
-    the threshold of |P1| and of |P2|; reverse duplicates with P2 turned round, a symmetric relation being its own;
-    Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al., 2020). An inverse rule
-    holds if at least the threshold of either relation's train pairs stands turned round in the other (Dettmers et al.,
-    2018). :data:`kgeval.analysis.audits.finding.KINDS` has the meaning of every kind of finding.
+    the threshold of |P1| and of |P2|; reverse duplicates likewise with head and tail of P2 swapped, a symmetric
+    relation being its own; Cartesian if |P_r| is at least the threshold of its heads times its tails (Akrami et al.,
+    2020). An inverse rule holds if at least the threshold of either relation's train pairs are in the other with head
+    and tail swapped (Dettmers et al., 2018). :data:`kgeval.analysis.audits.finding.KINDS` has the meaning of every kind
+    of finding.
 
     Parameters
     ----------
@@ -210,7 +211,7 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     Raises
     ------
     InputError
-        if the threshold is no such share, or if the dataset cannot be read
+        if the threshold is not such a share, or if the dataset cannot be read
 
     Examples
     --------

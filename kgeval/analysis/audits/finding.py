@@ -53,7 +53,7 @@ class Tally:
 
 
 class Found(NamedTuple):
-    """What one part of the audit found."""
+    """The counts and findings of one part of the audit."""
 
     tallies: list[Tally]
     findings: list[Finding]

@@ -32,7 +32,7 @@ class RelatedRelations:
     duplicates: Overlaps | None = None
     """near-duplicates: at least the threshold of both, over all splits; each pair both ways round"""
     reverses: Overlaps | None = None
-    """the same with the second relation turned round; the first with itself where it is symmetric"""
+    """the same with head and tail of the second relation swapped; the first with itself if it is symmetric"""
     rules: Overlaps | None = None
     """inverse rules: at least the threshold of either, in train; each pair both ways round"""
 
@@ -66,7 +66,7 @@ class RelatedRelations:
         }
         missing = ", or ".join(kind for kind, found in searched.items() if found is None)
         why = "too many facts have the same two entities."
-        return f"not searched for: relations that are {missing}: {why}" if missing else ""
+        return f"relations that are {missing} were not searched for: {why}" if missing else ""
 
 
 def related_found(dataset: Dataset, related: RelatedRelations) -> Found:

@@ -19,7 +19,7 @@ from kgeval.provenance import Provenance
 from kgeval.table import Ends
 
 Spread = Literal["sd", "seeds", "interval", "none"]
-"""what stands after ±"""
+"""what follows ±"""
 
 
 class Around(NamedTuple):
@@ -41,7 +41,7 @@ class Score(OverSeeds):
         return self.value if self.values else None
 
     def ends(self, spread: Spread) -> Ends | None:
-        """What is written after ±."""
+        """The number after ±, as an interval around the mean."""
         if spread != "sd":
             return {"seeds": self.of_seeds, "interval": self.interval}.get(spread)
         mean, deviation = self.mean, self.standard_deviation
@@ -86,7 +86,7 @@ class Block(Brief):
         return sorted(known, key=lambda model: sign * known[model])
 
     def seen(self, metric: MetricName, model: str, other: str) -> str:
-        """What is seen of two models: ``better``, ``worse``, ``none``; empty where nothing was tested."""
+        """The result of a test: ``better``, ``worse`` or ``none``; empty if nothing was tested."""
         for pair in self.pairs:
             if replace(pair.metric, side=metric.side) == metric and {pair.model, pair.other} == {model, other}:
                 turned = {"better": "worse", "worse": "better"}

@@ -204,8 +204,7 @@ def detectable_difference(standard_error: float, *, level: float) -> float:
 def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
     tested = [pair for pair in pairs if pair.adjusted_p is not None]
     if tested:
-        yield from _notes_on_family(tested, options)
-        yield from _notes_on_secondary(pairs)
+        yield from _notes_on_family(tested, options, _not_adjusted_for(pairs))
     for reason in dict.fromkeys(pair.reason for pair in pairs if pair.reason):
         of = [pair for pair in pairs if pair.reason == reason]
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
@@ -213,7 +212,9 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
         yield f"{'not tested' if of[0].p is None else 'no interval'}: {names}{where}: {reason}."
 
 
-def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOptions) -> Iterator[str]:
+def _notes_on_family(
+    tested: Sequence[PairedDifference], options: DifferenceOptions, not_adjusted_for: str
+) -> Iterator[str]:
     kinds = list(dict.fromkeys(pair.unit for pair in tested))
     units = " or ".join(
         f"{size_range(np.array([pair.units for pair in tested if pair.unit == unit]))} {PLURAL[unit]}" for unit in kinds
@@ -229,7 +230,7 @@ def _notes_on_family(tested: Sequence[PairedDifference], options: DifferenceOpti
     bound = ' "≤": no sign flip gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
     flips = f"{options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed})"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
-    yield f"p: {test}, two-sided, {adjustment(tested)}.{bound}"
+    yield f"p: {test}, two-sided, {adjustment(tested)}{not_adjusted_for}.{bound}"
     words = ["none: no difference seen."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
         sets = "4 of 5 repetitions with other seeds and test sets" if over_seeds else "4 of 5 test sets"
@@ -265,10 +266,9 @@ def adjustment(tested: Sequence[PairedDifference]) -> str:
     return f"adjusted for {pairs} pairs of models{per} (Holm, 1979)"
 
 
-def _notes_on_secondary(pairs: Sequence[PairedDifference]) -> Iterator[str]:
+def _not_adjusted_for(pairs: Sequence[PairedDifference]) -> str:
     first, *others = dict.fromkeys(pair.name for pair in pairs)
     groups = len({str(pair.group) for pair in pairs if pair.p is not None})
-    if others:
-        yield f"{first} is named first and decides; p is not adjusted for the further metrics ({', '.join(others)})."
-    if groups > 1:
-        yield f"p is not adjusted for the {groups:,} groups: among many groups, a few show a difference by chance."
+    numbers = [f"metrics ({first}, the first, decides)"] if others else []
+    numbers += [f"groups (by chance, a few of {groups:,} show a difference)"] if groups > 1 else []
+    return f"; not adjusted for the number of {' or of '.join(numbers)}" if numbers else ""

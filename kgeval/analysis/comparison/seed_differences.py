@@ -1,6 +1,6 @@
 """Seed differences: how much models differ that were trained with several seeds, and whether other seeds would differ.
 
-A model's metric is its mean over its runs. Both the runs and the triples are drawn again: runs for each model by
+A model's metric is its mean over its runs. Both the runs and the triples are resampled: runs for each model by
 itself, for seed 0 of one has nothing to do with seed 0 of another; triples for all models at once. The variance and the
 degrees of freedom are those of :mod:`kgeval.metrics.intervals.over_seeds`; p = P(|t| ≥ |difference| / standard error).
 """
@@ -54,7 +54,7 @@ def seed_differences(
     Student's t, adjusted for the pairs of models that are tested by this metric (Holm, 1979); and the least difference
     that would be seen on 4 of 5 draws of seeds and test sets. The variance of a difference is s₁²/R₁ + s₂²/R₂ + c₁₁ +
     c₂₂ − 2 c₁₂ (Obuchowski and Rockette, 1995), of R runs whose values have the variance s², and c the mean covariance
-    of a run of one model and another run of the same, or of the other, when the triples are drawn again.
+    of a run of one model and another run of the same, or of the other, when the triples are resampled.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def seed_differences(
     metrics
         their names; a metric that says nothing about quality, such as ``count``, is left out
     options
-        the unit that is drawn again beside the seeds, the level, the model that all others are compared with;
+        the unit that is resampled besides the seeds, the level, the model that all others are compared with;
         ``draws`` are of no use here
     metric_options
         ties and the conventions of adjusted and stratified metrics

@@ -23,8 +23,8 @@ from kgeval.ranking.rank_table import TIME, RankTable
 def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | Sequence[str | Slice]) -> RankTable:
     """Add a column to a rank table for each slice.
 
-    Rows are matched with the dataset by the labels of their triples. What a row is in a slice depends on its triple and
-    side and on the dataset alone, not on the other rows of the table.
+    Rows are matched with the dataset by the labels of their triples. The category of a row depends on its triple and
+    side and on the dataset, not on the other rows of the table.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def annotate(table: RankTable, dataset: Dataset | Source, slices: str | Slice | 
     Returns
     -------
     RankTable
-        the same rows with a further column for each slice, whose categories are in the order of their groups
+        the same rows with a column for each slice, whose categories are in the order of its groups
 
     Raises
     ------
     TableError
-        if the table was not ranked on this dataset, with what differs; if a slice is unknown, or a column of its name
-        is there already
+        if the table was not ranked on this dataset, with what differs; if a slice is unknown, or the table has a column
+        of its name
     DatasetError
         if the dataset cannot give a slice, with the reason
 

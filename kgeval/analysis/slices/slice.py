@@ -1,4 +1,4 @@
-"""A slice: a rule that divides the rows of a rank table by what its dataset says of them; its registry."""
+"""A slice: a rule that divides the rows of a rank table by properties in the dataset; the registry of slices."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Slice(Brief):
     Raises
     ------
     MetricError
-        if its name is not of lower-case letters, digits, - and _
+        if its name has other characters than lower-case letters, digits, - and _
     TableError
         if its name is a column of every rank table
 
@@ -122,14 +122,14 @@ class Slice(Brief):
     assign: Callable[[EvaluatedRows, Dataset], Categories]
     """(rows, dataset) -> the category of each row"""
     needs: tuple[Split, ...] = ("train",)
-    """the splits that a dataset must have for it"""
+    """the splits that the dataset must have"""
     needs_times: bool = False
-    """whether its triples must have times"""
+    """whether the triples must have times"""
     of_triples: bool = False
     """whether the triple of a row decides, whatever is predicted of it; other slices take a row's anchor or answer for
     an entity, and put rows that predict relations into a category of their own"""
     check: Callable[[Dataset], object] | None = None
-    """what raises an error for a dataset that it does not fit"""
+    """a function that raises an error for an unsuitable dataset"""
     files: tuple[str, ...] = ()
     """the files that it is read from, beside those of the dataset"""
 
@@ -146,11 +146,11 @@ class Slice(Brief):
         Parameters
         ----------
         name
-            that of the slice
+            the name of the slice
         groups
             the relations of each group: labels, or regular expressions after ``~``, which are searched for in the
-            labels; None takes what is left. Or one regular expression, whose first group in round brackets names the
-            group of a relation. What is in no group is in the group ``in no group``
+            labels; None means all other relations. Or one regular expression, whose first group in round brackets names
+            the group of a relation. All other relations are in the group ``in no group``
 
         Raises
         ------
@@ -181,10 +181,10 @@ class Slice(Brief):
         Parameters
         ----------
         name
-            that of the slice
+            the name of the slice
         source
             a file with an entity, a tab and one of its types in each row; or ``"prefix"``, the part of a label before
-            ``::``. The types of an entity that has several are one group, joined by `` + ``; an answer without a type
+            ``::``. If an entity has several types, they are one group, joined by `` + ``; an answer without a type
             is in the group ``in no group``
         """
         files = () if source == PREFIX else (source,)
@@ -240,7 +240,7 @@ class Slice(Brief):
         return Categories(codes, names)
 
     def refuse_unfit(self, dataset: Dataset) -> None:
-        """Refuse a dataset that cannot give it.
+        """Refuse a dataset that lacks what the slice needs.
 
         Raises
         ------

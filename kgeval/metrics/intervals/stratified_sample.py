@@ -217,7 +217,7 @@ class Strata:
 
 @dataclass(frozen=True)
 class Phases:
-    """What the first part of a sample says of a regression."""
+    """The gain of a regression, estimated from the first part of a sample."""
 
     explained: float
     """R²"""

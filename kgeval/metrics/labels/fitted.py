@@ -1,4 +1,4 @@
-"""What scores become, fitted on validation: predicted labels, probabilities by a calibration, mapped confidences.
+"""Functions of scores, fitted on validation: predicted labels, probabilities by a calibration, mapped confidences.
 
 Socher et al.: Reasoning With Neural Tensor Networks for Knowledge Base Completion, NeurIPS 2013 (thresholds); Platt:
 Probabilistic Outputs for Support Vector Machines, 1999 (``platt``); Zadrozny and Elkan: Transforming Classifier Scores

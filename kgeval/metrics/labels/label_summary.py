@@ -28,14 +28,14 @@ Predictions = LabelPredictions | ConfidencePredictions
 
 
 class Labelled(Protocol):
-    """What tables of labels and of confidences share."""
+    """The members that tables of labels and of confidences share."""
 
     @property
     def provenance(self) -> LabelProvenance: ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know."""
+        """Notes on the table."""
 
 
 @runtime_checkable

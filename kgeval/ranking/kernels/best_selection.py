@@ -131,7 +131,7 @@ def merge(query, scores, positions, best):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _count_ties(query, last, old, new, best):  # type: ignore[no-untyped-def]
-    """Count who has the score of the last place, whether or not there is a place for all of them."""
+    """Count the candidates with the score of the last place, also those beyond the last place."""
     now = best.scores[query, -1]
     if now == -np.inf:
         return

@@ -31,7 +31,7 @@ GROUP = 32
 """queries that a thread takes at a time, whose scores are many"""
 
 GROUP_OF_ROWS = 512
-"""queries that a thread takes at a time, where each has a short list of its own"""
+"""queries that a thread works on at a time, if each has a short list"""
 
 
 class CompiledKernel(Kernel):

@@ -115,7 +115,7 @@ class PredictionTable(Columns):
 
     @property
     def provenance(self) -> PredictionProvenance:
-        """What the predictions are of."""
+        """The model, dataset, queries and filter of the predictions."""
         return PredictionProvenance(
             model=self.model,
             dataset=self.dataset,

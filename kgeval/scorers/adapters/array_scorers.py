@@ -1,4 +1,4 @@
-"""Scorers of finished arrays: tables of scores, and vectors of entities and queries, that were made elsewhere."""
+"""Scorers of finished arrays: tables of scores, and vectors of entities and queries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kgeval.threads import slices
 
 @dataclass(frozen=True, eq=False)
 class TripleArrays:
-    """One array for each side that is answered, with a row for each triple: what was made of its query."""
+    """One array for each side that is answered, with a row for each triple: scores or a vector of its query."""
 
     triples: Triples
     head: npt.NDArray[Any] | None = None
@@ -33,9 +33,9 @@ class TripleArrays:
     relations: Labels | None = None
 
     what: ClassVar[str]
-    """what messages call it"""
+    """its name in messages"""
     content: ClassVar[str]
-    """what its rows are"""
+    """the name of its rows in messages"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "triples", Triples.of(self.triples))
@@ -99,7 +99,7 @@ def _label(labels: Labels | None, kind: str, index: int) -> str:
 
 
 class ScoreTable(TripleArrays):
-    """Scores of all entities in the place of one side of some triples, computed elsewhere.
+    """Finished scores of all entities in the place of one side of some triples.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ class ScoreTable(TripleArrays):
         the triples that the rows belong to
     head, tail
         float[triple, entity], arrays or tensors; row ``i`` holds the score of every entity in the place of triple
-        ``i``'s head or tail; one of them may be missing, and that side is then not evaluated. An array may be mapped
+        ``i``'s head or tail; one of them may be missing; then that side is not evaluated. An array may be mapped
         from disk (``np.load(path, mmap_mode="r")``)
     entities, relations
-        the label of each column, and of each relation id, where those are not the ids of the dataset, as
+        the label of each column, and of each relation id, if these are not the ids of the dataset, as
         :class:`CallableScorer` takes them. The triples are then in the table's own ids too
 
     Examples
@@ -129,7 +129,7 @@ class ScoreTable(TripleArrays):
         return int(self.array_of(self.sides[0]).shape[1])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look the scores up; rows of triples that ask the same query hold the same scores.
+        """Look up scores; triples with the same query have the same scores.
 
         Raises
         ------
@@ -142,8 +142,7 @@ class ScoreTable(TripleArrays):
 
 
 NOISE = 2.0**-6
-"""how far apart two vectors of one query may be, in parts of their length: a text is encoded anew in each batch, in
-half precision"""
+"""how far apart two vectors of one query may be, as a share of their length: half precision differs by batch"""
 
 BATCH_ROWS = 2**12
 """rows that are compared at a time"""
@@ -152,7 +151,7 @@ BATCH_ROWS = 2**12
 class DualEncoder(TripleArrays, VectorScorer):
     """A text encoder's vectors, ranked by the exact kernels: score(q, e) = similarity(query vector, entity vector).
 
-    Only the queries of the triples can be answered. A model of tails alone is evaluated on tails alone.
+    Only the queries of the triples can be answered. A model with tails only is evaluated on tails only.
 
     Parameters
     ----------
@@ -161,18 +160,18 @@ class DualEncoder(TripleArrays, VectorScorer):
     vectors
         float[entity, dim], the vector of each entity
     similarity
-        ``"cosine"``, ``"dot"``, ``"l1"``, ``"l2"``, ``"squared_l2"`` or ``"modulus"``: no array tells it
+        ``"cosine"``, ``"dot"``, ``"l1"``, ``"l2"``, ``"squared_l2"`` or ``"modulus"``; it has no default
     tail, head
         float[triple, dim]; row ``i`` is the vector of the query for triple ``i``'s tail or head. Triples of one query
         have one vector, but for the noise of batches: the first counts
     entities, relations
-        the label of each row of ``vectors``, and of each relation id, where those are not the ids of the dataset. The
+        the label of each row of ``vectors``, and of each relation id, if these are not the ids of the dataset. The
         triples are then in these ids too
 
     Raises
     ------
     InputError
-        if an array has another shape; if rows of one query differ, as they do when the triples are in another order
+        if an array has another shape; if rows of one query differ, for example because the triples are in another order
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Score triples by a function of the user's: of numpy arrays or PyTorch tensors, a plain function or a module."""
+"""Score triples by a user's function or module, of NumPy arrays or PyTorch tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgeval.scorers.scorer import refuse_other_queries
 
 ScoreFunction = Callable[..., Any]
 """``f(heads, relations, tails) -> scores`` of equally long id arrays or tensors; or ``f(anchors, relations, side)``; of
-a temporal model, with ``times`` as the fourth"""
+a temporal model, with ``times`` as the fourth argument"""
 
 OF_TRIPLES = ("heads", "relations", "tails")
 
@@ -29,26 +29,26 @@ HINTS = {
     2: " If it scores all tails of a head and a relation: kgeval.QueryScorer(lambda anchors, relations, side: "
     "f(anchors, relations), sides='tail').",
 }
-"""what to do with a function of so many parameters"""
+"""advice by the number of parameters of a function"""
 
 TIMES = "times"
 """what a function takes besides, if it scores facts at a time"""
 
 TIME_NAMES = {"time", "times", "timestamp", "timestamps", "date", "dates", "ts", "tau", "year", "day"}
-"""the names by which a further parameter is known to be the time"""
+"""the names of a further parameter that mean the time"""
 
 
 BATCH_TRIPLES = 2**17
-"""triples of a call, for each of which a function may need much memory; fewer where that is lacking"""
+"""triples of a call; fewer if memory is short"""
 
 
 class FunctionCaller:
-    """Calls a scoring function with arrays or tensors, whichever it takes.
+    """Calls a scoring function with arrays or tensors, whichever it accepts.
 
     A ``torch.nn.Module`` and its methods get LongTensors on the module's device, and the module is in evaluation mode
-    while it scores. Any other function gets int64 arrays, and tensors on the processor once it has failed on arrays;
-    modules that it calls stay as they are. What it took the first time, it gets from then on; no gradient is kept.
-    Torch is not imported here.
+    while it scores. Any other function gets int64 arrays, and tensors on the CPU once it has failed on arrays; modules
+    that it calls are not changed. It then gets what worked the first time; no gradient is kept. Torch is not imported
+    here.
     """
 
     def __init__(self, function: ScoreFunction, parameters: Sequence[str] = OF_TRIPLES) -> None:
@@ -92,7 +92,7 @@ class FunctionCaller:
 
 
 class FunctionScorer:
-    """A scoring function with the labels of its ids: what all scorers by a function have in common.
+    """A scoring function with the labels of its ids: the base of all scorers by a function.
 
     >>> [FunctionScorer(f, OF_TRIPLES, 9).takes_times for f in (lambda h, r, t, tau: h, lambda h, r, t, scale=2: h)]
     [True, False]
@@ -120,7 +120,7 @@ class FunctionScorer:
 
     @property
     def title(self) -> str:
-        """What results call it: the function's name."""
+        """Its name in results: the function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def _times_of(self, queries: Queries) -> tuple[IntArray, ...]:
@@ -131,8 +131,8 @@ class FunctionScorer:
 class CallableScorer(FunctionScorer):
     """Any function of equally long id arrays or tensors: ``f(heads, relations, tails) -> scores``.
 
-    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; where
-    the fourth has a default, facts without a time are scored by three. A PyTorch module is such a function too;
+    A function of four, ``f(heads, relations, tails, times)``, scores facts of a temporal graph at their times; if the
+    fourth has a default, it also scores facts without a time. A PyTorch module is such a function too;
     :class:`kgeval.scorers.adapters.functions.FunctionCaller` calls it.
 
     Parameters
@@ -140,17 +140,17 @@ class CallableScorer(FunctionScorer):
     function
         the function
     num_entities, num_relations
-        how many ids it knows; labels tell that too
+        the number of ids it knows; with labels it is not needed
     entities, relations
-        the label of each of its ids, where those are not the ids of the dataset: a list, an array or a ``Vocabulary``,
+        the label of each of its ids, if these are not the ids of the dataset: a list, an array or a ``Vocabulary``,
         or a dictionary of the id of each label
     times
-        likewise, of the ids of times
+        the labels of its time ids, given likewise
 
     Raises
     ------
     InputError
-        if it takes other arguments, or if neither a number nor labels are given
+        if it has other parameters, or if neither a number nor labels are given
 
     Examples
     --------
@@ -182,7 +182,7 @@ class CallableScorer(FunctionScorer):
         Raises
         ------
         ScoreError
-            if it returns another number of scores, or what is no number
+            if it returns another number of scores, or anything but numbers
         """
         refuse_other_queries(queries, candidates)
         shape = (len(queries), candidates.shape[-1])

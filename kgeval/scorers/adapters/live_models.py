@@ -32,7 +32,7 @@ BATCH_SCORES = 2**12
 and a network tens of thousands of numbers for each"""
 
 HELD_SCORES = 2**20
-"""scores of all entities that are held at a time, where a query has candidates of its own"""
+"""scores of all entities that are held at a time, if candidates differ by query"""
 
 
 @dataclass(frozen=True, eq=False)

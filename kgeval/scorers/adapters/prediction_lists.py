@@ -1,4 +1,4 @@
-"""Scores of lists: for each triple the few candidates that a model lists for its query, and none for the others."""
+"""Scores of prediction lists: for each triple the candidates that a model lists for its query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ graph the time that it was made for, where it is not for all times"""
 ALL_LISTS = -1
 
 INVENTED = -1
-"""in the place of an entity, an answer that names none, as a language model invents them"""
+"""the id of an answer in a list that is not an entity of the dataset"""
 
 BATCH_SCORES = 2**20
 """scores that are laid out over all entities at a time"""
@@ -67,7 +67,7 @@ class SideLists:
         """The same lists, followed by one of each query, of all its lists together.
 
         An entity has the score there that it has in its own list, where it is an answer, or else in the first list. Of
-        several lists, invented answers are left aside: no name tells which of them are the same.
+        several lists, unmatched answers are left out: which of them are the same is not known.
         """
         together: dict[Key, dict[int, float]] = {}
         queries = [(anchor, relation, ALL_LISTS, *time) for anchor, relation, _, *time in self.places]
@@ -114,10 +114,10 @@ class SideLists:
 
 @dataclass(frozen=True, eq=False)
 class PredictionLists:
-    """A scorer of the candidates that were listed; those that were not share the lowest place.
+    """A scorer of listed candidates; all others tie at the lowest place.
 
-    A model lists candidates for every triple anew: two lists for the same query need not agree. The query of one triple
-    is scored by the list of that triple; a query of several by all of their lists.
+    A model may list candidates for every triple separately: two lists for the same query can differ. The query of one
+    triple is scored by the list of that triple; a query of several triples by all of their lists.
 
     >>> from kgeval.data.triples import Triples
     >>> lists = SideLists.of({(0, 0, 2): OneList.of({2: 0.9, 1: 0.5})})
@@ -133,7 +133,7 @@ class PredictionLists:
     unanswered: bool = False
     """whether a query without a list counts as unanswered, as one with an empty list does"""
     notes: tuple[str, ...] = ()
-    """what to know about the lists"""
+    """notes on the lists"""
 
     @property
     def num_entities(self) -> int:
@@ -148,7 +148,7 @@ class PredictionLists:
         return replace(self, sides={side: lists.by_place() for side, lists in self.sides.items()})
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look the scores up, −∞ for what was not listed."""
+        """Look up scores, −∞ for candidates that are not listed."""
         lists, found = self._lists_of(queries)
         if (found < 0).any():
             self.note_on_unlisted([queries])

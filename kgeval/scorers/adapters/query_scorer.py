@@ -17,7 +17,7 @@ from kgeval.scorers.adapters.score_arrays import as_array
 from kgeval.scorers.scorer import refuse_other_queries
 
 BATCH_QUERIES = 32
-"""queries of a call: a network that passes messages over the whole graph holds the graph once for each"""
+"""queries of a call: message passing over the whole graph needs memory for each"""
 
 
 OF_QUERIES = ("anchors", "relations", "side")
@@ -26,29 +26,29 @@ OF_QUERIES = ("anchors", "relations", "side")
 class QueryScorer(FunctionScorer):
     """A function of queries: ``f(anchors, relations, side) -> scores``, float[query, entity].
 
-    The anchors and relations are equally long arrays of ids, or tensors where the function takes these (a PyTorch
-    module is in evaluation mode while it scores, and gets them on its device); ``side`` is ``"head"`` or ``"tail"``,
-    the one that is sought. A column is an entity. Each distinct query is asked for once. A function with a fourth
-    argument called ``times`` (or ``time``, ``tau``, …) gets those of the queries of a temporal graph too; where it has
-    a default, queries without a time are asked by three.
+    The anchors and relations are equally long arrays of ids, or tensors if the function accepts these (a PyTorch module
+    is in evaluation mode while it scores, and gets them on its device); ``side``, ``"head"`` or ``"tail"``, is the side
+    that is predicted. A column is an entity. Each distinct query is scored once. A function with a fourth argument
+    called ``times`` (or ``time``, ``tau``, …) also gets the times of a temporal graph's queries; if it has a default,
+    the function also scores queries without a time.
 
     Parameters
     ----------
     function
         the function
     num_entities, num_relations
-        how many ids it knows, if not those of the dataset; labels tell that too
+        the number of ids it knows, if not those of the dataset; with labels it is not needed
     sides
-        the sides that it answers
+        the sides that it predicts
     batch_size
-        queries of a call, at most; fewer where memory is lacking
+        the most queries of a call; fewer if memory is short
     entities, relations, times
-        the label of each of its ids, where those are not the ids of the dataset
+        the label of each of its ids, if these are not the ids of the dataset
 
     Raises
     ------
     InputError
-        if it takes other arguments, or there is no such side
+        if it has other parameters, or there is no such side
 
     Examples
     --------
@@ -79,7 +79,7 @@ class QueryScorer(FunctionScorer):
             raise InputError(f"batch_size: expected how many queries a call has, from 1; found {batch_size}.")
 
     def of_size(self, num_entities: int, num_relations: int) -> QueryScorer:
-        """Know so many ids, where neither numbers nor labels said how many."""
+        """Set the numbers of ids, if neither numbers nor labels were given."""
         sized = copy(self)
         sized.num_entities = self.num_entities or num_entities
         sized.num_relations = self.num_relations or num_relations
@@ -91,9 +91,9 @@ class QueryScorer(FunctionScorer):
         Raises
         ------
         InputError
-            if it does not answer the side
+            if it does not predict the side
         ScoreError
-            if the function returns an array of another shape, or what is no number
+            if the function returns an array of another shape, or anything but numbers
         """
         refuse_other_queries(queries, candidates)
         if queries.side not in self.sides:

@@ -1,4 +1,4 @@
-"""The screen on a device: who is certainly above each answer, and which pairs are within a band, undecided.
+"""The screen on a device: which candidates are certainly above each answer, and which pairs are undecided.
 
 Any device of torch can do it. The matrix of the screen's scores stands in its memory, for a block of answers at a time;
 where Triton is there, ``fused`` keeps it in registers.
@@ -131,7 +131,7 @@ BYTES_PER_PAIR = 48
 
 
 class ScreenResult(NamedTuple):
-    """What a screen decided, and what it did not."""
+    """The decided counts of a screen, and the undecided pairs."""
 
     above: Any
     """int64[answer], how many candidates are certainly above"""
