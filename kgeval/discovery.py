@@ -111,7 +111,7 @@ def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path],
 
 
 def _warn(problem: str) -> None:
-    warnings.warn(f"{problem}. Mend or uninstall the package.", BrokenPackage, stacklevel=2)
+    warnings.warn(f"{problem}. Repair or uninstall the package.", BrokenPackage, stacklevel=2)
 
 
 def _described(point: Any) -> str:

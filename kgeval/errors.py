@@ -29,6 +29,9 @@ from collections.abc import Iterable, Sequence
 MAX_CHOICES = 30
 """how many valid names a message lists"""
 
+FEW_CHOICES = 6
+"""how many it lists if a command lists them too"""
+
 MAX_CHARACTERS = 300
 """the most characters of a library's message"""
 
@@ -167,16 +170,20 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
     return [folded[name] for name in (near or [name for name in folded if len(word) > 3 and word in name])[:2]]
 
 
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Suggest the nearest valid choices, or list all where none is near.
+def did_you_mean(word: str, choices: Iterable[str], *, listed: str = "") -> str:
+    """Suggest the nearest valid choices; if none is near, list all, or name the ``kgeval list`` that does.
 
     >>> did_you_mean("hits", ["mrr", "hits@k"])
     "Did you mean 'hits@k'?"
     >>> did_you_mean("xyz", ["head", "tail"])
     "Choose one of 'head', 'tail'."
+    >>> did_you_mean("xyz", map(str, range(40)), listed="metrics")
+    "'kgeval list metrics' shows all."
     """
     names = sorted(set(choices))
     if near := nearest(word, names):
         return f"Did you mean {' or '.join(map(repr, near))}?"
+    if listed and len(names) > FEW_CHOICES:
+        return f"'kgeval list {listed}' shows all."
     shown = ", ".join(repr(name) for name in names[:MAX_CHOICES])
     return f"Choose one of {shown}{', …' if len(names) > MAX_CHOICES else ''}." if names else ""

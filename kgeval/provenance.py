@@ -26,7 +26,7 @@ class Provenance:
     unknown model on umls, 661 test triples, protocol unknown, unfiltered, candidates: 20 uniform (seed 0)
     >>> print(Provenance("m", "umls", "test", 661, "standard", (), "all 135 entities", sides=("tail",)))
     m on umls, 661 test triples (tails only), protocol standard, unfiltered, candidates: all 135 entities
-    >>> print(Provenance("TComplEx", "icews14", "test", 8963, "tkbc", ("train", "test"), "all", times="same"))
+    >>> print(Provenance("TComplEx", "icews14", "test", 8963, "tkbc", ("train", "test"), "all", times="time-aware"))
     TComplEx on icews14, 8,963 test triples, protocol tkbc, filtered by train, test at the same time, candidates: all
     """
 
@@ -41,7 +41,8 @@ class Provenance:
     candidates: str
     """which entities competed with an answer"""
     times: str | None = None
-    """of a temporal graph, which of the splits' facts were known: those of the ``same`` time, or of ``all``"""
+    """for a temporal graph, the facts that were filtered: ``time-aware`` (of the query's time) or ``static`` (of all
+    times)"""
     sides: tuple[str, ...] = BOTH
     """what was predicted of the triples"""
     missing: int = 0
@@ -187,5 +188,5 @@ def _filtered(splits: tuple[str, ...] | None) -> str:
 
 
 def _at_times(provenance: Provenance) -> str:
-    words = {"same": " at the same time", "all": " at all times"}
+    words = {"time-aware": " at the same time", "static": " at all times"}
     return words.get(provenance.times or "", "") if provenance.filter else ""

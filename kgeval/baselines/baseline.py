@@ -141,7 +141,7 @@ class Baseline(Settings):
         """Refuse, before any work, to rank where it ranks nothing or the dataset lacks the triples that it counts."""
         if "ranking" not in self.tasks:
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
-            where = f"it stands beside every model in {self.tasks[0]}. {did_you_mean('', ranked)}"
+            where = f"it stands beside every model in {self.tasks[0]}. {did_you_mean('', ranked, listed='baselines')}"
             raise InputError(f"the baseline {self.baseline!r} ranks nothing: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
@@ -163,8 +163,8 @@ def baselines() -> dict[str, type[Baseline]]:
 
 def find_baseline(name: Any) -> type[Baseline]:
     if not isinstance(name, str) or name not in baselines():
-        what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
-        raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")
+        what = f"unknown baseline {name!r:.60}" if name else "the name of the baseline is missing"
+        raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines(), listed='baselines')}")
     return baselines()[name]
 
 
@@ -196,8 +196,8 @@ def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
 class RelationMajority(LabelBaseline):
     """All triples of a relation have one score: the share of true ones in validation, true from one half on."""
 
-    title = "the relation's share of true triples"
-    rule = "share of true triples of the relation in validation; true from 1/2 on"
+    title = "predicts the majority label of the relation in valid"
+    rule = "share of true triples of the relation in valid; true if at least 1/2"
     source = "Safavi and Koutra, 2020"
     tasks = ("classification",)
     threshold = 0.5
@@ -213,8 +213,8 @@ class RelationMajority(LabelBaseline):
 class TailFrequency(LabelBaseline):
     """The count of ``popularity`` for the tail, whichever side a triple is scored on."""
 
-    title = "how often train has relation and tail"
-    rule = "count of train triples with this relation and tail"
+    title = "scores a triple by how often train has its relation and tail"
+    rule = "number of train triples with this relation and tail"
     source = "Safavi and Koutra, 2020"
     tasks = ("classification",)
 
@@ -238,7 +238,7 @@ class TailFrequency(LabelBaseline):
 class SameOrReversed(LabelBaseline):
     """The largest confidence of the same or the reversed train triple, else the mean of the relation in train."""
 
-    title = "the same or the reversed fact of train"
+    title = "predicts the confidence of the same or the reversed train triple"
     rule = "largest confidence of (h, r, t) and (t, r, h) in train, else the relation's mean"
     source = "kgeval"
     tasks = ("confidences",)

@@ -39,8 +39,8 @@ class PageRankBaseline(Baseline):
     array([[0.   , 0.25 , 0.125, 0.   ]], dtype=float32)
     """
 
-    title = "what is near the anchor"
-    rule = "personalised PageRank from the anchor, on the undirected train graph"
+    title = "ranks entities first that are near the known entity of the query"
+    rule = "personalised PageRank from the known entity of the query, on the undirected train graph"
     source = "Page et al., 1999; Shomer et al., 2024"
 
     baseline: Literal["ppr"] = "ppr"

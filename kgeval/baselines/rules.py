@@ -36,8 +36,8 @@ class RecurrencyBaseline(Baseline):
     (array([1.]), array([1]))
     """
 
-    title = "how recently train had it"
-    rule = "the number of the latest time, before the query's, at which train has the triple, from 1; else 0"
+    title = "ranks answers by how recently they completed the query in train"
+    rule = "position (from 1) of the latest time before the query's at which train has the triple; else 0"
     source = "the strict baseline of Gastinger et al., 2024"
 
     baseline: Literal["recurrency"] = "recurrency"
@@ -94,7 +94,7 @@ class RandomBaseline(Baseline):
     True
     """
 
-    title = "nothing"
+    title = "ranks at random"
     rule = "0 for every entity"
     source = "Hoyt et al., 2022"
     learns_from = ()
@@ -120,8 +120,8 @@ class PopularityBaseline(Baseline):
     array([[0., 2., 1.]])
     """
 
-    title = "how often train has it"
-    rule = "count of the answer in this relation and side of train"
+    title = "ranks answers by how often train has them on this side of this relation"
+    rule = "number of train triples with the answer on this side of this relation"
     source = "Safavi and Koutra, 2020"
 
     baseline: Literal["popularity"] = "popularity"
@@ -140,8 +140,8 @@ class PopularityBaseline(Baseline):
 class TypesBaseline(Baseline):
     """The entities that the relation ever takes on the predicted side come first, all alike."""
 
-    title = "whether train has it"
-    rule = "1 for entities in this relation and side of train, else 0"
+    title = "ranks answers first that train has on this side of this relation"
+    rule = "1 if train has the entity on this side of this relation, else 0"
     source = "Krompaß et al., 2015"
 
     baseline: Literal["types"] = "types"
@@ -170,7 +170,7 @@ def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
 class SymmetricBaseline(Baseline):
     """An answer comes first if train has the triple turned round, (t, r, h), whatever its relation is like."""
 
-    title = "the triple turned round in train"
+    title = "ranks an answer first if train has the triple with head and tail swapped"
     rule = "1 if (t, r, h) is in train, else 0"
     source = "Akrami et al., 2020"
 
@@ -198,8 +198,8 @@ class InverseBaseline(Baseline):
     (array([0]), array([0]), array([5]))
     """
 
-    title = "the pair turned round in train, under a partner relation"
-    rule = "1 if (t, r2, h) is in train for a partner r2, else 0"
+    title = "ranks an answer first if train has head and tail swapped under an inverse relation"
+    rule = "1 if (t, r2, h) is in train for an inverse r2 of the relation, else 0"
     source = "Dettmers et al., 2018, section 5"
 
     baseline: Literal["inverse"] = "inverse"

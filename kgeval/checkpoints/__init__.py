@@ -19,6 +19,7 @@ from kgeval.errors import CheckpointError, InputError, UsageError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
+from kgeval.synonyms import current
 
 IDS = "ids"
 """the option by which a user says that a model's ids are the dataset's"""
@@ -124,7 +125,7 @@ def read_checkpoint(
 def _reader(path: Path, format: str | Reader, options: Iterable[str]) -> Reader:
     if isinstance(format, Reader):
         return format
-    name = str(format).lower()
+    name = current("format", str(format).lower())
     if name not in ("auto", *formats()):
-        raise UsageError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats())}")
+        raise UsageError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats(), listed='formats')}")
     return recognise(path, options) if name == "auto" else formats()[name]

@@ -9,6 +9,7 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
+from kgeval.synonyms import current
 
 FEW = 4
 """if a missing option has at most so many values, the first is assumed, so that one error names all missing options"""
@@ -28,7 +29,7 @@ class Options:
     """
 
     def __init__(self, values: Mapping[str, Any], dataset: Dataset | None = None) -> None:
-        self._values = dict(values)
+        self._values = {current("checkpoint option", name): value for name, value in values.items()}
         self.dataset = dataset
         """the graph that the model will be evaluated on, if it is known"""
         self.origins: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The command line: thin commands, which import what they need when they are called."""
+"""The command line: thin commands, which import what they need only when they run."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ import importlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
 
+from kgeval.cli.completion import TURN_ON
+from kgeval.cli.former_options import with_present_options
 from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
 from kgeval.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.progress import loops_shown
 
 COMMANDS = {
-    "answers": "Make sets that have the answer with a chosen probability, and say how large they are.",
-    "audit": "Search a dataset for what makes a metric say less than it seems to.",
-    "classify": "Tell true triples from false ones, beside baselines without a model.",
-    "compare": "Compare models: which is better, and whether that is more than noise.",
-    "convert": "Write a checkpoint in the native format, or a dataset that loads fast.",
+    "answers": "Make answer sets that contain the true answer with a chosen probability.",
+    "audit": "Search a dataset for what inflates metrics, such as leaked triples.",
+    "classify": "Classify triples as true or false, and compare with simple baselines.",
+    "compare": "Compare models: which one is better, and is the difference significant?",
+    "convert": "Write a checkpoint as one file, or a dataset in a format that loads fast.",
     "evaluate": "Evaluate a checkpoint on a dataset.",
-    "explain": "Explain why frameworks give one checkpoint different numbers.",
-    "inspect": "Describe a dataset, checkpoint or run.",
-    "list": "List metrics, models, baselines, formats, protocols, corruptions, slices or datasets.",
-    "merge": "Finish a run whose shards were ranked by jobs of their own.",
-    "negatives": "Write the synthetic negatives of a dataset's triples.",
-    "plot": "Draw the leaderboard, slices, relations or ranks of runs.",
-    "predict": "Predict the best answers of queries, with what is known of each.",
-    "pykeen": "PyKEEN's own command line, with the evaluator kgeval.",
-    "report": "Write a page of runs, for people to read.",
+    "explain": "Explain why frameworks report different numbers for one checkpoint.",
+    "inspect": "Describe a dataset, a checkpoint or a run.",
+    "list": "List the metrics, models, baselines, formats, protocols and so on.",
+    "merge": "Finish a run whose shards were ranked by separate jobs.",
+    "negatives": "Write a file of generated negative triples.",
+    "plot": "Draw a chart of runs.",
+    "predict": "Predict the best answers of queries.",
+    "pykeen": "Run PyKEEN's own command line with kgeval as an evaluator.",
+    "report": "Write an HTML page about runs.",
     "run": "Run experiments from configuration files.",
-    "schema": "Print the JSON schema of the configuration, for editors.",
-    "summarize": "Compute metrics from the stored ranks or labels of a run, without its model.",
+    "schema": "Print the JSON schema of the configuration.",
+    "summarize": "Compute metrics from the stored ranks of a run, without its model.",
 }
 
 MODULES = {
@@ -42,18 +45,18 @@ MODULES = {
     **dict.fromkeys(["report", "plot"], "kgeval.cli.commands.report_commands"),
     **dict.fromkeys(["audit", "negatives"], "kgeval.cli.commands.dataset_commands"),
 }
-"""the modules of commands that have none of their name"""
+"""the modules of commands that share a module"""
 
 CLOSED_PIPE = 128 + 13
-"""the exit status of a program whose reader has closed the pipe, as shells report it after SIGPIPE"""
+"""the exit status after a closed pipe, as shells report it after SIGPIPE"""
 
 YOUNG_OBJECTS = 50_000
-"""objects that are made before Python looks for circles of garbage: imports make many objects, and no garbage"""
+"""the number of new objects before garbage collection: imports make many objects and no garbage"""
 
 
 @contextmanager
 def _refusals_readable() -> Iterator[None]:
-    """Say of an interruption what it is, and of a wrong call, in characters that do not control the terminal."""
+    """Report interruptions and wrong calls, without characters that control the terminal."""
     try:
         yield
     except KeyboardInterrupt as stop:
@@ -65,7 +68,7 @@ def _refusals_readable() -> Iterator[None]:
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are called, and whose errors are one clear message."""
+    """Commands that are imported when they are called; each error is one clear message."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS]
@@ -81,13 +84,25 @@ class _Commands(click.Group):
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == ["help"]:
+            args = [*args[1:2], "--help"]
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}", ctx)
-        return super().resolve_command(ctx, args)
+        own, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            from kgeval.cli.display import show_note
+
+            rest, notes = with_present_options(command, rest)
+            for note in notes:
+                ctx.call_on_close(partial(show_note, note))
+        return own, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -111,7 +126,7 @@ class _Commands(click.Group):
             say(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
         except UnicodeEncodeError as error:  # some libraries open files by UTF-8 names only
-            say(f"Error: {error.object!r} is not UTF-8 text. Give it another name.", err=True)
+            say(f"Error: {error.object!r} is not UTF-8 text. Rename it.", err=True)
             ctx.exit(2)
         except BrokenPipeError:  # the reader has closed the pipe, as 'head' does
             discard_output()
@@ -124,7 +139,7 @@ class _Commands(click.Group):
 
             if (package := blamed(error)) is None:
                 raise
-            say(f"Error: {package} raised {last_line(error)}. Mend or uninstall the package.", err=True)
+            say(f"Error: {package} raised {last_line(error)}. Repair or uninstall the package.", err=True)
             ctx.exit(1)
 
 
@@ -145,11 +160,16 @@ def _broken_packages_noted() -> Iterator[None]:
         yield
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="kgeval")
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=TURN_ON
+)
+@click.version_option(None, "-V", "--version", package_name="kgeval")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Evaluate how well knowledge-graph embedding models predict missing links."""
+    """Evaluate how well knowledge-graph embedding models predict missing links.
+
+    'kgeval COMMAND --help' and 'kgeval help COMMAND' describe a command.
+    """
     gc.set_threshold(YOUNG_OBJECTS)
     context.with_resource(loops_shown())
     context.with_resource(_broken_packages_noted())

@@ -1,4 +1,4 @@
-"""The configuration that the options of a command make; its problems are reported by option."""
+"""The configuration that a command makes from its options; messages name the options."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 OF_ANY_RULES = ("split", "sides", "times", "unseen", "nan")
-"""the settings of a run's evaluation that hold under other rules too"""
+"""the settings of a run's evaluation that do not depend on the protocol"""
 
 WHERE_IT_WENT = ("output", "report", "tracker", "executor")
-"""the keys of a run's configuration that say where its results went, and who computed them"""
+"""the keys about where the results of a run went and how they were computed"""
 
 
 def configuration(
     command: str, checkpoint: str, dataset: str | None, options: Mapping[str, Any], blocks: Mapping[str, Any]
 ) -> RunConfig:
-    """Make a configuration of the options of a command, and of the stored run that may stand in the model's place.
+    """Make a configuration from the options of a command, and from a stored run if one is given as the checkpoint.
 
     Parameters
     ----------
     command
         its name, for messages
     checkpoint, dataset
-        the model, ``baseline:`` and a name, or a run directory, which tells both; and the graph
+        the model: a path, ``baseline:NAME`` or a run directory, which also has the dataset; and the dataset
     options
-        those of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
+        the options of ``model_and_dataset``: ``layout``, ``names``, ``format``, ``options`` and ``overrides``
     blocks
-        the other blocks of the configuration, as ``blocks`` makes them of the options
+        the other blocks of the configuration, as ``blocks`` makes them
     """
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely, suggest_paths
@@ -52,8 +52,8 @@ def configuration(
         blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"])} | {**blocks}
     path = Path(checkpoint)
     if dataset is None and not exists_safely(path):
-        what = f"only a run directory tells it, and {checkpoint[:200]!r} is none"
-        raise ConfigError(f"--dataset: missing; {what}. {suggest_paths(path)}".strip())
+        what = f"Only a run directory has its own dataset, and {checkpoint[:200]!r} is no run directory"
+        raise ConfigError(f"--dataset: missing. {what}. {suggest_paths(path)}".strip())
     if dataset is None or (exists_safely(path) and StoredRun(path).is_complete):
         document = _over_stored(command, read_stored_document(path), options, blocks)
     else:
@@ -66,22 +66,22 @@ def configuration(
 
 
 def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: Mapping[str, Any]) -> Document:
-    """Lay the blocks of the options over the configuration of a run; only ``evaluate`` takes all of its settings."""
+    """Lay the blocks of the options over the configuration of a run. Only ``evaluate`` uses all settings of the run."""
     from kgeval.errors import ConfigError
     from kgeval.protocols.protocol import protocols
 
-    idle = {"options": "--option", "format": "--format"}
+    idle = {"options": "--option", "format": "--checkpoint-format"}
     if "dataset" not in blocks:
         idle |= {"layout": "--layout", "names": "--names"}
     for name, option in idle.items():
         if options.get(name, "auto") not in ("auto", ()):
-            raise ConfigError(f"{option}: the run tells its own. Leave it out, or change it with --set.")
+            raise ConfigError(f"{option}: the run has its own. Leave it out, or change it with --set.")
     content, evaluation = stored.content, stored.content.get("evaluation", {})
     other_rules = blocks.get("protocol", content.get("protocol")) != content.get("protocol") or "task" in blocks
-    if command != "evaluate" or other_rules:  # what the run's protocol decided is not carried to another
+    if command != "evaluate" or other_rules:  # decisions of the run's protocol are not kept under another one
         kept = {} if command == "classify" else {name: evaluation[name] for name in OF_ANY_RULES if name in evaluation}
         protocol = protocols().get(content.get("protocol", "standard"))
-        if protocol is not None and kept.get("sides") == [*protocol.sides]:  # which may be the protocol's choice
+        if protocol is not None and kept.get("sides") == [*protocol.sides]:  # maybe a decision of the protocol
             del kept["sides"]
         content = {name: content[name] for name in ("dataset", "model") if name in content}
         content |= {"evaluation": kept} if kept and "task" not in blocks else {}
@@ -96,7 +96,7 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
 
 
 def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the model's block of its path, or of a baseline's name, whose options are its settings."""
+    """Make the model's block from its path, or from a baseline's name and settings."""
     from kgeval.runs.config.models import model_block
 
     block: dict[str, Any] = model_block(source)
@@ -106,7 +106,7 @@ def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[s
 
 
 def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
-    """Make the block of a dataset from its path or PyKEEN name, its layout and its files of names."""
+    """Make the dataset's block from its path or PyKEEN name, its layout and its files of names."""
     from kgeval.data.dataset_config import dataset_block
     from kgeval.data.loading import PYKEEN
 
@@ -117,7 +117,7 @@ def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
 
 
 def run_and_show(
-    config: RunConfig, out: Path | None, *, force: bool, as_json: bool, limits: Sequence[Threshold] = ()
+    config: RunConfig, out: Path | None, form: str, *, force: bool, limits: Sequence[Threshold] = ()
 ) -> Outcome:
     """Evaluate one model, and print its metrics and its run directory."""
     from kgeval.cli.display import show_note, watching
@@ -126,9 +126,9 @@ def run_and_show(
     from kgeval.runs.runner import run
 
     (outcome,) = run(config, out or config.folder, force=force, watch=watching, warn=show_note, limits=limits)
-    if as_json:
+    if form == "json":
         say_json(outcome.to_dict())
     else:
-        show_outcomes([outcome])
+        show_outcomes([outcome], form)
     show_remarks([outcome])
     return outcome

@@ -28,16 +28,16 @@ DIGITS = "kgeval.digits"
 
 FORMS = ("text", "markdown", "latex", "csv", "json")
 
-JSON_HELP = "Print JSON, for machines."
+JSON_HELP = "Print the result as JSON."
 
 
 def format_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add ``--format``, how tables are written, and ``--json``, which is short for one of its values."""
+    """Add ``--format``, how results are printed, and ``--json``, which is short for one of its values."""
 
     def chosen(context: click.Context, _: click.Parameter, form: str | None) -> str:
         as_json = context.params.pop("as_json")
         if as_json and form not in (None, "json"):
-            raise click.UsageError(f"--json and --format {form} are two formats: give one.")
+            raise click.UsageError(f"give either --json or --format {form}.")
         return "json" if as_json else form or "text"
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,15 +45,18 @@ def format_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., 
             *("--format", "form"),
             type=click.Choice(FORMS + forms),
             callback=chosen,
-            help="How the tables are written: for the terminal, a paper, or other programs.  [default: text]",
+            help="How to print the results: text for the terminal, markdown or latex for a paper, csv or json for "
+            "programs.  [default: text]",
         )
-        return form(click.option("--json", "as_json", is_flag=True, is_eager=True, help=JSON_HELP)(command))
+        return form(
+            click.option("--json", "as_json", is_flag=True, is_eager=True, help="Short for --format json.")(command)
+        )
 
     return add
 
 
 def show(result: Shown, form: str = "text") -> None:
-    """Print the heads and tables of a result, in one of the ``FORMS``."""
+    """Print a result in one of the ``FORMS``."""
     if form == "json":
         return say_json(result.to_dict())
     if form == "csv":
@@ -85,13 +88,13 @@ def show_notes(notes: Iterable[str]) -> None:
 
 
 def show_note(note: str) -> None:
-    """Print a note on results, which may come before them."""
+    """Print a note, maybe before the results."""
     _remark(f"Note: {note}")
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:
-    """Print where results were written, or which earlier run they were read from."""
-    _remark(f"Taken from {path}, an earlier run of the same" if stored else f"Written to {path}")
+    """Print where results were written, or the earlier run that they come from."""
+    _remark(f"Taken from the earlier run {path}: same configuration and inputs" if stored else f"Written to {path}")
 
 
 def show_file(path: Path, *, as_json: bool) -> None:
@@ -104,7 +107,7 @@ def show_file(path: Path, *, as_json: bool) -> None:
 
 def show_page(path: Any) -> None:
     """Say where a page is."""
-    _remark(f"To be read in a browser: {path}")
+    _remark(f"Page for the browser: {path}")
 
 
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
@@ -112,11 +115,11 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Abs
     from kgeval import progress
 
     if total is not None and not _quiet():
-        import kgeval.ranking.kernels.screening.screened_kernel  # noqa: F401  # what was compiled of it is looked for
+        import kgeval.ranking.kernels.screening.screened_kernel  # noqa: F401  # its compiled loops are looked up
         from kgeval.compiling import is_cache_cold
 
         if is_cache_cold():
-            _remark("Compiling the counting loops, once on this machine.")
+            _remark("Compiling the counting loops, only once on this machine.")
     return nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
 
 

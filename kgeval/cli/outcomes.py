@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
-    """Print the metrics of one model; of several, one table with a row each, or with groups a table each."""
+    """Print the metrics of one model, a table with a row for each of several models, or a table of groups for each."""
     from kgeval.cli.display import show, show_notes
     from kgeval.cli.streams import say
     from kgeval.runs.outcome import with_common_ties
@@ -35,7 +35,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
     of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
     of_ranks = {one.name: one.summary for one in outcomes if isinstance(one.summary, RankSummary)}
     if of_labels:
-        # The baselines of models are the same only where the models were evaluated on the same triples.
+        # Models share baselines only if they were evaluated on the same triples.
         alone = ({name: summary} for name, summary in of_labels.items())
         for part in alone if comparability_notes(outcomes) else [of_labels]:
             head, _ = common_head([summary.provenance for summary in part.values()])
@@ -52,7 +52,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
 
 
 def _page(outcome: Outcome) -> Page:
-    """Lay out the framework's own metrics if its protocol was followed and no others requested; else the summary."""
+    """Lay out the framework's own metrics if its protocol applies and no others are requested; else the summary."""
     from kgeval.table import Page, Table
 
     framework, groups = outcome.framework, outcome.groups
@@ -62,12 +62,12 @@ def _page(outcome: Outcome) -> Page:
     headline = Table([framework.protocol, ""], [*framework.headline.items()])
     left_out = len(framework.headline) < len(framework.texts)
     counts = f"{len(framework.headline)} of {len(framework.texts)} numbers"
-    notes = (f"{counts}; the others are in metrics.json and --json.",) if left_out else ()
+    notes = (f"{counts} are shown; metrics.json and --json have the others.",) if left_out else ()
     return Page((str(outcome.summary.provenance),), (headline, *further), notes)
 
 
 def show_pages(outcomes: Sequence[Outcome]) -> None:
-    """Say where the page of a run is, or the one of several models' runs."""
+    """Print the path of the page of each run, or of the runs of several models."""
     from kgeval.cli.display import show_page
     from kgeval.run_directory.stored_run import StoredRun
 
@@ -84,7 +84,7 @@ def show_pages(outcomes: Sequence[Outcome]) -> None:
 def show_remarks(
     outcomes: Sequence[Outcome], failures: Mapping[str, object] | None = None, *, places: bool = True
 ) -> None:
-    """Print the notes on outcomes, their folders, whether they compare, and which models failed."""
+    """Print the notes on outcomes, their folders, and which models failed."""
     from kgeval.cli.display import show_notes, show_place
     from kgeval.runs.outcome import comparability_notes, notes_by_model
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
 
+from kgeval.cli.completion import PATH, OneOf
+from kgeval.settings.settings import plain
+
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
@@ -23,7 +26,7 @@ OPTIONS: dict[Place, str] = {
     ("model",): "CHECKPOINT",
     ("model", "path"): "CHECKPOINT",
     ("model", "baseline"): "CHECKPOINT",
-    ("model", "format"): "--format",
+    ("model", "format"): "--checkpoint-format",
     ("model", "options"): "--option",
     ("task", "kind"): "--task",
     ("task", "sides"): "--sides",
@@ -31,31 +34,52 @@ OPTIONS: dict[Place, str] = {
     ("evaluation", "estimate", "level"): "--level",
     ("intervals",): "--intervals",
 }
-"""the option of each key of the configuration, by which a problem is reported; those of settings are added"""
+"""the option of each key of the configuration, which messages name; options of settings are added"""
 
 KINDS = "such as uniform:count=500; 'kgeval list corruptions' shows all"
 
 SPELLINGS: dict[Place, tuple[str, ...]] = {
     ("metrics",): ("--metric", "-m"),
     ("intervals", "unit"): ("--intervals",),
+    ("evaluation", "estimate", "error"): ("--estimate",),
     ("evaluation", "sides"): ("--sides", "--side"),
     ("evaluation", "split"): ("--split", "--triples"),
 }
-"""options that are not called like their fields"""
+"""options with other names than their fields"""
 
-NONE_BY_DEFAULT = [("intervals", "unit"), ("task", "negatives", "corruption")]
-"""settings of blocks that are not there without the option, so that the default of the field is not what holds"""
+DEFAULTS = {
+    ("intervals", "unit"): "no intervals",
+    ("evaluation", "estimate", "error"): "rank all triples",
+    ("task", "negatives", "corruption"): "uniform:count=1",
+    ("metrics",): "those of the protocol",
+    ("memory_limit",): "a quarter of the free memory",
+    ("threads",): "all cores",
+}
+"""by place or by name, the defaults that the fields do not have"""
+
+LISTED = {"metrics": "metrics", "by": "slices", "ties": "ties", "protocol": "protocols", "corruption": "corruptions"}
+"""the ``kgeval list`` that has the names of a field"""
 
 METAVARS = {
     "restrict_entities_to": "FILE",
     "restrict_relations_to": "FILE",
     "split": "SPLIT|FILE",
     "filter": "train|valid|test|FILE|none",
+    "error": "NUMBER",
+    "level": "NUMBER",
+    "seed": "NUMBER",
+    "batch_size": "NUMBER",
+    "threads": "NUMBER",
+    "high_confidence": "NUMBER",
+    "memory_limit": "BYTES",
+    "device": "DEVICE",
     "metrics": "METRIC",
     "by": "COLUMN",
     "ties": "POLICY",
     "popularity": "E R",
 }
+
+REPEATED = "May be repeated or joined by commas."
 
 OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
@@ -71,6 +95,8 @@ class SettingOption(click.Option):
 def setting_option(*flags: str, place: Place, **about: Any) -> Callable[..., Any]:
     """Add an option for the setting at a place of the configuration."""
     OPTIONS[place] = flags[0]
+    if place[-1] in LISTED:
+        about.setdefault("type", OneOf(LISTED[place[-1]]))
     return click.option(*flags, place[-1], cls=SettingOption, place=place, **about)
 
 
@@ -79,17 +105,17 @@ def setting_options(
 ) -> Callable[..., Any]:
     """Add options for fields of settings, which stand at a place of the configuration.
 
-    Where a command uses a field for less, ``words`` has another description of it, by name. The default of a command
-    that reads a ``stored`` run is what the run says.
+    If a command uses a field in a narrower sense, ``words`` has another description of it, by name. A command that
+    reads a ``stored`` run has the values of the run as defaults.
 
-    A field that holds several values may be repeated, or its values joined by commas. The values are checked by the
-    settings, whose messages name the option.
+    An option of a field with several values may be repeated, or its values joined by commas. The settings check the
+    values, and their messages name the option.
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             flags = SPELLINGS.get((*place, name), (f"--{name.replace('_', '-')}",))
-            shown = "" if (*place, name) in NONE_BY_DEFAULT else _default(settings, name, stored=stored)
+            shown = _default(settings, (*place, name), stored=stored)
             about = _option(settings.model_fields[name], name, words.get(name, ""), stored=stored)
             about["help"] += shown
             command = setting_option(*flags, place=(*place, name), **about)(command)
@@ -104,24 +130,25 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     if words:
         choices = [choice for choice in choices if choice in words] or choices
     else:  # without source files, fields have no description
-        words = (field.description or "").replace("\n", " ").replace("``", "'").partition(". ")[0].rstrip(".")
+        words = plain(field.description or "").partition(". ")[0].rstrip(".")
+    words = words.removeprefix("the ")
     sentence = f"{words[:1].upper()}{words[1:]}"
+    about: dict[str, Any] = {"help": f"{sentence}.", "metavar": METAVARS.get(name, "|".join(choices)) or None}
     if name == "corruption":
         return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
     if METAVARS.get(name) == "FILE":
-        return {"metavar": "FILE", "help": f"{sentence}."}
+        return {**about, "type": PATH}
+    if name not in LISTED and choices:
+        about["type"] = OneOf(choices)
     if any(get_origin(part) is tuple and Ellipsis in get_args(part) for part in parts):
         may_be_empty = (choices or name == "filter") and not any(hasattr(rule, "min_length") for rule in field.metadata)
         metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)
         read = _values_or_none if may_be_empty else _values
-        return {"multiple": True, "callback": read, "metavar": metavar, "help": f"{sentence}; may be repeated."}
+        return {**about, "multiple": True, "callback": read, "metavar": metavar, "help": f"{sentence}. {REPEATED}"}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
-    return {
-        "type": next((kinds[part] for part in parts if part in kinds), None),
-        "metavar": METAVARS.get(name, "|".join(choices)) or None,
-        "callback": _checked(field) if stored else None,
-        "help": f"{sentence}.",
-    }
+    if numeric := next((kinds[part] for part in parts if part in kinds), None):
+        about["type"] = numeric
+    return {**about, "callback": _checked(field) if stored else None}
 
 
 def _checked(field: FieldInfo) -> Callable[..., Any]:
@@ -142,10 +169,15 @@ def _checked(field: FieldInfo) -> Callable[..., Any]:
     return check
 
 
-def _default(settings: type[Settings], name: str, *, stored: bool) -> str:
+def _default(settings: type[Settings], place: Place, *, stored: bool) -> str:
+    """Say the default of an option after its help, if it has one."""
+    name = place[-1]
     default = settings.decided_later.get(name, settings.model_fields[name].default)
+    default = DEFAULTS.get(place, DEFAULTS.get((name,), default))
+    if stored and (default in (None, ()) or place in DEFAULTS):
+        return "  [default: as in the run]"
     if default in (None, ()):
-        return "  [default: as in the run]" if stored else ""
+        return ""
     spelled = " ".join(f"{one:g}" for one in default) if isinstance(default, tuple) else default
     return f"  [default: {'as in the run, or ' if stored else ''}{spelled}]"
 

@@ -10,18 +10,19 @@ from typing import Any
 
 import click
 
+from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.display import DIGITS as NUM_DIGITS
 from kgeval.cli.display import JSON_HELP, format_options
 from kgeval.cli.display import QUIET as IS_QUIET
 from kgeval.cli.row_order import SortKey
-from kgeval.cli.setting_options import split_at_commas
+from kgeval.cli.setting_options import REPEATED, split_at_commas
 from kgeval.errors import ConfigError, InputError
 from kgeval.paths import exists_safely
 from kgeval.progress import loops_shown
 
 
 def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
-    """Keep that notes and progress are not wanted."""
+    """Remember ``--quiet``."""
     context.meta[IS_QUIET] = quiet
     if quiet:
         context.with_resource(loops_shown(None))
@@ -35,27 +36,28 @@ QUIET = click.option(
     is_flag=True,
     expose_value=False,
     callback=_set_quiet,
-    help="Print results and errors only: no notes, no progress.",
+    help="Print only results and errors: no notes, no progress.",
 )
 DIGITS = click.option(
     "--digits",
     type=click.IntRange(0, 15),
     expose_value=False,
     callback=lambda context, _, digits: context.meta.update({NUM_DIGITS: digits}),
-    help="Digits after the point in tables.  [default: as many as the interval of the metric justifies, else 6]",
+    metavar="NUMBER",
+    help="Decimals in tables.  [default: as many as the interval of the metric justifies, otherwise 6]",
 )
 
 
 def rows_shown(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that sort and cut the rows of the tables that are shown."""
+    """Add the options that sort and cut the rows of tables."""
 
     def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
         context.meta[f"kgeval.{option.name}"] = value
 
     shown: dict[str, Any] = {"expose_value": False, "callback": keep}
-    first = "Show only the first groups or models, at most this many. JSON and files have all."
-    command = click.option("--limit", type=click.IntRange(min=1), help=first, **shown)(command)
-    order = "Sort groups (--by) by a metric, the worst first; models, the best first. -METRIC turns the order round."
+    first = "Show at most this many groups or models. JSON and files have all of them."
+    command = click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help=first, **shown)(command)
+    order = "Sort groups (--by) by a metric, worst first, or models, best first. -METRIC reverses the order."
     return click.option("--sort", type=SortKey.read, metavar="METRIC", help=order, **shown)(command)
 
 
@@ -63,71 +65,80 @@ NAMES = click.option(
     "--names",
     multiple=True,
     metavar="FILE",
-    help="A file of rows label<TAB>name: readable names of entities and relations; may be repeated."
-    "  [default: entity2text.txt and relation2text.txt of the dataset]",
+    type=PATH,
+    help="File of readable names of entities and relations, with rows label<TAB>name. May be repeated.  "
+    "[default: entity2text.txt and relation2text.txt of the dataset]",
 )
-UNIT = click.option(
-    "--unit",
+INTERVALS = click.option(
+    "--intervals",
     type=click.Choice(["triple", "query", "relation"]),
     default="triple",
     show_default=True,
-    help="The unit that is resampled for confidence intervals: triples, queries or relations.",
+    help="The unit that is resampled for confidence intervals and tests.",
 )
 ALLOW = click.option(
     "--allow",
     multiple=True,
     callback=split_at_commas,
     metavar="FIELD",
-    help="Allow the runs to differ in: triples (the common rows are compared), candidates, filter, protocol, split, "
-    "dataset; may be repeated.",
+    type=OneOf(["triples", "candidates", "filter", "protocol", "split", "dataset"]),
+    help="Let the runs differ in this field: triples (then their common rows are compared), candidates, filter, "
+    f"protocol, split or dataset. {REPEATED}",
 )
 SET = click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Set a key of the configuration, such as evaluation.split=valid; may be repeated. 'kgeval schema' shows all.",
+    help="Set any key of the configuration, such as evaluation.split=valid; 'kgeval schema' shows all keys. "
+    "May be repeated.",
 )
 CHECKPOINT_FORMAT = click.option(
-    "--format", default="auto", help="The format of the checkpoint; 'kgeval list formats' shows all.  [default: auto]"
+    *("--checkpoint-format", "format"),
+    default="auto",
+    show_default=True,
+    type=OneOf("formats"),
+    help="Format of the checkpoint; 'kgeval list formats' shows all.",
+)
+LAYOUT = click.option(
+    "--layout",
+    default="auto",
+    show_default=True,
+    type=OneOf("layouts"),
+    help="Layout of the dataset's folder; 'kgeval list datasets' shows all.",
 )
 _DATASET = click.option(
     "--dataset",
-    help="A folder in any known layout, or a PyKEEN name.  [default: the dataset of the run, if it is a run]",
+    type=PATH,
+    metavar="DATASET",
+    help="Dataset: a folder, or the name of a PyKEEN dataset.  [default: for a run, its dataset]",
 )
 
 
 def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the checkpoint and the dataset of a command, how both are read, and ``--set`` for any further key."""
-    return model_and_dataset_alone(CHECKPOINT_FORMAT(command))
-
-
-def model_and_dataset_alone(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Likewise, for a command whose ``--format`` is that of what it writes: ``--set model.format`` is the other."""
-    return click.argument("checkpoint", metavar="CHECKPOINT")(_DATASET(how_both_are_read(SET(command))))
+    """Add the checkpoint and the dataset of a command, how both are read, and ``--set``."""
+    source = click.argument("checkpoint", metavar="CHECKPOINT", type=PATH)
+    return source(_DATASET(reading_options(SET(command))))
 
 
 def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Likewise, for a command that takes a run too, which knows its dataset."""
-    return click.argument("source", metavar="RUN_OR_CHECKPOINT")(
-        _DATASET(how_both_are_read(SET(CHECKPOINT_FORMAT(command))))
-    )
+    """Likewise, for a command that also takes a run."""
+    source = click.argument("source", metavar="RUN_OR_CHECKPOINT", type=PATH)
+    return source(_DATASET(reading_options(SET(command))))
 
 
-def how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add how a dataset and the files of a checkpoint are read."""
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a dataset and a checkpoint are read."""
     options = (
-        click.option(
-            "--layout",
-            default="auto",
-            help="The layout of the dataset's folder; 'kgeval list datasets' shows all.  [default: auto]",
-        ),
+        LAYOUT,
         NAMES,
+        CHECKPOINT_FORMAT,
         click.option(
             *("--option", "options"),
             multiple=True,
             metavar="K=V",
-            help="A setting that the checkpoint files do not store, such as model=ComplEx; may be repeated.",
+            help="Option that the checkpoint's files do not store, such as model=ComplEx: short for "
+            "--set model.options.K=V. May be repeated.",
         ),
     )
     for option in reversed(options):
@@ -136,7 +147,7 @@ def how_both_are_read(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that make a command fail where a metric is out of bounds: ``bounds``, by option."""
+    """Add the options that make a command fail if a metric is out of bounds: ``bounds``, by option."""
     for option, worse in (("--fail-over", "higher"), ("--fail-under", "lower")):
         command = click.option(
             option,
@@ -144,8 +155,8 @@ def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
             expose_value=False,
             callback=_bounds,
             metavar="[MODEL.]METRIC=NUMBER",
-            help=f"Exit with 1 if a metric is {worse}, or undefined; may be repeated. MODEL is the name of one of "
-            "several models; without it, the bound holds for every model, but not for baselines beside models.",
+            help=f"Exit with status 1 if a metric is {worse} or undefined. MODEL is one of several models; without it, "
+            "the bound is for all models except baselines. May be repeated.",
         )(command)
     return command
 
@@ -163,11 +174,11 @@ def _bounds(context: click.Context, option: click.Parameter, values: tuple[str, 
 
 
 class _Folder(click.Path):
-    """A folder to write to; an empty name, as of an unset shell variable, is refused."""
+    """A folder to write to. An empty name is refused: it may come from an unset shell variable."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
-            self.fail("the name is empty. Name a folder; '.' is the current one.", param, ctx)
+            self.fail("the name is empty. Give the name of a folder; '.' is the current one.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -175,52 +186,52 @@ FOLDER = _Folder(path_type=Path)
 
 
 def _splits_or_none(context: click.Context, option: click.Parameter, splits: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Read splits, or none of them; nothing where the option is not there."""
+    """Read splits, or none of them; return None without the option."""
     if "none" in splits and len(splits) > 1:
-        raise click.BadParameter("none stands alone.", context, option)
+        raise click.BadParameter("none excludes all other values.", context, option)
     return None if not splits else () if splits == ("none",) else splits
 
 
 def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what a text file of ranks that were made elsewhere does not tell."""
+    """Add what a text file of ranks from another evaluator does not say."""
     split = click.Choice(["train", "valid", "test"])
     options = (
         click.option(
             "--dataset",
-            help="The dataset that was ranked: for a text file of ranks of another evaluator, and for slices if the "
-            "run does not name its dataset or the folder was moved.",
+            type=PATH,
+            metavar="DATASET",
+            help="Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was "
+            "moved.",
         ),
-        click.option(
-            "--split", type=split, help="For a text file of ranks: the split that was ranked.  [default: test]"
-        ),
+        click.option("--split", type=split, help="For a text file of ranks: split that was ranked.  [default: test]"),
         click.option(
             "--filter",
             multiple=True,
             type=click.Choice(["train", "valid", "test", "none"]),
             callback=_splits_or_none,
-            help="For a text file of ranks: a split whose triples were filtered; may be repeated. For a stored run: "
-            "none, which takes the raw ranks.  [default: all three]",
+            help="For a text file of ranks: split that was filtered. May be repeated. For a stored run: none, to use "
+            "the raw ranks.  [default: train, valid and test]",
         ),
         click.option(
             "--setting",
             type=click.Choice(["filtered", "raw"]),
-            help="For a text file of ranks: which of its ranks are read, and what ranks are whose column does not "
+            help="For a text file of ranks: which ranks to read, and the kind of ranks in columns whose names do not "
             "say it.  [default: filtered]",
         ),
         click.option(
             "--unmatched",
             type=click.Choice(["error", "drop"]),
-            help="For a text file of ranks: rows that fit no triple of the split: error or drop.  [default: error]",
+            help="For a text file of ranks: what to do with rows that match no triple of the split: error, or drop "
+            "(leave out).  [default: error]",
         ),
         click.option(
             "--columns",
             metavar="C,C,…",
-            help="For a file of ranks of another evaluator: which column holds what, such as "
-            "head=subj,tail_rank=filt_rank_o,…; without a header, the names of the columns in "
-            "their order.",
+            help="For a text file of ranks: the columns to read, such as head=subj,tail_rank=filt_rank_o,…; or, if "
+            "there is no header, the names of all columns in order.",
         ),
         click.option(
-            "--separator", help="For a text file of ranks: what separates its columns, if kgeval does not recognise it."
+            "--separator", metavar="TEXT", help="For a text file of ranks: column separator.  [default: recognised]"
         ),
     )
     for option in reversed(options):
@@ -229,7 +240,7 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Split the words of a command line into names, empty where there is none, and paths.
+    """Split the words of a command line into names, which may be empty, and paths.
 
     >>> named_runs(["runs/a", "best=runs/b"])
     [('', 'runs/a'), ('best', 'runs/b')]
@@ -238,12 +249,12 @@ def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _every(name: str, path: str) -> list[tuple[str, str]]:
-    """List the runs that a path with wildcards names, which the shell leaves as it is behind ``NAME=``."""
+    """List the runs that match a path with wildcards, which the shell does not expand after ``NAME=``."""
     if not name or exists_safely(Path(path)) or not has_magic(path):
         return [(name, path)]
     if found := sorted(glob(path)):  # noqa: PTH207, as the pattern may be absolute
         return [(name, run) for run in found]
-    raise InputError(f"{name}={path}: no such run. Nothing fits the wildcards.")
+    raise InputError(f"{name}={path}: no run matches the wildcards.")
 
 
 def _named(word: str) -> tuple[str, str]:

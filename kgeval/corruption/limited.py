@@ -27,7 +27,7 @@ BATCH_TRIPLES = 4096
 
 
 class FileNegatives(CorruptionGenerator):
-    """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
+    """The entities that the negatives in a file have in place of the answer.
 
     A negative (h', r, t) belongs to the query (?, r, t), and (h, r, t') to (h, r, ?).
     With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
@@ -84,7 +84,7 @@ class FileNegatives(CorruptionGenerator):
 
 
 class OGBNegatives(CorruptionGenerator):
-    """Corrupt a triple with its own ``head_neg`` and ``tail_neg`` in a file of the Open Graph Benchmark.
+    """The ``head_neg`` and ``tail_neg`` of the triple in a file of the Open Graph Benchmark.
 
     Triples that ask the same question have different negatives, so each is a query of its own. A negative that is
     listed twice for a triple counts once, and a note says how many those were; ``as_listed``, it counts twice.
@@ -226,7 +226,7 @@ class Sampled(CorruptionGenerator):
 
 
 class Uniform(Sampled):
-    """Corrupt a triple with ``count`` entities, each as likely as the others, drawn without replacement.
+    """``count`` random entities, all equally likely, drawn without replacement.
 
     >>> Uniform(count=500)
     Uniform(kind='uniform', count=500, seed=0, allow_known=False)
@@ -245,7 +245,7 @@ class _Weighted(Sampled):
 
 
 class DegreeWeighted(_Weighted):
-    """Corrupt a triple with ``count`` entities, drawn by how often train triples have them as head or tail.
+    """``count`` random entities, weighted by how often train has them as head or tail.
 
     Entities are drawn one after the other without replacement, each with a probability proportional to its degree
     among those that are left. A loop counts twice; one that train does not have is never drawn.
@@ -263,7 +263,7 @@ class DegreeWeighted(_Weighted):
 
 
 class PopularityWeighted(_Weighted):
-    """Corrupt a triple with ``count`` entities, drawn by how many train triples have them on the predicted side.
+    """``count`` random entities, weighted by how often train has them on the predicted side.
 
     Entities are drawn one after the other without replacement, each with a probability proportional to its number of
     train triples among those that are left. One that train never has on that side is never drawn.

@@ -34,7 +34,7 @@ def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerato
 
 
 class CandidateUnion(CorruptionGenerator):
-    """Corrupt a triple with the entities that any of several corruptions chooses, each of them once.
+    """The entities that at least one of several corruptions chooses.
 
     DGL-KE (Zheng et al., 2020) evaluates Freebase with 1,000 entities drawn uniformly and 1,000 by degree, without a
     filter. Here an entity that several parts choose competes once, so a query may have fewer than 2,000 candidates.

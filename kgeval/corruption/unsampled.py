@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AllEntities(CorruptionGenerator):
-    """Corrupt a triple with every entity of the graph; where its relation is predicted, with every relation.
+    """All entities of the dataset; if a relation is predicted, all relations.
 
     Exported as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks differ:
     known answers are no negatives, and are not exported.
@@ -53,7 +53,7 @@ class AllEntities(CorruptionGenerator):
 
 
 class EntityList(CorruptionGenerator):
-    """Corrupt a triple with the entities of a list, which is the same for all queries.
+    """The entities of a list, the same for all queries.
 
     An answer that is not on the list is ranked among it all the same, and the result says how many those were. Labels
     that the dataset does not have are left out, and counted.
@@ -101,7 +101,7 @@ class EntityList(CorruptionGenerator):
 
 
 class TypeConstrained(CorruptionGenerator):
-    """Corrupt a triple with the entities that fit its relation on that side.
+    """The entities of the type that the relation takes on the predicted side.
 
     Those are, by default, the entities that the relation has on that side in the triples of ``splits``. With all three
     splits, as OpenKE counts them, every answer is among them, which uses test triples; with train, the default, an

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import BeforeValidator
+
+from kgeval.synonyms import current
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -16,5 +20,5 @@ Side = Literal["head", "tail", "relation"]
 SIDES: tuple[Side, ...] = get_args(EntitySide)
 TARGETS: tuple[Side, ...] = get_args(Side)
 
-KnownTimes = Literal["same", "all"]
+KnownTimes = Annotated[Literal["time-aware", "static"], BeforeValidator(lambda value: current("times", value))]
 """the facts of a temporal graph that are known to a query: those of the same time, or those of all times"""

@@ -79,7 +79,9 @@ class DatasetConfig(Settings):
     @classmethod
     def _known_layout(cls, value: str) -> str:
         if value not in (known := ["auto", PYKEEN, *layouts()]):
-            raise ValueError(f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known)}")
+            raise ValueError(
+                f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known, listed='datasets')}"
+            )
         return value
 
     @model_validator(mode="after")

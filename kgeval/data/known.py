@@ -116,7 +116,7 @@ def known_answers(queries: Queries, triples: Sequence[Triples]) -> Rows:
 def known_triples(dataset: Dataset, splits: Collection[str], times: KnownTimes | None = None) -> list[Triples]:
     """Return the triples of some splits and files that are known: of a temporal graph at their own times, or at all."""
     parts = [dataset.split(name) for name in dataset.present(splits)]
-    return [triples.without_contexts() for triples in parts] if times == "all" else parts
+    return [triples.without_contexts() for triples in parts] if times == "static" else parts
 
 
 def observed_types(splits: Sequence[Triples], side: Side, dataset: Dataset) -> Rows:

@@ -97,9 +97,8 @@ def _read_source(source: Source, layout: str) -> Dataset:
     path = Path(source)
     refuse_special(path)
     if layout not in ("auto", PYKEEN, *layouts()):
-        raise DatasetError(
-            f"unknown dataset layout {layout!r}. {did_you_mean(str(layout), ['auto', PYKEEN, *layouts()])}"
-        )
+        hint = did_you_mean(str(layout), ["auto", PYKEEN, *layouts()], listed="datasets")
+        raise DatasetError(f"unknown dataset layout {layout!r}. {hint}")
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
         return _read_folder(path, layout)
     if exists_safely(path) and path.is_file():

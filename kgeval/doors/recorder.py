@@ -82,7 +82,7 @@ class Recorder:
         split: str | Sequence[str] = "test",
         sides: Side | Sequence[Side] = ("head", "tail"),
         filter: str | Sequence[str] = SPLITS,
-        times: KnownTimes = "same",
+        times: KnownTimes = "time-aware",
         unseen: UnseenPolicy = "error",
         nan: NaNPolicy = "error",
         entities: Labels | None = None,

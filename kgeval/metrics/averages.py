@@ -13,7 +13,7 @@ Average = Literal["micro", "macro", "relation", "strat"]
 
 
 class Weighing(NamedTuple):
-    """A way to average, as ``kgeval list metrics`` prints it; a selection of rows computes the weights."""
+    """A way to average, as ``kgeval list metrics`` prints it."""
 
     name: Average
     title: str
@@ -29,20 +29,25 @@ WEIGHINGS: dict[str, Weighing] = {
     for weighing in (
         Weighing(
             "micro",
-            "the mean over answers; of ranks the usual one",
+            "the mean over all ranks or answers; the default for ranks",
             "Σ v / #answers; of lists Σ m v / Σ m, m their answers",
             "Bordes et al., 2013",
         ),
         Weighing(
             "macro",
-            "the mean over queries of their means; of lists the usual one",
+            "the mean over queries of the mean of each query; the default for lists",
             "Σ_q (Σ v / #answers of q) / #queries",
             "Buckley and Voorhees, 2000",
         ),
-        Weighing("relation", "the mean over relations of their means", "Σ_r (Σ v / #values of r) / #relations", "—"),
+        Weighing(
+            "relation",
+            "the mean over relations of the mean of each relation",
+            "Σ_r (Σ v / #values of r) / #relations",
+            "—",
+        ),
         Weighing(
             "strat",
-            "the mean over answers, weighed against the popularity of answer and relation",
+            "the mean over ranks, where popular answers and relations have less weight",
             "Σ w v / Σ w, w = 1 / (freq(e)^βe · freq(r)^βr)",
             "Mohamed et al., 2020",
             lists=False,

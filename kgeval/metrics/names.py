@@ -184,9 +184,9 @@ def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> 
     names = [[name.replace("{k}", "10") for name in metric.spellings()] for metric in known.values()]
     own, every = [first for first, *_ in names], [name for several in names for name in several]
     near = own if nearest(last, own) else every
-    advice = did_you_mean(last, near if nearest(last, near) else own)
+    advice = f"{did_you_mean(last, near)} " if nearest(last, near) else ""
     raise MetricError(
-        f"unknown metric {text!r}{'' if kind == 'ranks' else f' of {kind}'}. {advice} 'kgeval list metrics' shows all."
+        f"unknown metric {text!r}{'' if kind == 'ranks' else f' of {kind}'}. {advice}'kgeval list metrics' shows all."
     )
 
 

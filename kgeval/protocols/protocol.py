@@ -278,11 +278,11 @@ def find_protocol(name: str | Protocol) -> Protocol:
     if isinstance(name, Protocol):
         return name
     if not isinstance(name, str):
-        raise ConfigError(f"protocol: expected the name of one, found {name!r:.60}. {did_you_mean('', protocols())}")
+        raise ConfigError(f"protocol: expected a name, found {name!r:.60}. 'kgeval list protocols' shows all.")
     by_key = {key.lower(): protocol for key, protocol in protocols().items()}
     protocol = by_key.get(name.lower()) or by_key.get(name.lower().replace("-", ""))  # DGL-KE, as it writes itself
     if protocol is None:
-        raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols())}")
+        raise ConfigError(f"unknown protocol {name!r}. {did_you_mean(name, protocols(), listed='protocols')}")
     return protocol
 
 

@@ -18,13 +18,13 @@ from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.settings.settings import ExistingFile, Settings, listed
 
 MOST_MEMORY = 2**60
-"""bytes that no machine has: more is no other limit, and would not fit into the integers of numpy"""
+"""bytes; a larger limit is cut to this, as numpy's integers could not hold it"""
 
 LEAST_MEMORY = 4096
-"""bytes below which a limit is a mistake: even a block of one query takes more"""
+"""bytes; a smaller limit is refused, as even one query needs more"""
 
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|torch:cpu")
-"""``torch:cpu`` takes the way of the GPU on torch's CPU device: slower than ``cpu``, for tests and for comparison"""
+"""``torch:cpu`` runs the code for GPUs on torch's CPU device: slower than ``cpu``, for tests"""
 
 UnseenPolicy = Literal["error", "drop", "worst"]
 NaNPolicy = Literal["error", "worst"]
@@ -58,16 +58,16 @@ LabelList = ExistingFile | Annotated[tuple[str, ...], Field(strict=False, min_le
 
 
 def check_device(name: str) -> str:
-    """Refuse what is no name of a device, without looking whether it is there.
+    """Refuse a text that is no name of a device. Whether the device exists is not checked.
 
     >>> check_device("cuda:0")
     'cuda:0'
     >>> check_device("gpu")
     Traceback (most recent call last):
-    ValueError: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1
+    ValueError: unknown device 'gpu'. Choose auto, cpu, cuda, or one GPU by number, such as cuda:1
     """
     if not DEVICE.fullmatch(name):
-        raise ValueError(f"{name!r} is no device. Choose auto, cpu, cuda, or one GPU by its number, as in cuda:1")
+        raise ValueError(f"unknown device {name!r}. Choose auto, cpu, cuda, or one GPU by number, such as cuda:1")
     return name
 
 
@@ -77,7 +77,7 @@ Device = Annotated[str, AfterValidator(check_device)]
 def _enough_memory(limit: int) -> int:
     if limit < LEAST_MEMORY:
         raise ValueError(
-            f"{limit} bytes hold no block of work; it takes at least {LEAST_MEMORY}. Add a unit, as in 2GB"
+            f"{limit} bytes are too few: ranking needs at least {LEAST_MEMORY} bytes. Add a unit, such as 2GB"
         )
     return min(limit, MOST_MEMORY)
 
@@ -114,105 +114,114 @@ class RankingKeywords(QueryKeywords, total=False):
 class EvaluationKeywords(RankingKeywords, total=False):
     """The settings of an evaluation, likewise."""
 
-    estimate: Estimate | None
+    estimate: Estimate | float | None
 
 
 class Keep(Settings):
-    """What a run keeps beside the ranks."""
+    """Further results that a run keeps."""
 
     predictions: Annotated[int, Field(ge=1)] | None = None
-    """how many of the best answers of each query, among all entities: ``predictions.parquet``"""
+    """how many of the best answers of each query are kept, in ``predictions.parquet``"""
 
 
 class Evaluation(Settings):
-    """How a model is evaluated. The protocol decides the filter and the corruption where they are not given."""
+    """How a model is evaluated. If the filter or the corruption is not given, the protocol decides it."""
 
     display_name = "arguments of the evaluation"
     decided_later: ClassVar[Mapping[str, str]] = {
         "sides": "head and tail",
-        "filter": "train, valid and test, unless a protocol says otherwise",
-        "corruption": "all, unless a protocol says otherwise",
+        "filter": "train, valid and test, unless the protocol differs",
+        "corruption": "all, unless the protocol differs",
     }
 
     split: SplitOrFile = "test"
-    """the triples that are ranked: a split, several (``valid,test``), or a file of triples in the dataset's labels.
-    Triples of a file filter each other too, unless nothing filters"""
+    """the triples to rank: a split, several splits (``valid,test``), or a file of triples in the dataset's labels.
+    Triples of a file also filter each other, unless the filter is empty"""
     sides: Sides = ("head", "tail")
-    """what is predicted of each triple: head, tail, relation. By default head and tail, or those that the model
-    answers; relations are ranked among all relations"""
+    """what is predicted for each triple: head, tail, relation. By default head and tail, or the sides that the model
+    can predict; a relation is ranked among all relations"""
     filter: Filter = ("train", "valid", "test")
-    """the splits, and files of triples, that are filtered from the candidates (none: the raw setting). By default as
-    the protocol says of the evaluated split: all, but for PyKEEN and LibKGE, which do not know test while they
-    validate. An empty filter is the raw setting; raw counts are kept in any case"""
-    times: KnownTimes = "same"
-    """for a temporal graph, which facts are filtered: same, those of the query's time (time-aware), or all (static)"""
+    """the splits, and files of triples, whose known answers are filtered out (none: raw ranks). By default the
+    protocol decides: all splits, except that PyKEEN and LibKGE leave test out while they validate. An empty filter
+    gives raw ranks; the raw counts are always kept too"""
+    times: KnownTimes = "time-aware"
+    """for a temporal graph, the facts that are filtered: time-aware (facts of the query's time) or static (facts of all
+    times)"""
     corruption: Corruption = AllEntities()
-    """which entities are the candidates. By default as the protocol says: all, or the fixed negatives of OGB"""
+    """the entities that are the candidates. By default the protocol decides: all entities, or the fixed negatives of
+    OGB"""
     restrict_entities_to: LabelList | None = None
-    """the entities that compete, and of which alone triples are ranked: a file with a label in each line;
-    in Python and configurations also a list of labels"""
+    """the entities to restrict candidates and test triples to: a file with one label per line. In Python and
+    configurations also a list of labels"""
     restrict_relations_to: LabelList | None = None
-    """the relations of which triples are ranked, likewise; the filter keeps all others"""
+    """the relations to restrict test triples to: a file with one label per line. The filter still has all relations"""
     unseen: UnseenPolicy = "error"
-    """triples with an entity or relation that the model does not know: error, drop (leave out) or worst (rank last)"""
+    """what to do with triples that have an entity or relation that the model does not know: error, drop (leave out) or
+    worst (rank last)"""
     nan: NaNPolicy = "error"
-    """scores that are not a number: error, or worst (minus infinity)"""
+    """what to do with scores that are not a number (NaN): error, or worst (minus infinity)"""
     batch_size: Annotated[int, Field(ge=1)] | None = None
-    """how many queries are scored at a time; it changes no rank of a model of vectors"""
+    """the number of queries that are scored at a time. It does not change the ranks of embedding models"""
     memory_limit: Annotated[ByteSize, AfterValidator(_enough_memory)] | None = None
-    """the most memory that blocks of work take beside model and dataset, such as 2GB; it changes no rank. By default a
+    """the most memory for ranking, beside model and dataset, such as 2GB. It does not change ranks. By default a
     quarter of the free memory"""
     threads: Annotated[int, Field(ge=1, le=2**16)] | None = None
-    """the number of CPU threads; it changes no rank. By default all cores"""
+    """the number of CPU threads. It does not change ranks. By default all cores"""
     kernel: Annotated[KernelName, BeforeValidator(lambda name: "auto" if name == "int8" else name)] = "auto"
-    """the implementation of the loops; all give the same integers"""
+    """the implementation of ranking. All give the same ranks"""
     device: Device = "auto"
-    """where vectors are compared: auto, cpu, cuda, or one of several GPUs (cuda:1); the ranks are the same. auto is
-    a GPU where torch sees one and there is enough to do"""
+    """the device that ranks: auto, cpu, cuda, or one of several GPUs (cuda:1). It does not change ranks. auto takes a
+    GPU if torch sees one and there is enough work for it"""
     keep: Keep | None = None
-    """what a run keeps beside the ranks; by default nothing"""
+    """further results that a run keeps; by default none"""
     estimate: Estimate | None = None
-    """rank, exactly, only a sample of the triples, until a metric is known to within an error; by default all are
-    ranked"""
+    """rank only a random sample of the triples, at least 1,000, until a metric is known to within this error, such as
+    0.005. By default all triples are ranked"""
 
     @field_validator("times", mode="before")
     @classmethod
     def _is_a_word(cls, value: Any) -> Any:
         if value is not None and not isinstance(value, str):
             raise ValueError(
-                "these are the known facts, 'same' or 'all'. The labels of a model's own times are given as time_labels"
+                "expected 'time-aware' or 'static'. For the labels of a model's own times, use time_labels"
             )
-        return {"time-aware": "same", "static": "all"}.get(value or "", value)  # the filters' names in papers
+        return value
 
     @field_validator("estimate")
     @classmethod
     def _fits_sides_and_predictions(cls, value: Estimate | None, block: ValidationInfo) -> Estimate | None:
         if value is not None and block.data.get("keep") is not None:
-            raise ValueError("predictions are kept of all queries, which an estimate spares. Leave one of them out")
+            raise ValueError(
+                "kept predictions need all queries, and an estimate ranks only some. Leave out keep or estimate"
+            )
         if value is not None and "relation" in block.data.get("sides", ()):
-            raise ValueError("a sample is of heads and tails. Leave relation out of the sides, or rank all triples")
+            raise ValueError(
+                "only heads and tails can be estimated. Leave relation out of the sides, or leave out estimate"
+            )
         return value
 
     @field_validator("keep")
     @classmethod
     def _keeps_entities(cls, value: Keep | None, block: ValidationInfo) -> Keep | None:
         if value is not None and value.predictions and "relation" in block.data.get("sides", ()):
-            raise ValueError("predictions are kept of heads and tails. Leave relation out of the sides, or keep none")
+            raise ValueError(
+                "only predictions of heads and tails can be kept. Leave relation out of the sides, or leave out keep"
+            )
         return value
 
     @property
     def files(self) -> list[Path]:
-        """The files of triples and of labels that it names."""
+        """The files of triples and labels that the settings name."""
         lists = (self.restrict_entities_to, self.restrict_relations_to)
         return [*files_in([self.split, *self.filter]), *(Path(it) for it in lists if isinstance(it, str))]
 
     def require_entities(self, what: str) -> None:
         """Refuse the side relation where only entities can be predicted."""
         if "relation" in self.sides:
-            raise InputError(f"sides: there are no {what} of relations yet. Leave relation out of the sides.")
+            raise InputError(f"sides: {what} are not made for relations. Leave relation out of the sides.")
 
     def for_model(self, model: Any) -> Evaluation:
-        """Predict the sides that a model answers, unless the sides are said."""
+        """Predict the sides that a model can predict, unless the sides are given."""
         from kgeval.scorers.scorer import sides_of
 
         return self if "sides" in self.model_fields_set else self.model_copy(update={"sides": sides_of(model)})

@@ -32,6 +32,7 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import to_rank_columns
 from kgeval.settings.settings import listed
+from kgeval.synonyms import current
 
 Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
@@ -43,7 +44,7 @@ def load_ranks(  # noqa: PLR0913
     *,
     split: Split = "test",
     filter: Split | Sequence[Split] = SPLITS,
-    times: KnownTimes = "same",
+    times: KnownTimes = "time-aware",
     setting: RankSetting | None = None,
     unmatched: Unmatched = "error",
     columns: ColumnNames | None = None,
@@ -73,8 +74,8 @@ def load_ranks(  # noqa: PLR0913
     filter
         the splits whose triples were known answers
     times
-        of a temporal graph, whose file of ranks has a column ``time``: whether facts of the same time were known, or
-        those of ``"all"`` times
+        of a temporal graph, whose file of ranks has a column ``time``: which facts were known: those of the
+        query's time (``"time-aware"``) or those of all times (``"static"``)
     setting
         ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ones. It also says what ranks are
         whose names do not; those are taken as filtered otherwise, with a note
@@ -98,7 +99,7 @@ def load_ranks(  # noqa: PLR0913
     """
     if not isinstance(path, str | Path):
         raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
-    path, known = Path(path), _splits(filter)
+    path, known, times = Path(path), _splits(filter), current("times", times)
     if unmatched not in get_args(Unmatched):
         raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
     dataset = _read_dataset(dataset, split)

@@ -127,7 +127,7 @@ class ModelOnDataset:
     def _predict_side(self, engine: Engine, part: NumberedQueries, table: PredictionTable) -> pa.Table:
         scorer, dataset, side = self.scorer, self.dataset, part.queries.side
         places = min(table.places, int((scorer.entity_rows >= 0).sum()))
-        times: KnownTimes = "all" if part.queries.contexts is None else "same"
+        times: KnownTimes = "static" if part.queries.contexts is None else "time-aware"
         known = KnownAnswers.of(known_triples(dataset, table.filter, times), side)
         blocks = []
         for alike, entities in scorer.groups(side, part.queries.relations):

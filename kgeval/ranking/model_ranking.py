@@ -256,8 +256,8 @@ def ranking_of(
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)
-    if dataset.times is None and evaluation.times == "all":
-        raise InputError(f"times: all: the triples of dataset {dataset.name} have no times. Leave it out.")
+    if dataset.times is None and evaluation.times == "static":
+        raise InputError(f"times: static: the triples of dataset {dataset.name} have no times. Leave it out.")
     notes = [*scorer.notes, *dataset.notes, *notes_on_split(dataset, evaluation, known)]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known, notes = known & kept, [*notes, *restricted]

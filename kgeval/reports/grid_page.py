@@ -34,7 +34,7 @@ def by_dataset(models: Sequence[EvaluatedModel]) -> dict[str, list[EvaluatedMode
 def render_grid(
     datasets: Mapping[str, Sequence[EvaluatedModel]],
     *,
-    unit: Unit,
+    intervals: Unit,
     ties: Ties | None,
     allow: str | Collection[str],
 ) -> tuple[str, str]:
@@ -42,7 +42,7 @@ def render_grid(
     policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
     results = {name: {model.name: [run.table for run in model.runs] for model in own} for name, own in datasets.items()}
     baselines = {model.name for own in datasets.values() for model in own if model.baseline}
-    options: dict[str, Any] = {"unit": unit, "ties": policy, "allow": allow}
+    options: dict[str, Any] = {"intervals": intervals, "ties": policy, "allow": allow}
     grid = compare_grid(results, HEADLINES, baselines=baselines, **options)
     sections = []
     for place, (name, models) in enumerate(datasets.items()):

@@ -24,6 +24,7 @@ from kgeval.reports.study import HEADLINES, Study, study_of
 from kgeval.reports.triple_table import triple_table
 from kgeval.reports.trust import making, trust
 from kgeval.storage import write_text
+from kgeval.synonyms import accepts_former_keywords
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
@@ -83,11 +84,12 @@ class Report(Brief):
         return f'<p>{escape(self.title)}. {saved}.</p>{frame}{escape(self.html)}"></iframe>'
 
 
+@accepts_former_keywords
 def report(
     runs: Runs,
     *,
     dataset: Dataset | Source | None = None,
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Report:
@@ -104,7 +106,7 @@ def report(
         list or by the names that the page calls them
     dataset
         the graph, or its folder or PyKEEN name; by default the one that the runs name, if it is still the same
-    unit
+    intervals
         what intervals and tests draw again, as :func:`kgeval.compare` takes it: ``"triple"``, ``"query"`` or
         ``"relation"``
     ties
@@ -130,8 +132,8 @@ def report(
     models = read_models(runs)
     datasets = by_dataset(models)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
-        return Report(*render_grid(datasets, unit=unit, ties=ties, allow=allow))
-    study = study_of_runs(models, dataset, unit=unit, ties=ties, allow=allow)
+        return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
+    study = study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)
     return Report(render(study), _title(study))
 
 
@@ -139,7 +141,7 @@ def study_of_runs(
     runs: Runs,
     dataset: Dataset | Source | None,
     *,
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     ties: Ties | None,
     allow: str | Collection[str],
     metrics: Sequence[str] = HEADLINES,
@@ -149,4 +151,4 @@ def study_of_runs(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{twice!r} has runs of several datasets: choose those of one, or name them a=RUN b=RUN.")
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
-    return study_of(models, graph, unit=unit, ties=ties, allow=allow, metrics=metrics)
+    return study_of(models, graph, intervals=intervals, ties=ties, allow=allow, metrics=metrics)

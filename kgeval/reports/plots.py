@@ -11,6 +11,7 @@ from kgeval.analysis.slices.slice import slice_of
 from kgeval.analysis.slices.slice import slices as known_slices
 from kgeval.data.loading import Source
 from kgeval.errors import InputError, did_you_mean
+from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.critical_difference import critical_difference
@@ -42,6 +43,7 @@ def plot_leaderboard(
     dataset: Source = None,
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
+    intervals: Unit = "triple",
     metrics: str | Sequence[str] = HEADLINES,
     width: float | None = None,
 ) -> alt.Chart:
@@ -49,7 +51,7 @@ def plot_leaderboard(
 
     Parameters
     ----------
-    runs, dataset, ties, allow
+    runs, dataset, ties, allow, intervals
         as :func:`kgeval.report` takes them
     metrics
         a panel for each; the first orders the models
@@ -73,7 +75,7 @@ def plot_leaderboard(
     2
     """
     names = [metrics] if isinstance(metrics, str) else metrics
-    study = study_of_runs(runs, dataset, ties=ties, allow=allow, metrics=names)
+    study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
     title = standings_title(study) if study.metrics[0] == HEADLINES[0] else ""
     columns = min(len(study.metrics), max(1, int((width or 0) * INCH / 110)))
     return figure(partial(leaderboard, study.scores), width, columns=columns, title=title)
@@ -131,6 +133,7 @@ def plot_slices(
     dataset: Source = None,
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
+    intervals: Unit = "triple",
     metric: str = HEADLINES[0],
     width: float | None = None,
 ) -> alt.Chart:
@@ -141,7 +144,7 @@ def plot_slices(
 
     Parameters
     ----------
-    runs, dataset, ties, allow, width
+    runs, dataset, ties, allow, intervals, width
         as :func:`kgeval.plot_leaderboard` takes them
     slices
         names of slices, or of columns that all tables have
@@ -162,10 +165,10 @@ def plot_slices(
     ['side', 'cardinality']
     """
     names = [slices] if isinstance(slices, str) else list(slices)
-    study = study_of_runs(runs, dataset, ties=ties, allow=allow, metrics=[metric])
+    study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
     known = [*known_slices(), *next(iter(study.aligned.values())).columns]
     if unknown := [name for name in names if name not in known and slice_of(name) is None]:
-        raise InputError(f"no slice and no column {unknown[0]!r}. {did_you_mean(unknown[0], known)}")
+        raise InputError(f"no slice and no column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
     groups = slice_scores(study, names)
     if groups.empty:
         raise InputError(f"nothing to draw: no rows that differ in {', '.join(names)}. Give the dataset.")

@@ -86,7 +86,7 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
     if study.has_seeds or any("cardinality" not in table.columns for table in tables.values()):
         return ""
     try:
-        groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), unit=study.unit, ties=study.ties)
+        groups = compare(tables, [HEADLINES[0]], by=("cardinality", "side"), intervals=study.unit, ties=study.ties)
     except MetricError:  # they may differ in what was allowed above
         return ""
     models = (pair.model, pair.other)

@@ -190,7 +190,7 @@ def study_of(
     models: Sequence[EvaluatedModel],
     dataset: Dataset | None,
     *,
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
     metrics: Sequence[str] = HEADLINES,
@@ -205,14 +205,14 @@ def study_of(
     def grid(models: Sequence[EvaluatedModel]) -> ModelGrid:
         runs = {model.name: [run.table for run in model.runs] for model in models}
         names = [model.name for model in models if model.baseline]
-        how: dict[str, Any] = {"unit": unit, "ties": policy, "baselines": names, "allow": allow}
+        how: dict[str, Any] = {"intervals": intervals, "ties": policy, "baselines": names, "allow": allow}
         return compare_grid({models[0].table.dataset: runs}, metrics, spread="interval", **how)
 
     found = grid(ordered)
     if shared is not ordered:  # refused, unless that was allowed; the numbers are of the rows that all models have
         (block,), (of_shared,) = found.blocks, grid(shared).blocks
         found = replace(found, blocks=(replace(of_shared, remarks=block.remarks),))
-    return Study(shared, dataset, policy, unit, found)
+    return Study(shared, dataset, policy, intervals, found)
 
 
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:

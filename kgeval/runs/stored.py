@@ -247,7 +247,7 @@ def group_stored(
     """
     for name in by:
         if slice_of(name, groups) is None and name not in (known := [*table.columns, *slices(), *groups]):
-            raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known)}")
+            raise ConfigError(f"--by: no slice and no column {name!r}. {did_you_mean(name, known, listed='slices')}")
     if all(name in table.columns for name in by):
         return table, ()
     added = slices_to_add(table, by, groups)

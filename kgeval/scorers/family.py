@@ -250,7 +250,7 @@ def family(name: str) -> type[Family]:
     """
     found = {known.lower(): member for known, member in families().items()}
     if name.lower() not in found:
-        raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families())}")
+        raise UsageError(f"unknown model {name!r}. {did_you_mean(name, families(), listed='models')}")
     return found[name.lower()]
 
 

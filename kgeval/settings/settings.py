@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -84,11 +85,28 @@ PathText = Annotated[str, AfterValidator(writable)]
 ExistingFile = Annotated[PathText, AfterValidator(existing)]
 
 
-def or_text(schema: dict[str, Any]) -> None:
-    """Allow a bare string in the JSON schema of a block, as the block's validator does."""
-    block = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"type": "string"}, block]
+def or_short(short: Mapping[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """Allow a shorthand, by its own schema, in the JSON schema of a block, as the block's validator does."""
+
+    def extend(schema: dict[str, Any]) -> None:
+        block = dict(schema)
+        schema.clear()
+        schema["anyOf"] = [dict(short), block]
+
+    return extend
+
+
+or_text = or_short({"type": "string"})
+
+
+def plain(text: str) -> str:
+    r"""Write a description in one line, without markup and examples.
+
+    >>> plain("the metrics, such as ``mrr``,\nas :func:`kgeval.summarize` has them.\n\n>>> 1")
+    "the metrics, such as 'mrr', as kgeval.summarize has them."
+    """
+    words = " ".join(text.partition(">>>")[0].split())
+    return re.sub(r":\w+:`~?([^`]+)`", r"\1", words).replace("``", "'")
 
 
 def listed(value: Any) -> Any:

@@ -50,7 +50,7 @@ def test_rounding_is_no_difference():
     turned[np.argsort(relations, kind="stable")] = greater[np.lexsort([-np.arange(ROWS), relations])]
     one, other = (np.bincount(relations, 1 / (1 + ranks)) for ranks in (greater, turned))
     assert 0 < np.abs(one - other).max() < 1e-14
-    for pair in compare({"one": ranked(greater), "other": ranked(turned)}, ["mrr", "gmr"], unit="relation").pairs:
+    for pair in compare({"one": ranked(greater), "other": ranked(turned)}, ["mrr", "gmr"], intervals="relation").pairs:
         assert (pair.difference, pair.p, pair.interval) == (0, 1, None)
         assert "± 0.0000" not in pair.verdict
 
@@ -58,7 +58,7 @@ def test_rounding_is_no_difference():
 def test_rounding_is_no_scatter_of_a_bootstrap():
     """exp(mean of log 10) is 10 up to rounding, and so is the mean of 2,000 of them."""
     (group,) = summarize(ranked(np.full(ROWS, 9)), ["gmr"], intervals="triple").groups
-    assert group.no_interval["both.gmr"].startswith("it is the same in all draws")
+    assert group.no_interval["both.gmr"].startswith("the metric has the same value in every bootstrap sample")
 
 
 def test_an_interval_of_differences_ends_where_their_range_does():
@@ -80,7 +80,7 @@ def test_rows_without_labels_are_joined_by_ids_however_large(factor, unit):
         return table
 
     tables = {"first": TABLE, "other": ranked(np.random.default_rng(2).integers(0, 9, ROWS))}
-    (pair,) = compare({name: bare(table) for name, table in tables.items()}, ["mrr"], unit=unit, draws=99).pairs
-    (labelled,) = compare(tables, ["mrr"], unit=unit, draws=99).pairs
+    (pair,) = compare({name: bare(table) for name, table in tables.items()}, ["mrr"], intervals=unit, draws=99).pairs
+    (labelled,) = compare(tables, ["mrr"], intervals=unit, draws=99).pairs
     assert (pair.units, pair.rows) == (labelled.units, labelled.rows)
     assert pair.interval.low == pytest.approx(labelled.interval.low)

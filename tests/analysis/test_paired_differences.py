@@ -55,7 +55,7 @@ VALUES = {
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("metric", [*VALUES, "head.mrr", "macro.mrr", "relation.hits@3"])
 def test_differences_are_those_of_brute_force(unit, metric):
-    comparison = compare(TABLES, [metric, "amri"], unit=unit, draws=500, seed=6)
+    comparison = compare(TABLES, [metric, "amri"], intervals=unit, draws=500, seed=6)
     frames = {model: frame(table) for model, table in TABLES.items()}
     for (model, other), pair in zip(PAIRS, comparison.pairs[::2], strict=True):
         assert (pair.model, pair.other, pair.name) == (model, other, metric)
@@ -111,13 +111,13 @@ def renumbered(table):
 @pytest.mark.parametrize("unit", UNITS)
 def test_neither_the_order_of_rows_nor_ids_matter(unit):
     names = ["mrr", "hits@3", "amri", "macro.mr", "map"]
-    expected = compare(TABLES, names, unit=unit)
+    expected = compare(TABLES, names, intervals=unit)
     changed = {
         "sines": shuffled(TABLES["sines"], 1),
         "sums": renumbered(TABLES["sums"]),
         "products": shuffled(renumbered(TABLES["products"]), 2),
     }
-    found = compare(changed, names, unit=unit)
+    found = compare(changed, names, intervals=unit)
     assert [pair.p for pair in found.pairs] == [pair.p for pair in expected.pairs]
     np.testing.assert_allclose(
         [pair.difference for pair in found.pairs], [pair.difference for pair in expected.pairs], atol=1e-13
@@ -190,7 +190,7 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
 
 
 def test_groups_are_compared_as_tables_of_their_own():
-    grouped = compare(TABLES, ["mrr", "hits@3"], by=["side", "relation"], unit="triple", draws=200)
+    grouped = compare(TABLES, ["mrr", "hits@3"], by=["side", "relation"], intervals="triple", draws=200)
     of_tails = {name: table.where(table.column("side") == "tail") for name, table in TABLES.items()}
     by_side = compare(TABLES, ["mrr", "hits@3"], by="side", draws=200).pairs
     alone = compare(of_tails, ["mrr", "hits@3"], draws=200).pairs
@@ -226,11 +226,11 @@ def test_too_few_draws_for_the_family_are_said():
 
 def test_few_units_have_neither_interval_nor_p_value():
     few = {name: table.where(table.column("relation") < 12) for name, table in TABLES.items()}
-    for pair in compare(few, ["mrr"], unit="relation").pairs:
+    for pair in compare(few, ["mrr"], intervals="relation").pairs:
         assert (pair.interval, pair.p, pair.detectable) == (None, None, None)
         assert pair.difference is not None
         assert pair.verdict == "not tested: 12 relations, and a test needs 20"
-    assert "not tested: mrr: 12 relations, and a test needs 20." in compare(few, "mrr", unit="relation").notes
+    assert "not tested: mrr: 12 relations, and a test needs 20." in compare(few, "mrr", intervals="relation").notes
 
 
 def test_rows_that_one_model_lacks_are_named():
@@ -292,7 +292,7 @@ def test_a_metric_that_one_model_has_not_is_not_tested():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"unit": "triples"}, "unit: unknown unit 'triples'. Did you mean 'triple'"),
+        ({"intervals": "triples"}, "intervals: unknown unit 'triples'. Did you mean 'triple'"),
         ({"level": 1.0}, "level: expected a number between 0 and 1, such as 0.95, found 1.0"),
         ({"draws": 0}, "draws: sign flips need a whole number from 1 to 1,000,000, usually 9999; found 0"),
         ({"reference": "sine"}, "reference: no model is called 'sine'. Did you mean 'sines'"),

@@ -165,7 +165,7 @@ def test_it_is_said_which_metrics_are_resampled():
 
 def test_few_units_and_equal_models():
     few = {name: table.where(table.column("relation") < 5) for name, table in TABLES.items()}
-    for pair in compare(few, ["median"], unit="relation").pairs:
+    for pair in compare(few, ["median"], intervals="relation").pairs:
         assert (pair.p, pair.interval) == (None, None)
         assert pair.verdict == "not tested: 5 relations, and a test needs 20"
     (pair,) = compare({"one": TABLES["sums"], "two": TABLES["sums"]}, ["median"]).pairs

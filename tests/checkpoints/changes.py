@@ -54,13 +54,13 @@ class Tensor:
 
 def tensors(framework: str, folder: Path) -> Iterator[Tensor]:
     """Yield every tensor of a checkpoint, the files of which are written anew where one is changed."""
-    kinds = {"marius": _scripted, "ampligraph": _bundled, "ampligraph-1": _in_a_list}
+    kinds = {"marius": _scripted, "ampligraph": _bundled, "ampligraph1": _in_a_list}
     if framework in kinds:
         yield from kinds[framework](folder)
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and framework != "marius"):
         if path.suffix in {".pt", ".pth", ".pkl", ".ckpt", ".model"} or path.name == "checkpoint":
             yield from _pickled(path)
-        elif path.suffix == ".npy" and framework in {"dgl-ke", "dual-encoder", "scores", "word2vec"}:
+        elif path.suffix == ".npy" and framework in {"dglke", "dual-encoder", "scores", "word2vec"}:
             yield Tensor(path.name, np.load(path), lambda array, path=path: _save(path, array))
         elif path.suffix == ".bern" or path.name == "vectors.txt":
             yield _written(path)

@@ -15,7 +15,7 @@ TRANSE_1, TRANSE_2 = ({"model": "TransE", "p_norm": norm} for norm in (1, 2))
 VARIANTS = {
     "ampligraph": "RotatE DistMult ComplEx HolE TransE",
     "conve": "ConvE ComplEx DistMult",
-    "dgl-ke": "TransR SimplE ComplEx ComplEx-de_dr DistMult RESCAL RotatE SimplE-clamp TransE_l1 TransE_l2",
+    "dglke": "TransR SimplE ComplEx ComplEx-de_dr DistMult RESCAL RotatE SimplE-clamp TransE_l1 TransE_l2",
     "kbc": "CP ComplEx",
     "libkge": "conve cp complex complex-reciprocal distmult relational_tucker3 rescal rotate simple "
     "transe-l1 transe-l2",

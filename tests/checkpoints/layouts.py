@@ -746,10 +746,10 @@ def gensim_model_apart(folder):
 
 LAYOUTS = {
     "ampligraph": [ampligraph_rotate],
-    "ampligraph-1": [ampligraph1_hole, ampligraph1_transe],
+    "ampligraph1": [ampligraph1_hole, ampligraph1_transe],
     "conve": [conve_distmult],
     "dicee": [dicee_aconex, dicee_keci, dicee_lfmult, dicee_pykeen, dicee_qmult],
-    "dgl-ke": [dglke_simple],
+    "dglke": [dglke_simple],
     "kbc": [kbc_cp],
     "libkge": [libkge_package, libkge_transh],
     "marius": [marius_distmult],

@@ -71,7 +71,7 @@ def bounded():
 WRITTEN = {
     writer.__name__: (name, writer)
     for name, writer in [*FURTHER, *WRITERS]
-    if (name, writer) in FURTHER or name in {"ampligraph-1", "pykg2vec"}
+    if (name, writer) in FURTHER or name in {"ampligraph1", "pykg2vec"}
 }
 """what is written for a small graph, in formats of which there is no small real one"""
 

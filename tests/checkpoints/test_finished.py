@@ -216,12 +216,14 @@ def test_a_list_of_heads_and_one_of_a_single_triple(tmp_path):
 def test_text_that_is_no_entity_is_refused_unless_it_is_said_what_it_is(tmp_path):
     path = tmp_path / "lists.jsonl"
     path.write_text('{"head": "e0000", "relation": "r00", "predictions": ["no such thing", "e0004", "e0004"]}')
-    with pytest.raises(CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unknown=keep;.*unknown=drop"):
+    with pytest.raises(
+        CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unmatched=keep;.*unmatched=drop"
+    ):
         load_checkpoint(path, dataset=DATA)
-    with pytest.raises(CheckpointError, match=r"unknown='no': expected error, keep or drop"):
-        load_checkpoint(path, dataset=DATA, unknown="no")
+    with pytest.raises(CheckpointError, match=r"unmatched='no': expected error, keep or drop"):
+        load_checkpoint(path, dataset=DATA, unmatched="no")
     for unknown in ("drop", "keep"):
-        model = load_checkpoint(path, dataset=DATA, unknown=unknown)
+        model = load_checkpoint(path, dataset=DATA, unmatched=unknown)
         assert model.describe()["listed"] == {"tail": 1}
 
 
@@ -248,7 +250,7 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
     path = tmp_path / "lists.jsonl"
     text, lists = with_invented(scored)
     path.write_text(text)
-    table = evaluate(load_checkpoint(path, dataset=DATA, unknown=unknown), DATA)
+    table = evaluate(load_checkpoint(path, dataset=DATA, unmatched=unknown), DATA)
     facts = {tuple(row) for split in DATA.splits.values() for row in split.ids.tolist()}
     for row in table.to_pandas().itertuples():
         listed, answer = lists[row.head, row.relation], DATA.entities[row.tail]
@@ -259,19 +261,19 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         found = [scores.get(label, -np.inf) for label in rivals]
         assert (row.greater, row.tied) == (sum(s > own for s in found), sum(s == own for s in found))
         assert row.candidates == len(rivals) + 1
-    best = predict(load_checkpoint(path, dataset=DATA, unknown=unknown), DATA, k=20).to_pandas()
+    best = predict(load_checkpoint(path, dataset=DATA, unmatched=unknown), DATA, k=20).to_pandas()
     keys = ["anchor", "relation", "entity"]
     both = best.merge(table.to_pandas(), left_on=keys, right_on=["head", "relation", "tail"], suffixes=("", "_ranked"))
     assert len(both) == (table.column("score") > -np.inf).sum() >= 10
     assert all((both[name] == both[f"{name}_ranked"]).all() for name in COUNTS)
     # Of the other queries nothing changes where one has no list.
     path.write_text(text.partition("\n")[2])
-    fewer = evaluate(load_checkpoint(path, dataset=DATA, unknown=unknown, missing="unanswered"), DATA).to_pandas()
+    fewer = evaluate(load_checkpoint(path, dataset=DATA, unmatched=unknown, missing="unanswered"), DATA).to_pandas()
     head, relation = min(lists)
     others = (fewer["head"] != head) | (fewer["relation"] != relation)
     assert fewer[others][COUNTS].equals(table.to_pandas()[others][COUNTS])
     invented = "kept its place as a wrong answer" if unknown == "keep" else "was left out, and later ones moved up"
-    assert f"{3 * len(lists)} predictions name no entity; each {invented} (unknown={unknown})." in table.notes
+    assert f"{3 * len(lists)} predictions name no entity; each {invented} (unmatched={unknown})." in table.notes
     again = (
         f"{len(lists)} predictions repeat an earlier one of the same list: the first counts, and later ones move up."
     )

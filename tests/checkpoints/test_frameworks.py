@@ -45,14 +45,14 @@ DIFFERENT = {
     ("conve", "DistMult"): 20,
     ("conve", "ComplEx"): 9,
     # Tail candidates are scored with the transposed matrix, or with the opposite sign of the relation.
-    ("dgl-ke", "RESCAL"): 407,
-    ("dgl-ke", "TransR"): 365,
+    ("dglke", "RESCAL"): 407,
+    ("dglke", "TransR"): 365,
     # Ranked upside down: the most plausible answer is the last.
     ("openke", "rescal-margin"): 1322,
 }
 """how many filtered ranks the framework's own rule makes others than the standard rule does"""
 
-COUNT_THEMSELVES = {"dgl-ke", "marius"}
+COUNT_THEMSELVES = {"dglke", "marius"}
 """frameworks whose raw ranks count the answer itself, unless float32 makes its score as a candidate the smaller one"""
 
 AT_THE_EDGE = {
@@ -88,7 +88,7 @@ NOISE = 2.5e-7
 
 # What the frameworks printed of their checkpoints, under the names that a printout gives the same numbers
 
-PROTOCOLS = {"dgl-ke": "dglke", "transx": "kb2e"}
+PROTOCOLS = {"dglke": "dglke", "transx": "kb2e"}
 """the protocol of a framework whose checkpoints are kept under another name"""
 
 WITHOUT_COUNTERPART = {"loss", "auc", "count", "edges evaluated", "mean_reciprocal_rank_filtered_with_test"}
@@ -134,7 +134,7 @@ def _transx(metrics):
 _READ = {
     "ampligraph": lambda metrics: metrics["filtered worst (default strategy)"],
     "conve": lambda metrics: metrics["ranking_and_hits(test), all 661 test triples (--test-batch-size 661)"],
-    "dgl-ke": lambda metrics: metrics["dglke_eval filtered"],
+    "dglke": lambda metrics: metrics["dglke_eval filtered"],
     "kbc": _kbc,
     "libkge": lambda metrics: metrics,
     "marius": lambda metrics: metrics["marius_eval filtered"],
@@ -309,8 +309,8 @@ def test_the_conve_code_leaves_out_its_last_batch(shared, loaded, umls, variant)
 
 
 FAULTS = {
-    ("dgl-ke", "RESCAL"): "tail candidates",
-    ("dgl-ke", "TransR"): "tail candidates",
+    ("dglke", "RESCAL"): "tail candidates",
+    ("dglke", "TransR"): "tail candidates",
     ("openke", "rescal-margin"): "sign",
     ("conve", "DistMult"): "tokens",
     ("ampligraph", "RotatE"): "tolerance",
@@ -359,8 +359,8 @@ def test_the_native_format_keeps_every_integer(tmp_path, loaded, by_its_own_rule
 
 ORIGINS = {
     ("conve", "ConvE"): {"height": "embedding_shape1 (option)"},
-    ("dgl-ke", "RotatE"): {"norm": "the code of DGL-KE", "gamma": "config.json", "hidden_dim": "config.json"},
-    ("dgl-ke", "TransE_l1"): {"norm": "model_name (config.json)"},
+    ("dglke", "RotatE"): {"norm": "the code of DGL-KE", "gamma": "config.json", "hidden_dim": "config.json"},
+    ("dglke", "TransE_l1"): {"norm": "model_name (config.json)"},
     ("libkge", "conve"): {"height": "2D_aspect_ratio (the config in checkpoint_best.pt)"},
     ("openke", "rotate"): {"norm": "the code of OpenKE", "rel_embedding_range": "rotate.ckpt"},
     ("openke", "transd"): {"norm": "p_norm (option)", "normalization": "the code of OpenKE"},

@@ -60,7 +60,7 @@ def test_ids_of_other_formats_are_not_taken_in_silence_either(tmp_path, graph, w
     assert notes == ("the model has no labels; its ids were taken as those of dataset other.",)
 
 
-NAMES = ("ampligraph", "dgl-ke", "marius", "openke", "rotate")
+NAMES = ("ampligraph", "dglke", "marius", "openke", "rotate")
 
 KEEPERS = [*(writer for name, writer in WRITERS if name in NAMES), libkge_transh]
 """the layouts of frameworks that keep ids in files"""

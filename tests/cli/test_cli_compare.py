@@ -49,10 +49,10 @@ def test_groups_are_kept_in_tables(done, tables):
 
 
 def test_options_are_those_of_python(data, tables):
-    options = ("--unit", "query", "--level", "0.9", "--seed", "3", "--ties", "expected", "--reference", "new")
+    options = ("--intervals", "query", "--level", "0.9", "--seed", "3", "--ties", "expected", "--reference", "new")
     told = data("compare", "new=sines.parquet", "old=sums.parquet", "-m", "mrr", *options)
     renamed = {"new": tables["sines"], "old": tables["sums"]}
-    expected = compare(renamed, ["mrr"], unit="query", level=0.9, seed=3, ties="expected", reference="new")
+    expected = compare(renamed, ["mrr"], intervals="query", level=0.9, seed=3, ties="expected", reference="new")
     assert told == json.loads(json.dumps(expected.to_dict()))
     (pair,) = told["differences"]["pairs"]
     assert (pair["model"], pair["other"]) == ("old", "new")

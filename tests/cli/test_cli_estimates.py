@@ -1,4 +1,4 @@
-"""Estimates from the command line: --error, what a run keeps of it, and how a tighter one goes on."""
+"""Estimates from the command line: --estimate, what a run keeps of it, and how a tighter one goes on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wide(place):
 
 
 def test_the_table_and_metrics_json_say_that_they_estimate(wide):
-    outcome = invoke("evaluate", "model", *OPTIONS, "--error", "0.025", "--out", "est")
+    outcome = invoke("evaluate", "model", *OPTIONS, "--estimate", "0.025", "--out", "est")
     assert "of 500 triples (95 %), stratified by relation" in outcome.stdout
     assert " (0.0" in next(line for line in outcome.stdout.splitlines() if line.startswith("mrr"))
     content = json.loads((wide / "est/metrics.json").read_text())
@@ -49,23 +49,23 @@ def test_the_table_and_metrics_json_say_that_they_estimate(wide):
 
 
 def test_a_tighter_error_goes_on_and_a_wider_one_is_refused(wide):
-    invoke("evaluate", "model", *OPTIONS, "--error", "0.025", "--out", "est")
+    invoke("evaluate", "model", *OPTIONS, "--estimate", "0.025", "--out", "est")
     before = RankTable.from_parquet(wide / "est/ranks.parquet")
-    assert invoke("evaluate", "model", *OPTIONS, "--error", "0.02", "--out", "est").exit_code == 0
-    assert invoke("evaluate", "model", *OPTIONS, "--error", "0.02", "--out", "fresh").exit_code == 0
+    assert invoke("evaluate", "model", *OPTIONS, "--estimate", "0.02", "--out", "est").exit_code == 0
+    assert invoke("evaluate", "model", *OPTIONS, "--estimate", "0.02", "--out", "fresh").exit_code == 0
     gone_on, fresh = (RankTable.from_parquet(wide / run / "ranks.parquet") for run in ("est", "fresh"))
     assert set(before.column("triple")) < set(gone_on.column("triple"))
     assert gone_on.to_pandas().equals(fresh.to_pandas())
     assert (wide / "est/metrics.json").read_text() == (wide / "fresh/metrics.json").read_text()
-    wider = invoke("evaluate", "model", *OPTIONS, "--error", "0.03", "--out", "est")
+    wider = invoke("evaluate", "model", *OPTIONS, "--estimate", "0.03", "--out", "est")
     assert "evaluation.estimate.error was 0.02, is 0.03" in wider.stderr
-    other = invoke("evaluate", "model", *OPTIONS, "--error", "0.01", "--filter", "none", "--out", "est")
+    other = invoke("evaluate", "model", *OPTIONS, "--estimate", "0.01", "--filter", "none", "--out", "est")
     assert "evaluation.filter was" in other.stderr
     assert (wider.exit_code, other.exit_code) == (2, 2)
-    old = "evaluate old --dataset graph --option model=TransE --option norm=1 --error 0.01 --out est"
+    old = "evaluate old --dataset graph --option model=TransE --option norm=1 --estimate 0.01 --out est"
     changed = invoke(*old.split())
     assert "already holds a run" in changed.stderr
-    assert invoke("evaluate", "model", *OPTIONS, "--error", "0.03", "--out", "est", "--force").exit_code == 0
+    assert invoke("evaluate", "model", *OPTIONS, "--estimate", "0.03", "--out", "est", "--force").exit_code == 0
     assert RankTable.from_parquet(wide / "est/ranks.parquet").num_triples < gone_on.num_triples
 
 
@@ -87,5 +87,5 @@ def test_several_models_are_estimated_side_by_side_and_go_on(wide):
 
 
 def test_the_level_is_that_of_the_estimate(wide):
-    stated = json.loads(invoke("evaluate", "model", *OPTIONS, "--error", "0.03", "--level", "0.8", "--json").stdout)
+    stated = json.loads(invoke("evaluate", "model", *OPTIONS, "--estimate", "0.03", "--level", "0.8", "--json").stdout)
     assert stated["estimate"]["level"] == stated["intervals"]["both"]["mrr"]["level"] == 0.8

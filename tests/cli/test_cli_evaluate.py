@@ -73,7 +73,13 @@ def test_a_run_keeps_what_the_framework_prints(data, place):
 
 @pytest.mark.parametrize(
     "how",
-    [("--batch-size", 1), ("--threads", 1), ("--device", "torch:cpu"), ("--layout", "labels"), ("--format", "auto")],
+    [
+        ("--batch-size", 1),
+        ("--threads", 1),
+        ("--device", "torch:cpu"),
+        ("--layout", "labels"),
+        ("--checkpoint-format", "auto"),
+    ],
 )
 def test_how_it_is_computed_changes_nothing(data, how):
     assert data(*EVALUATE, *how) == data(*EVALUATE)

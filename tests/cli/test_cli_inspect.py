@@ -48,9 +48,11 @@ def test_a_checkpoint_is_described(data):
 
 
 def test_inspect_takes_how_both_are_read_as_evaluate_does(data, refused, place):
-    """What the messages recommend is what it takes: --format, --layout, --nan, --option."""
+    """What the messages recommend is what it takes: --checkpoint-format, --layout, --nan, --option."""
     options = ("--option", "model=DistMult")
-    assert data("inspect", "model", *options, "--format", "native", "--dataset", "graph", "--layout", "labels")
+    assert data(
+        "inspect", "model", *options, "--checkpoint-format", "native", "--dataset", "graph", "--layout", "labels"
+    )
     assert data("inspect", "graph/", "--layout", "labels")["triples"]["test"] == 6
     entity = np.full((8, 4), np.nan)
     np.savez(place / "nan.npz", entity=entity, relation=np.ones((3, 4)))

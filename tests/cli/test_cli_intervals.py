@@ -87,7 +87,7 @@ def test_several_models_have_intervals_side_by_side(large, done):
     models = {"one": CONFIG["model"], "two": CONFIG["model"]}
     write_config(large / "two.yaml", {"dataset": "./large", "models": models, "intervals": {"level": 0.95}})
     printed = done("run", "two.yaml", "--out", "two")
-    assert printed.count("95 % intervals, triples drawn again") == 1
+    assert printed.count("95 % intervals, resampling triples") == 1
     assert printed.count("±") >= 4
 
 

@@ -117,11 +117,11 @@ def test_ogb_takes_the_ten_best_tails_of_every_triple(done, numbered, split):
     """As its evaluator saves them: one array t_pred_top10 of 32-bit numbers, a row for each triple in order."""
     model, graph = numbered
     if split:
-        done(*NUMBERED, "--format", "ogb-lsc", "--out", "top.npz")
+        done(*NUMBERED, "--out-format", "ogb-lsc", "--out", "top.npz")
         rows = graph.test.ids
     else:
         np.save("hr.npy", np.array([[7, 1], [29, 0], [7, 1]]))
-        done(*NUMBERED, "--queries", "hr.npy", "--format", "ogb-lsc", "--out", "top.npz")
+        done(*NUMBERED, "--queries", "hr.npy", "--out-format", "ogb-lsc", "--out", "top.npz")
         rows = np.array([[graph.entities.id(head), relation, 0] for head, relation in (("7", 1), ("29", 0), ("7", 1))])
     with np.load("top.npz") as archive:
         assert archive.files == ["t_pred_top10"]
@@ -135,7 +135,7 @@ def test_ogb_takes_the_ten_best_tails_of_every_triple(done, numbered, split):
 @pytest.mark.parametrize(("count", "name"), [(15_000, "test-dev"), (10_000, "test-challenge")])
 def test_ogb_names_its_files_by_their_size(done, numbered, count, name):
     np.save("hr.npy", np.tile([[7, 1], [29, 0]], (count // 2, 1)))
-    done(*NUMBERED, "--queries", "hr.npy", "--format", "ogb-lsc", "--out", "folder")
+    done(*NUMBERED, "--queries", "hr.npy", "--out-format", "ogb-lsc", "--out", "folder")
     with np.load(f"folder/t_pred_wikikg90m-v2_{name}.npz") as archive:
         assert archive["t_pred_top10"].shape == (count, 10)
 

@@ -32,6 +32,6 @@ def test_a_page_is_written_once(tables):
 
 
 def test_the_unit_of_a_page_is_an_option(tables):
-    done = invoke("report", "m0.parquet", "m1.parquet", "--unit", "relation", "--out", "page.html", "--quiet")
+    done = invoke("report", "m0.parquet", "m1.parquet", "--intervals", "relation", "--out", "page.html", "--quiet")
     assert done.exit_code == 0, done.output
     assert "(resampling relations)" in (tables / "page.html").read_text()

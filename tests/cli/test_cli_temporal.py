@@ -29,11 +29,11 @@ def dated(place):
 def test_the_filters_are_words_of_the_command_line(dated):
     said = {
         name: json.loads(invoke(*EVALUATE, "--json", *words).stdout)
-        for name, words in (("raw", ("--filter", "none")), ("static", ("--times", "all")), ("time-aware", ()))
+        for name, words in (("raw", ("--filter", "none")), ("static", ("--times", "static")), ("time-aware", ()))
     }
     mrr = {name: result["metrics"]["both"]["mrr"] for name, result in said.items()}
     assert mrr["raw"] < mrr["time-aware"] < mrr["static"]
-    assert [said[name]["provenance"]["times"] for name in said] == ["same", "all", "same"]
+    assert [said[name]["provenance"]["times"] for name in said] == ["time-aware", "static", "time-aware"]
     shown = {times: invoke(*EVALUATE, "--times", times).stdout for times in ("all", "static", "same", "time-aware")}
     assert "filtered by train, test at all times" in shown["all"]
     assert (shown["static"], shown["time-aware"]) == (shown["all"], shown["same"])
@@ -41,11 +41,11 @@ def test_the_filters_are_words_of_the_command_line(dated):
 
 def test_a_run_keeps_the_times_and_groups_by_them(dated):
     model = {"path": "timed", "options": {"model": "TComplEx"}}
-    content = {"dataset": "./dated", "model": model, "evaluation": {"times": "all"}, "by": ["time"]}
+    content = {"dataset": "./dated", "model": model, "evaluation": {"times": "static"}, "by": ["time"]}
     write_config(dated / "timed.yaml", content)
     assert invoke("run", "timed.yaml", "--out", "run-timed").exit_code == 0
     table = RankTable.from_parquet("run-timed")
-    assert (table.times, sorted(set(table.column("time")))) == ("all", DAYS)
+    assert (table.times, sorted(set(table.column("time")))) == ("static", DAYS)
     groups = json.loads((dated / "run-timed/metrics.json").read_text())["groups"]
     assert [group["key"]["time"] for group in groups] == DAYS
     assert "--times" not in invoke("summarize", "run-timed", "--by", "seen-time").output

@@ -197,7 +197,7 @@ def test_a_protocol_is_known_in_capitals_too(data, name):
 
 @pytest.mark.parametrize("name", ["Native", "AUTO"])
 def test_a_format_is_known_in_capitals_too(data, name):
-    assert data(*EVALUATE, "--format", name) == data(*EVALUATE)
+    assert data(*EVALUATE, "--checkpoint-format", name) == data(*EVALUATE)
 
 
 @pytest.mark.parametrize("how", [EVALUATE, ["summarize", "run"]], ids=lambda how: how[0])

@@ -121,7 +121,7 @@ def test_settings_have_a_size(tmp_path):
 
 FORMATS = {
     "pbg": ["config.json", "checkpoint_version.txt"],
-    "dgl-ke": ["config.json"],
+    "dglke": ["config.json"],
     "marius": ["full_config.yaml", "embeddings.bin", "model.pt"],
     "dicee": ["configuration.json", "model.pt"],
     "rotate": ["checkpoint", "config.json"],

@@ -274,7 +274,7 @@ def test_equal_ranks_tell_what_others_may_be_as_far_as_there_are_candidates():
     summary = summarize(table, ["mr", "median"], intervals="triple")
     interval, unseen = summary.interval("mr"), 1 - 0.025 ** (1 / table.num_triples)
     assert (4 - interval.low, interval.high - 4) == pytest.approx((3 * unseen, 36 * unseen), rel=5e-3)
-    assert "the same in all draws" in summary.groups[0].no_interval["both.median"]
+    assert "the same value in every bootstrap sample" in summary.groups[0].no_interval["both.median"]
 
 
 def test_an_interval_stays_within_the_range_and_a_note_says_that_few_triples_carry_it():
@@ -365,7 +365,7 @@ def test_everything_that_shows_numbers_shows_intervals(tmp_path):
     assert 0.001 < interval.standard_error < 0.01  # so that four digits are justified
     assert printed in str(summary)
     assert printed in summary._repr_html_()
-    assert "95 % intervals, triples drawn again (of lists, queries)" in str(summary)
+    assert "95 % intervals, resampling triples (of lists, queries)" in str(summary)
     grouped = summarize(TABLE, ["mrr", "mr"], by="side", intervals="triple")
     units = {group["key"]["side"]: group["intervals"] for group in grouped.to_dict()["groups"]}
     assert [units[side][side]["mrr"]["units"] for side in ("head", "tail")] == [TABLE.num_triples] * 2

@@ -85,7 +85,7 @@ def test_a_triple_has_one_score_whatever_is_predicted(model):
     assert by_side["relation"].column("score").tolist() == by_side["tail"].column("score").tolist()
 
 
-@pytest.mark.parametrize("times", ["same", "all"])
+@pytest.mark.parametrize("times", ["time-aware", "static"])
 def test_relations_at_a_time_equal_loops(times):
     dataset = random_graph(8, relations=4)
     for scorer, score in models(2, dataset).values():

@@ -16,9 +16,9 @@ from tests.brute_force import COUNTS
 
 FILTERS = {
     "raw": {"filter": ()},
-    "static": {"times": "all"},
-    "time-aware": {"times": "same"},
-    "static, of train": {"times": "all", "filter": ("train",)},
+    "static": {"times": "static"},
+    "time-aware": {"times": "time-aware"},
+    "static, of train": {"times": "static", "filter": ("train",)},
     "time-aware, of train": {"filter": "train"},
 }
 
@@ -73,11 +73,11 @@ def models(seed: int, dataset: Dataset, width: int = 4):
     }
 
 
-def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), times="same", sides=("head", "tail")):
+def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), times="time-aware", sides=("head", "tail")):
     """Map (head, relation, tail, time, side) to greater, tied, candidates, filtered and raw."""
     names = (filter,) if isinstance(filter, str) else filter
     facts = {
-        (*row, time if times == "same" else None)
+        (*row, time if times == "time-aware" else None)
         for split in names
         for row, time in zip(getattr(dataset, split).ids.tolist(), getattr(dataset, split).contexts, strict=True)
     }
@@ -94,7 +94,7 @@ def by_loops(score, dataset: Dataset, *, filter=("train", "valid", "test"), time
                     continue
                 here = score(*corrupted, time, scored)
                 verdict = (here > truth, here == truth, 1)
-                known = (*corrupted, time if times == "same" else None) in facts
+                known = (*corrupted, time if times == "time-aware" else None) in facts
                 counts += (*((0, 0, 0) if known else verdict), *verdict)
             found[h, r, t, str(time), side] = tuple(counts.tolist())
     return found
@@ -131,7 +131,7 @@ def test_the_three_filters_give_three_numbers_and_say_so():
 
 def test_the_words_of_a_result_survive_its_file(tmp_path):
     dataset = random_graph(2)
-    table = evaluate(models(2, dataset)["TComplEx"][0], dataset, times="all")
+    table = evaluate(models(2, dataset)["TComplEx"][0], dataset, times="static")
     table.to_parquet(tmp_path / "ranks.parquet")
     again = RankTable.from_parquet(tmp_path / "ranks.parquet")
     assert (again.provenance, counts_of(again)) == (table.provenance, counts_of(table))
@@ -210,7 +210,7 @@ def test_predictions_of_a_split_know_the_facts_of_its_time():
 
 def test_a_static_graph_has_no_times_to_know_facts_of(nations):
     with pytest.raises(InputError, match="times: all: the triples of dataset nations have no times"):
-        evaluate(lambda h, r, t: h, nations, times="all")
+        evaluate(lambda h, r, t: h, nations, times="static")
     with pytest.raises(InputError, match="Did you mean"):
         evaluate(lambda h, r, t: h, random_graph(7), times="al")
     model = TComplEx(np.ones((14, 2)), np.ones((55, 2)), np.ones((3, 2)))

@@ -83,7 +83,7 @@ def test_facts_at_a_time_are_told_apart_by_it():
     train = [("a", "r", "b", days[0]), ("a", "r", "c", days[0]), ("a", "r", "d", days[1])]
     test = [("a", "r", "b", days[1]), ("a", "r", "b", days[2])]
     data = kgeval.Dataset.from_labels(train=train, test=test)
-    for times in ("same", "all"):
+    for times in ("time-aware", "static"):
         recorder = Recorder(data, sides="tail", times=times, model="a model")
         triples = np.column_stack([data.test.ids, data.test.contexts])
         recorder.update(triples[::-1], np.array([[0.1, 0.3, 0.7, 0.5], [0.5, 0.4, 0.7, 0.6]]), side="tail")

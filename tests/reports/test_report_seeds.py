@@ -201,13 +201,13 @@ def test_runs_of_other_rows_are_no_seeds():
 @pytest.mark.parametrize("unit", ["triple", "query", "relation"])
 def test_intervals_tests_and_slices_are_of_the_unit(unit):
     tables = {f"m{seed}": ranks_of(DATA, skill, seed=seed) for seed, skill in enumerate([0.2, 0.35])}
-    found = study(tables, unit=unit)
+    found = study(tables, intervals=unit)
     plural = {"triple": "triples", "query": "queries", "relation": "relations"}[unit]
     for name, table in tables.items():
         expected = kgeval.summarize(table, "mrr", intervals=unit).interval("mrr")
         row = found.scores[(found.scores["metric"] == "mrr") & (found.scores["model"] == name)].iloc[0]
         assert (row["low"], row["high"]) == (expected.low, expected.high)
-    (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], unit=unit).pairs
+    (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], intervals=unit).pairs
     assert (found.pairs[0].p, found.pairs[0].interval) == (pair.p, pair.interval)
     section = standings(found)
     assert f"9,999 sign flips per {unit}, two-sided; p is not adjusted, as one pair" in section.content["basis"]
@@ -222,11 +222,11 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
 
 def test_where_there_are_too_few_units_the_page_says_so():
     few = family(2, entities=9, relations=2, triples=20)
-    page = kgeval.report({"m": ranks_of(few, 0.3)}, dataset=few, unit="relation").html
+    page = kgeval.report({"m": ranks_of(few, 0.3)}, dataset=few, intervals="relation").html
     assert "No intervals (resampling relations): 2 relations" in page
     assert "Whiskers: 95 % intervals (resampling relations); no category has enough of them" in page
     with pytest.raises(MetricError, match=r"unknown unit 'relations'. Did you mean 'relation'\?"):
-        kgeval.report({"m": ranks_of(few, 0.3)}, unit="relations")
+        kgeval.report({"m": ranks_of(few, 0.3)}, intervals="relations")
 
 
 def test_a_lamp_tells_exact_from_drawn_from_estimated():

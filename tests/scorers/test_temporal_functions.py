@@ -53,7 +53,7 @@ class Module(torch.nn.Module):
         return (h * r * time * t.conj()).sum(-1).real
 
 
-@pytest.mark.parametrize("times", ["same", "all"])
+@pytest.mark.parametrize("times", ["time-aware", "static"])
 @pytest.mark.parametrize("model", [score, Module(), QueryScorer(of_queries), CallableScorer(score, 9, 2)])
 def test_a_function_of_times_ranks_as_the_family_of_its_formula(model, times):
     expected = evaluate(MODEL, DATA, times=times)

@@ -24,18 +24,20 @@ from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
+from kgeval.synonyms import accepts_former_keywords
 
 Tables = RankTable | Sequence[RankTable]
 """the ranks of a model: of one run, or of several, one for each seed"""
 
 
+@accepts_former_keywords
 def compare_grid(  # noqa: PLR0913
     results: Mapping[str, Mapping[str, Tables]],
     metrics: str | Metric | Sequence[str | Metric] = ("mrr", "hits@1", "hits@10"),
     *,
     by: str | Sequence[str] = (),
     spread: Spread = "sd",
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     level: float = 0.95,
     reference: str | None = None,
     draws: int = 9999,
@@ -64,7 +66,7 @@ def compare_grid(  # noqa: PLR0913
     spread
         what stands after ±: ``"sd"``, the standard deviation over seeds; ``"seeds"``, the interval of the mean if other
         seeds were drawn; ``"interval"``, if other seeds and other triples were drawn; ``"none"``
-    unit, level, reference, draws, seed, allow
+    intervals, level, reference, draws, seed, allow
         as :func:`kgeval.compare` takes them
     baselines
         the models that draw nothing in training, and so need no seeds
@@ -93,7 +95,7 @@ def compare_grid(  # noqa: PLR0913
     if not any(several.values()):
         raise MetricError("nothing to compare: give {dataset: {model: tables}}.")
     options = MetricOptions(ties, seed, chance, popularity)
-    differences = DifferenceOptions(unit, level, draws, seed, reference)
+    differences = DifferenceOptions(intervals, level, draws, seed, reference)
     work = _Results(metrics, options, differences, spread, frozenset(baselines), allow)
     blocks = [
         work.block(dataset, group, tables)

@@ -30,13 +30,15 @@ from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
+from kgeval.synonyms import accepts_former_keywords
 
 
+@accepts_former_keywords
 def compare(  # noqa: PLR0913
     tables: Mapping[str, RankTable],
     metrics: str | Metric | Sequence[str | Metric] = RANKS.metrics,
     *,
-    unit: Unit = "triple",
+    intervals: Unit = "triple",
     level: float = 0.95,
     by: str | Sequence[str] = (),
     reference: str | None = None,
@@ -61,8 +63,8 @@ def compare(  # noqa: PLR0913
         the ranks, by the models' names
     metrics, ties, chance, popularity
         as :func:`summarize` takes them
-    unit
-        what might have been others: the test ``"triple"``, with both sides; the ``"query"``, with all answers; or the
+    intervals
+        what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers; or
         ``"relation"``, with all its triples
     level
         of the intervals; a difference is seen if its adjusted p-value is at most 1 − level
@@ -105,7 +107,7 @@ def compare(  # noqa: PLR0913
     _refuse_other_inputs(tables, reference)
     allowed, columns = allowed_fields(allow), column_names(by)
     metric_options = MetricOptions(ties, seed, chance, popularity)
-    options = DifferenceOptions(unit, level, draws, seed, reference)
+    options = DifferenceOptions(intervals, level, draws, seed, reference)
     same = same_rows(tables)
     provenances = {model: table.provenance for model, table in tables.items()}
     remarks = _remarks(same, differing_fields(tables, same, provenances, allowed), allowed)

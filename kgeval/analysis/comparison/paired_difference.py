@@ -39,7 +39,7 @@ class DifferenceOptions:
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
-            raise MetricError(f"unit: unknown unit {self.unit!r}. {did_you_mean(str(self.unit), UNITS)}")
+            raise MetricError(f"intervals: unknown unit {self.unit!r}. {did_you_mean(str(self.unit), UNITS)}")
         real = isinstance(self.level, float) and math.isfinite(self.level)
         if not real or not 0 < self.level < 1:
             raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")

@@ -57,9 +57,9 @@ def _of_edges(rows: EvaluatedRows, dataset: Dataset) -> Categories:
 
 CARDINALITY = Slice(
     name="cardinality",
-    title="the relation is 1-1, 1-N, N-1 or N-N, over train",
-    rule="N where the tails of a pair (h, r), for 1-N, or the heads of a pair (r, t), for N-1, are at least 1.5 on the "
-    f"mean over the relation's pairs in train; {UNSEEN!r} where train has no triple of the relation",
+    title="cardinality of the relation in train: 1-1, 1-N, N-1 or N-N",
+    rule="1-N: a pair (h, r) has at least 1.5 tails on average in train; N-1: a pair (r, t) has at least 1.5 heads on "
+    f"average; N-N: both; {UNSEEN!r}: train has no triple of the relation",
     source="Bordes et al., 2013",
     assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations)),
     of_triples=True,
@@ -67,8 +67,8 @@ CARDINALITY = Slice(
 
 CARDINALITY_ALL = Slice(
     name="cardinality-all",
-    title="the relation is 1-1, 1-N, N-1 or N-N, over all splits",
-    rule="as cardinality, but counted over the triples of all splits, each once",
+    title="cardinality of the relation in all splits: 1-1, 1-N, N-1 or N-N",
+    rule="as cardinality, but counted over the distinct triples of all splits",
     source="OpenKE (n-n.py)",
     assign=lambda rows, dataset: _assign(rows, all_triples(dataset), len(dataset.relations)),
     needs=(),
@@ -77,8 +77,8 @@ CARDINALITY_ALL = Slice(
 
 CARDINALITY_LIBKGE = Slice(
     name="cardinality-libkge",
-    title="the relation is 1-1, 1-N, N-1 or N-N, by LibKGE's limit",
-    rule="as cardinality, but N is above 1.5, and 1.5 is 1",
+    title="cardinality of the relation as LibKGE computes it",
+    rule="as cardinality, but N means more than 1.5",
     source="LibKGE (index_relation_types)",
     assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations), above=True),
     of_triples=True,
@@ -86,9 +86,9 @@ CARDINALITY_LIBKGE = Slice(
 
 EDGE_CARDINALITY = Slice(
     name="edge-cardinality",
-    title="the triple itself is 1-1, 1-N, N-1 or N-N",
-    rule="1-N where its pair (h, r) has other tails, N-1 where its pair (r, t) has other heads, N-N where both; over "
-    "the triples of all splits, of which it is one",
+    title="cardinality of the triple in all splits: 1-1, 1-N, N-1 or N-N",
+    rule="1-N: the pair (h, r) of the triple has other tails in any split; N-1: the pair (r, t) has other heads; N-N: "
+    "both",
     source="Cattaneo et al., 2024 (kg-topology-toolbox, triple_cardinality_same_rel)",
     assign=_of_edges,
     needs=(),
@@ -126,7 +126,7 @@ def limited_bins(counts: IntArray, limits: Sequence[int], *, least: int = 1) -> 
     return Categories(np.searchsorted(limits, counts), tuple(names))
 
 
-BINS = "in bins at the quartiles of all rows of the evaluated split that have any; 0 apart"
+BINS = "in bins at the quartiles of the nonzero counts of the evaluated split; 0 is a separate bin"
 
 
 def _in_quarters(
@@ -149,29 +149,29 @@ def _in_quarters(
 
 ANSWER_DEGREE = _in_quarters(
     "answer-degree",
-    "the degree of the answer",
-    "how many train triples name the answer, on either side",
+    "number of train triples with the answer",
+    "the number of train triples with the answer as head or tail",
     lambda rows, dataset: degrees(dataset.train, len(dataset.entities))[rows.answers],
 )
 
 ANCHOR_DEGREE = _in_quarters(
     "anchor-degree",
-    "the degree of the anchor",
-    "how many train triples name the anchor, on either side",
+    "number of train triples with the anchor (the known entity of the query)",
+    "the number of train triples with the anchor as head or tail",
     lambda rows, dataset: degrees(dataset.train, len(dataset.entities))[rows.anchors],
 )
 
 ANSWER_POPULARITY = _in_quarters(
     "answer-popularity",
-    "how popular the answer is in its relation and side",
-    "how many train triples have the answer on that side of that relation",
+    "number of train triples with the answer on this side of this relation",
+    "the number of train triples with the answer on this side of this relation",
     lambda rows, dataset: count_answers(rows, dataset.train),
 )
 
 RELATION_FREQUENCY = _in_quarters(
     "relation-frequency",
-    "how frequent the relation is",
-    "how many train triples the relation has",
+    "number of train triples of the relation",
+    "the number of train triples of the relation",
     lambda rows, dataset: np.bincount(dataset.train.relations, minlength=len(dataset.relations))[rows.relations],
     of_triples=True,
 )
@@ -190,9 +190,9 @@ def _assign_seen(rows: EvaluatedRows, dataset: Dataset) -> Categories:
 
 SEEN = Slice(
     name="seen",
-    title="what train names: the answer, the anchor, the anchor with the relation",
-    rule="those of the three that train names: the answer and the anchor in any triple, and the pair (h, r) or (r, t) "
-    "that is the query; none where train names none of them",
+    title="whether train contains the answer, the anchor, and the pair of anchor and relation",
+    rule="those that train contains: the answer and the anchor in any triple, and the pair of the query, (h, r) or (r, "
+    "t); none: train contains none of them",
     source="kgeval",
     assign=_assign_seen,
 )
@@ -200,8 +200,8 @@ SEEN = Slice(
 
 SEEN_TIME = Slice(
     name="seen-time",
-    title="whether train has facts of the row's time",
-    rule="of temporal graphs: yes if a train triple has the time of the row, no if the model extrapolates to it",
+    title="whether train has facts of the time of the query",
+    rule="for temporal graphs: yes if a train triple has the time of the query; no if the model has to extrapolate",
     source="kgeval",
     assign=lambda rows, dataset: Categories.of_flag(
         np.isin(np.asarray(rows.triples.contexts), np.asarray(dataset.train.contexts))
@@ -223,8 +223,8 @@ def _assign_train_answers(rows: EvaluatedRows, dataset: Dataset) -> Categories:
 
 KNOWN_ANSWERS = Slice(
     name="known-answers",
-    title="how many other answers of the query train has",
-    rule="the entities beside the answer that complete (h, r, ?) or (?, r, t) to a train triple: 0, 1, 2–10, 11–100, "
+    title="number of other answers to the query in train",
+    rule="the number of other entities that complete (h, r, ?) or (?, r, t) to a train triple: 0, 1, 2–10, 11–100, "
     "101–1000, over 1000",
     source="kgeval",
     assign=_assign_train_answers,
@@ -243,10 +243,10 @@ def _assign_leak(rows: EvaluatedRows, dataset: Dataset) -> Categories:
 
 LEAK = Slice(
     name="leak",
-    title="train gives the triple away, and how: the rows of none are clean",
-    rule="the first that holds: repeated, train has (h, r, t); reverse, it has (t, r', h), where r' is a reverse "
-    "duplicate of r, or r itself and symmetric; duplicate, it has (h, r', t), where r' is a near-duplicate of r; "
-    "inverse, it has (t, r', h), where r and r' are partners of an inverse rule; as kgeval audit finds them at 80%",
+    title="whether and how a train triple leaks the triple; none: no leak",
+    rule="the first that holds: repeated: train has (h, r, t); reverse: it has (t, r', h), where r' is a reverse "
+    "duplicate of r, or r itself if r is symmetric; duplicate: it has (h, r', t), where r' is a near-duplicate of r; "
+    "inverse: it has (t, r', h), where r' is an inverse of r; as 'kgeval audit' finds such relations at 80 %",
     source="Akrami et al., 2020; Dettmers et al., 2018",
     assign=_assign_leak,
     of_triples=True,

@@ -110,26 +110,30 @@ def _flag(name: str, title: str, rule: str) -> Slice:
 
 PATTERN = Slice(
     name="pattern",
-    title="the first pattern in train that the triple follows from",
-    rule=f"the first that holds of {', '.join(FLAGS)}; none where none does. Several may hold of one triple: the "
-    "slices pattern-… tell each by itself",
+    title="first relation pattern by which the triple follows from train",
+    rule=f"the first that holds: {', '.join(FLAGS)}; none: no pattern holds. If several may hold, use the slices "
+    "pattern-…",
     source=SOURCE,
     assign=_first_pattern,
     of_triples=True,
 )
 
-LOOP = _flag("loop", "whether head and tail are one entity", "h = t")
+LOOP = _flag("loop", "whether head and tail are the same entity", "h = t")
 
-SYMMETRIC = _flag("symmetric", "whether train has the triple reversed", "h ≠ t, and (t, r, h) in train")
+SYMMETRIC = _flag(
+    "symmetric", "whether train has the triple with head and tail swapped", "h ≠ t, and (t, r, h) in train"
+)
 
-INVERSE = _flag("inverse", "whether train has the reverse under another relation", "(t, r', h) in train for an r' ≠ r")
+INVERSE = _flag(
+    "inverse", "whether train has head and tail swapped under another relation", "(t, r', h) in train for an r' ≠ r"
+)
 
 PARALLEL = _flag(
-    "parallel", "whether train has the same pair under another relation", "(h, r', t) in train for an r' ≠ r"
+    "parallel", "whether train has the same head and tail under another relation", "(h, r', t) in train for an r' ≠ r"
 )
 
 COMPOSITION = _flag(
     "composition",
-    "whether two facts in train lead from head to tail",
+    "whether two train triples connect head and tail",
     "(h, r1, x) and (x, r2, t) in train for any r1 and r2, and h, x and t all different",
 )

@@ -35,12 +35,12 @@ EXPRESSION = re.compile("(relation~|types:)(.+)", re.DOTALL)
 """a slice that is written out where a name is expected"""
 
 WRITTEN = (
-    ("relation~PATTERN", "relations by a pattern, such as 'relation~^/([^/]+)', the domain of Freebase's",
-     "the group is what the part in round brackets matches in the label of the relation; 'in no group' for the others",
+    ("relation~PATTERN", "part of the relation's label that matches a regular expression, such as 'relation~^/([^/]+)'",
+     "the group is the match of the part in round brackets; 'in no group': the label does not match",
      "kgeval"),
-    ("types:FILE", "the type of the answer, by a file of rows entity<TAB>type; types:prefix, by Gene in Gene::9021",
-     "the types of an entity that has several are one group; 'in no group' for answers without a type", "kgeval"),
-    ("FILE.yaml", "the groups that a file names, as 'groups' of a configuration does",
+    ("types:FILE", "type of the answer, from a file of rows entity<TAB>type; types:prefix takes Gene from Gene::9021",
+     "several types of one entity form one group; 'in no group': the answer has no type", "kgeval"),
+    ("FILE.yaml", "own groups, in a file with the keys of 'groups' in a configuration",
      "treats: [CtD, CpD], rest: null; a name after ~ is a pattern; or by: PATTERN; or types: FILE", "kgeval"),
 )  # fmt: skip
 """how slices are written out: name, title, rule and source, as those of other slices are listed"""
@@ -275,6 +275,5 @@ def find_slice(name: str | Slice) -> Slice:
         return name
     found = slice_of(name) if isinstance(name, str) else None
     if found is None:
-        hint = did_you_mean(str(name), slices())
-        raise TableError(f"unknown slice {name!r}. {hint} 'kgeval list slices' shows all.")
+        raise TableError(f"unknown slice {name!r}. {did_you_mean(str(name), slices(), listed='slices')}")
     return found

@@ -169,7 +169,7 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     family = MODELS1[name](entity, relation, norm)
     entities = _vocabulary1(file, content["ent_to_idx"], "entity")
     relations = _vocabulary1(file, content["rel_to_idx"], "relation")
-    return Checkpoint(family, "ampligraph-1", (file,), entities, relations, options.origins, name=name)
+    return Checkpoint(family, "ampligraph1", (file,), entities, relations, options.origins, name=name)
 
 
 def _norm(settings: Any) -> Any:
@@ -189,8 +189,8 @@ def _fits(file: Path) -> bool:
 
 
 AMPLIGRAPH1 = Reader(
-    name="ampligraph-1",
-    summary="a model that AmpliGraph 1 saved (.pkl); its own evaluation is the protocol ampligraph1",
+    name="ampligraph1",
+    summary="a model that AmpliGraph 1 saved (.pkl); its own evaluation is the protocol of the same name",
     recognises=lambda path: contains_file(path, _fits),
     read=read_ampligraph1,
 )

@@ -110,7 +110,7 @@ class CheckedLists:
         keep = (
             "kept its place as a wrong answer" if self._unknown == "keep" else "was left out, and later ones moved up"
         )
-        invented = f"{names} no entity; each {keep} (unknown={self._unknown})."
+        invented = f"{names} no entity; each {keep} (unmatched={self._unknown})."
         repeated = f"{repeats} an earlier one of the same list: the first counts, and later ones move up."
         return [invented] * bool(self._invented) + [repeated] * bool(self._repeated)
 
@@ -143,8 +143,8 @@ UNKNOWN = ("error", "keep", "drop")
 """what becomes of predictions that name no entity"""
 
 KEEP_OR_DROP = (
-    " Text that names no entity keeps its place as a wrong answer with the option unknown=keep; with unknown=drop it "
-    "is left out."
+    " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "
+    "it is left out."
 )
 
 LONGEST = 2**26
@@ -154,12 +154,12 @@ LONGEST = 2**26
 def read(path: Path, options: Options) -> Predictions:
     """Read the predictions of a query from each line, best first or with scores.
 
-    Predictions that name no entity, as text that a model made up, are refused; with the option ``unknown=keep`` they
-    keep their places as wrong answers, with ``unknown=drop`` they are left out, and later ones move up.
+    Predictions that name no entity, as text that a model made up, are refused; with the option ``unmatched=keep`` they
+    keep their places as wrong answers, with ``unmatched=drop`` they are left out, and later ones move up.
     """
-    unknown = options.resolve("unknown", None, "") or "error"
+    unknown = options.resolve("unmatched", None, "") or "error"
     if unknown not in UNKNOWN:
-        raise CheckpointError(f"{path}: unknown={unknown!r}: expected {', '.join(UNKNOWN[:-1])} or {UNKNOWN[-1]}.")
+        raise CheckpointError(f"{path}: unmatched={unknown!r}: expected {', '.join(UNKNOWN[:-1])} or {UNKNOWN[-1]}.")
     lists = CheckedLists(path, options, str(unknown), KEEP_OR_DROP)
     checked(path, times=JSON)
     with open_text(path) as text:

@@ -65,7 +65,7 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     files = (folder / DGLKE_CONFIG, *sorted(folder.glob(f"{prefix}*.npy")))
     layouts = ("rotate", "ogb")
     return find_labels(folder, options).checkpoint(
-        family, "dgl-ke", files, options, name=name, numbering="files", layouts=layouts
+        family, "dglke", files, options, name=name, numbering="files", layouts=layouts
     )
 
 
@@ -105,7 +105,7 @@ def _is_dglke(path: Path) -> bool:
 
 
 DGLKE = Reader(
-    name="dgl-ke",
+    name="dglke",
     summary="a folder of DGL-KE (config.json, <dataset>_<model>_entity.npy, …_relation.npy)",
     recognises=_is_dglke,
     read=read_dglke,

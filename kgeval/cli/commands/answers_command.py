@@ -1,4 +1,4 @@
-"""``kgeval answers``: sets that have the answer with a chosen probability."""
+"""``kgeval answers``: answer sets that contain the true answer with a chosen probability."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.configuration import configuration
-from kgeval.cli.setting_options import blocks, setting_options, split_at_commas
-from kgeval.cli.shared_options import DIGITS, JSON, QUIET, refuse_file, run_or_model_and_dataset
+from kgeval.cli.setting_options import REPEATED, blocks, setting_options, split_at_commas
+from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import MetricRequest
 
@@ -20,51 +21,62 @@ if TYPE_CHECKING:
 
 
 SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads")
-"""what a command line may say of the evaluation"""
+"""the settings of the evaluation that have options"""
 
 
 @click.command("answers")
 @run_or_model_and_dataset
 @click.option(
-    "--coverage", type=float, default=0.9, show_default=True, help="The probability that a set contains the answer."
+    "--coverage",
+    type=float,
+    default=0.9,
+    show_default=True,
+    metavar="NUMBER",
+    help="Probability that a set contains the true answer.",
 )
 @click.option(
-    "--nonconformity", default="rank", show_default=True, help="The nonconformity score: rank, gap or softmax."
+    "--nonconformity",
+    default="rank",
+    show_default=True,
+    type=OneOf(["rank", "gap", "softmax"]),
+    metavar="rank|gap|softmax",
+    help="Nonconformity score.",
 )
 @click.option(
     "--per",
     multiple=True,
     callback=split_at_commas,
     metavar="COLUMN",
-    help="Calibrate separately for each relation or side; may be repeated.",
+    type=OneOf(["relation", "side"]),
+    help=f"Calibrate separately for each relation or side. {REPEATED}",
 )
 @click.option(
     "--valid",
+    type=PATH,
     metavar="RUN",
-    help="Use stored ranks: RUN_OR_CHECKPOINT has those of test, RUN those of valid. Only --coverage, --per and --by "
-    "may be added.",
+    help="Stored ranks of valid, if RUN_OR_CHECKPOINT has stored ranks of test: nothing is scored then. Goes only with "
+    "--coverage, --per and --by.",
 )
-@setting_options(MetricRequest, "by", by="group by a column, such as relation, or by a slice, such as cardinality")
+@setting_options(MetricRequest, "by", by="column or slice to group results by, such as relation or cardinality")
 @setting_options(
     Evaluation,
     *SETTINGS,
     place=("evaluation",),
     sides="what is predicted: head, tail",
-    unseen="triples that the model does not know: error or drop",
+    unseen="what to do with triples that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write the entities of all sets: a .parquet file.")
+@click.option("--out", type=click.Path(path_type=Path), help="File for the entities of all sets (.parquet).")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @DIGITS
 @QUIET
-@JSON
-def answers_command(
-    source: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any
-) -> None:
-    """Make conformal prediction sets: each test query gets a set that has its answer with a chosen probability.
+@FORMAT
+def answers_command(source: str, dataset: str | None, out: Path | None, force: bool, form: str, **options: Any) -> None:
+    """Make conformal prediction sets: sets of entities that contain the true answer with a chosen probability.
 
-    A run knows its checkpoint and dataset: kgeval answers runs/mine --coverage .9
+    Sets are calibrated on valid and made for each test query. A run directory needs no --dataset.
 
-    Example: kgeval answers umls-TransE --dataset umls --nonconformity softmax --per relation --out sets.parquet
+    Examples: kgeval answers runs/mine --coverage .9; kgeval answers umls-TransE --dataset umls --nonconformity
+    softmax --per relation --out sets.parquet
     """
     from kgeval.cli.display import show, show_notes, show_place
     from kgeval.table import Page
@@ -80,7 +92,7 @@ def answers_command(
         found.sets.to_parquet(out)
         show_place(out)
     page = Page(found.heads, found.tables(groups), content=lambda: as_plain(found, groups))
-    show(page, "json" if as_json else "text")
+    show(page, form)
     show_notes(found.notes)
 
 
@@ -94,13 +106,11 @@ def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[
     if options["valid"] is not None:
         others = blocks(options).get("evaluation") or options["overrides"] or options["options"]
         if dataset is not None or out is not None or others or options["nonconformity"] != "rank":
-            raise ConfigError(
-                "--valid: stored ranks give coverage and sizes by rank; only --coverage, --per and --by go."
-            )
+            raise ConfigError("--valid goes only with --coverage, --per and --by: stored ranks have no scores.")
     elif dataset is None:
         for name, option in {"overrides": "--set", "names": "--names", "options": "--option"}.items():
             if options[name]:
-                raise ConfigError(f"{option}: a run tells its own. Leave it out.")
+                raise ConfigError(f"{option}: a run has its own. Leave it out.")
 
 
 def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
@@ -112,7 +122,7 @@ def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
 
 
 def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
-    """Read the model and dataset of a run, or of the options; the settings of the command line come first."""
+    """Read the model and dataset of a run, or of the options. Settings of the command line come first."""
     from kgeval.cli.display import watching
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely
@@ -126,7 +136,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
         own = stored.evaluation.model_dump(include={*SETTINGS} & stored.evaluation.model_fields_set)
         return stored._replace(evaluation=type(stored.evaluation)(**own | block))
     if exists_safely(Path(source)) and StoredRun(Path(source)).is_complete:
-        raise ConfigError(f"--dataset: the run {source!r} tells its own. Leave it out.")
+        raise ConfigError(f"--dataset: the run {source!r} has its own. Leave it out.")
     config = configuration("answers", source, dataset, options, {"evaluation": block})
     with watching("loading dataset"):
         graph = config.dataset.load()
@@ -140,7 +150,9 @@ def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: boo
 
     settings, dataset = stored.evaluation, stored.dataset
     if stored.protocol != "standard":
-        show_note(f"the sets are of all entities and of exact ties, whatever the protocol {stored.protocol} has.")
+        show_note(
+            f"answer sets rank all entities with exact ties; the rules of protocol {stored.protocol} do not apply."
+        )
     with watching("making answer sets"):
         return answers(
             stored.model,

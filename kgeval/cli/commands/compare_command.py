@@ -1,4 +1,4 @@
-"""``kgeval compare``: which of several models is better, and whether the difference is more than noise."""
+"""``kgeval compare``: which of several models is better, and whether the difference is significant."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import PATH
 from kgeval.cli.display import format_options, show, show_notes
 from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import ALLOW, DIGITS, QUIET, UNIT, import_options, named_runs, rows_shown
+from kgeval.cli.shared_options import ALLOW, DIGITS, INTERVALS, QUIET, import_options, named_runs, rows_shown
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
@@ -22,24 +23,26 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...", type=PATH)
 @setting_options(MetricRequest, "metrics")
-@UNIT
+@INTERVALS
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="The confidence level; a difference is significant if its adjusted p-value is at most 1 - level.",
+    metavar="NUMBER",
+    help="Confidence level. A difference is significant if its adjusted p-value is at most 1 - level.",
 )
 @setting_options(MetricRequest, "by")
-@click.option("--reference", metavar="NAME", help="Compare all others with this model.  [default: each with each]")
+@click.option("--reference", metavar="NAME", help="Model to compare all others with.  [default: compare all pairs]")
 @click.option(
     "--draws",
     type=click.IntRange(1, 10**6),
     default=9999,
     show_default=True,
-    help="How many random sign flips the test draws.",
+    metavar="NUMBER",
+    help="Number of random sign flips in the test.",
 )
 @ALLOW
 @click.option(
@@ -47,18 +50,19 @@ if TYPE_CHECKING:
     type=click.Choice(["sd", "seeds", "interval", "none"]),
     default="sd",
     show_default=True,
-    help="What stands after ± where models have several seeds: sd, the standard deviation over seeds; seeds, the "
-    "interval of the mean if other seeds were drawn; interval, if other seeds and triples were drawn.",
+    help="Number after ± if models have several seeds: sd (standard deviation over seeds), seeds (half the interval "
+    "of the mean over seeds), interval (the same over seeds and triples) or none.",
 )
 @click.option(
     "--across-datasets",
     "across",
     is_flag=True,
-    help="The runs are of several datasets: rank the models on each, by Friedman's test and Nemenyi's critical "
-    "difference.",
+    help="Rank the models on each of several datasets, with Friedman's test and Nemenyi's critical difference.",
 )
 @click.option(
-    "--same", is_flag=True, help="Say whether two runs hold the same ranks; if not, which differ, and exit with 1."
+    "--same",
+    is_flag=True,
+    help="Check whether two runs have the same ranks. If not, show the differences and exit with status 1.",
 )
 @setting_options(MetricRequest, *POLICIES, stored=True)
 @import_options
@@ -69,15 +73,17 @@ if TYPE_CHECKING:
 def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool, form: str, **options: Any) -> None:
     """Compare models on the same test triples: run directories, folders of runs, or files of ranks.
 
-    A RUN is a path or NAME=PATH; NAME='runs/TransE-*' names several runs, the seeds of one model. For each metric and
-    pair of models kgeval shows the difference with its interval, a p-value (sign-flip test, adjusted for the pairs of
-    models by Holm), and the smallest difference that this test set can show. The metric named first decides; the
-    others are secondary.
+    A RUN is PATH or NAME=PATH; NAME='runs/TransE-*' gives several runs: the seeds of one model. For each metric and
+    pair of models kgeval shows the difference with its interval, a p-value (sign-flip test with Holm's adjustment for
+    the number of pairs), and the smallest difference that this test set can detect. The first metric decides which
+    model is better; the others are secondary.
 
-    Runs of several datasets, or of several seeds of a model, are one table: a row for each model, means over seeds,
-    and the order that the tests support.
+    Runs of several datasets or seeds make one table with a row for each model, means over seeds, and the order that
+    the tests support.
 
-    Ranks that another evaluator wrote as text take part, with --dataset, as in 'kgeval summarize'.
+    A RUN may be a text file of ranks from another evaluator, with --dataset, as in 'kgeval summarize'.
+
+    Example: kgeval compare runs/TransE runs/ComplEx -m mrr,hits@10
     """
     options = given(options)
     metrics = tuple(options.pop("metrics", ()))
@@ -92,7 +98,7 @@ def compare_command(runs: tuple[str, ...], allow: tuple[str, ...], across: bool,
 def compare_runs(
     named: list[tuple[str, str]], metrics: tuple[str, ...], options: dict[str, Any], *, form: str, across: bool
 ) -> None:
-    """Show models side by side with their differences, over datasets and seeds, or by their ranks on datasets."""
+    """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare_grid import compare_grid
     from kgeval.analysis.comparison.compare_models import compare
     from kgeval.runs.compared_runs import common_policies, grid_of, notes_on_runs, notes_on_unfinished, read_compared
@@ -104,7 +110,7 @@ def compare_runs(
         _show_datasets(grid, metrics or ("mrr",), policies, options, form=form)
         return
     settings: dict[str, Any] = {
-        name: options[name] for name in ("unit", "level", "by", "reference", "draws", "allow") if name in options
+        name: options[name] for name in ("intervals", "level", "by", "reference", "draws", "allow") if name in options
     }
     settings |= policies | ({"metrics": metrics} if metrics else {})
     if len(grid) == 1 and all(len(runs) == 1 for models in grid.values() for runs in models.values()):
@@ -144,18 +150,18 @@ def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
             for metric, table in comparison.differences_by_metric().items()
         )
         show(Page(page.heads, (*page.parts, *differences)))
-    # Papers have their notes on tests below the table, and CSV has no differences.
+    # A paper's table has notes on tests below it, and CSV has no differences.
     leaderboard_alone = (*comparison.remarks, *comparison.notes_on_models)
     return comparison.notes if form in ("text", "json", "html") else leaderboard_alone
 
 
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
-    """Say whether two runs hold the same ranks and metrics, or which differ."""
+    """Show whether two runs have the same ranks and metrics, or which differ."""
     from kgeval.analysis.comparison.same_ranks import same_ranks
     from kgeval.runs.compared_runs import common_policies, notes_on_runs, read_compared
 
     if form == "html" or options["across"] or options.get("by"):
-        raise ConfigError("--same compares all rows of two runs: without --by and --across-datasets, and not as html.")
+        raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
     compared = read_compared(named_runs(runs), options)
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     found = same_ranks(tables, **further, **common_policies(compared, options))
@@ -168,9 +174,11 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
 def _show_datasets(
     grid: Grid, metrics: tuple[str, ...], policies: dict[str, Any], options: dict[str, Any], *, form: str
 ) -> None:
-    """Show how models rank on several datasets, by one metric after the other."""
+    """Show how models rank on several datasets, for each metric."""
     if form == "html":
-        raise ConfigError("--format html: ranks across datasets are written as text, markdown, latex, csv or json.")
+        raise ConfigError(
+            "--format html does not go with --across-datasets. Choose text, markdown, latex, csv or json."
+        )
     from kgeval.analysis.comparison.dataset_ranks import rank_models
     from kgeval.analysis.comparison.leaderboard import title_of
     from kgeval.cli.streams import say_json

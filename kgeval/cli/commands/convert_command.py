@@ -10,28 +10,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import PATH
 from kgeval.cli.setting_options import pairs
-from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, QUIET, how_both_are_read, refuse_file
+from kgeval.cli.shared_options import JSON, QUIET, reading_options, refuse_file
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
 
 
 @click.command("convert")
-@click.argument("source", metavar="CHECKPOINT|DATASET")
+@click.argument("source", metavar="CHECKPOINT|DATASET", type=PATH)
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="A .safetensors file; of a dataset, a folder."
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="File to write (.safetensors); for a dataset, a folder.",
 )
-@CHECKPOINT_FORMAT
-@how_both_are_read
-@click.option("--dataset", help="Dataset whose labels are used where the checkpoint stores none.")
-@click.option("--force", is_flag=True, help="Replace the file, or the converted dataset, that is already there.")
+@reading_options
+@click.option(
+    "--dataset", type=PATH, metavar="DATASET", help="Dataset with the labels of a checkpoint that stores none."
+)
+@click.option("--force", is_flag=True, help="Replace a file or converted dataset that is already there.")
 @QUIET
 @JSON
 def convert_command(source: str, out: Path, format: str, force: bool, as_json: bool, **settings: Any) -> None:
-    """Write a checkpoint of a model family as one .safetensors file, or a dataset as a folder that loads fast.
+    """Write a checkpoint as one .safetensors file, or a dataset as a folder that loads fast.
 
-    Both may be in any format that kgeval reads, and give the same ranks afterwards.
+    Any format that kgeval reads can be converted. The ranks stay the same.
+
     Examples: kgeval convert umls-TransE --out model.safetensors; kgeval convert data/wikikg2 --out wikikg2
     """
     from kgeval.checkpoints.reader import formats
@@ -46,12 +52,12 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     is_model = exists_safely(place) and any(reader.recognises(place) for reader in formats().values())
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
         if settings["names"] or (dataset is None and settings["layout"] != "auto"):
-            raise ConfigError("--layout, --names: they are for datasets. Leave them out to convert a checkpoint.")
+            raise ConfigError("--layout and --names are for datasets. Leave them out to convert a checkpoint.")
         graph = None if dataset is None else partial(load_dataset, dataset, layout=settings["layout"])
         text, result = _convert_model(place, out, format, pairs(options, "--option"), graph)
     elif format != "auto" or options or dataset is not None:
         raise ConfigError(
-            "--format, --option, --dataset: they are for checkpoints. Leave them out to convert a dataset."
+            "--checkpoint-format, --option and --dataset are for checkpoints. Leave them out to convert a dataset."
         )
     else:
         text, result = _convert_dataset(source, out, reading, force=force)
@@ -76,7 +82,7 @@ def _convert_model(
             model = read_checkpoint(place, options, dataset=graph, format=format)
         except CheckpointError as error:
             if format == "auto" and place.is_dir() and any(layout.recognises(place) for layout in layouts().values()):
-                where = f"{str(place)!r} is a dataset, which is converted into a folder"
+                where = f"{str(place)!r} is a dataset. Convert it into a folder"
                 command = shlex.join(["kgeval", "convert", str(place), "--out", str(out.with_suffix(""))])
                 raise InputError(f"{where}: {command}") from error
             raise

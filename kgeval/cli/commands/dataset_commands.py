@@ -7,22 +7,25 @@ from typing import Any
 
 import click
 
+from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.setting_options import corruption_block
-from kgeval.cli.shared_options import FORMAT, JSON, NAMES, QUIET, refuse_file
+from kgeval.cli.shared_options import FORMAT, JSON, LAYOUT, NAMES, QUIET, refuse_file
 
 
 @click.command("audit")
-@click.argument("dataset")
-@click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
+@click.argument("dataset", type=PATH)
+@LAYOUT
 @NAMES
 @click.option(
     "--threshold",
     type=float,
     default=0.8,
     show_default=True,
-    help="The least share of pairs that agree in duplicate, symmetric, Cartesian or inverse relations.",
+    metavar="NUMBER",
+    help="Least share of pairs that two relations must have in common to be reported as duplicate, symmetric, "
+    "Cartesian or inverse.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="A .json file for everything that is found.")
+@click.option("--out", type=click.Path(path_type=Path), help="File for all findings (.json).")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @FORMAT
 @QUIET
@@ -36,7 +39,9 @@ def audit_command(
     *,
     force: bool,
 ) -> None:
-    """Search a dataset for related relations, leaked and unseen triples, hubs, rarities and labels that look the same.
+    """Search a dataset for what inflates metrics.
+
+    It finds leaked triples, related relations, unseen and rare entities, hubs, and labels that look alike.
 
     Example: kgeval audit wn18rr --out audit.json
     """
@@ -66,30 +71,37 @@ def audit_command(
 
 
 @click.command("negatives")
-@click.argument("dataset")
+@click.argument("dataset", type=PATH)
 @click.option(
     "--corruption",
     required=True,
     metavar="KIND[:K=V,…]",
-    help="The corruption that generates them, such as uniform:count=500; 'kgeval list corruptions' shows all.",
+    type=OneOf("corruptions"),
+    help="Corruption that generates the negatives, such as uniform:count=500; 'kgeval list corruptions' shows all.",
 )
-@click.option("--split", default="test", help="The split whose triples are corrupted.  [default: test]")
+@click.option(
+    "--split",
+    default="test",
+    show_default=True,
+    type=OneOf(["train", "valid", "test"]),
+    help="Split whose triples are corrupted.",
+)
 @click.option(
     "--sides",
     multiple=True,
     default=("head", "tail"),
     type=click.Choice(["head", "tail"]),
-    help="A side that is corrupted; may be repeated.  [default: both]",
+    help="Side that is corrupted. May be repeated.  [default: head and tail]",
 )
 @click.option(
     "--filter",
     multiple=True,
     default=("train", "valid", "test"),
     type=click.Choice(["train", "valid", "test"]),
-    help="A split whose triples are known answers, never negatives; may be repeated.  [default: all three]",
+    help="Split whose triples never become negatives. May be repeated.  [default: train, valid and test]",
 )
-@click.option("--layout", default="auto", help="The layout of the dataset's folder.  [default: auto]")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="A .tsv or .parquet file.")
+@LAYOUT
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="File to write (.tsv or .parquet).")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
@@ -102,7 +114,12 @@ def negatives_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write the negatives that a corruption generates; with corruption {kind: file, path: FILE}, ranks are the same."""
+    """Write the negatives that a corruption generates.
+
+    Ranks among the negatives of the file are the same as with the corruption itself: use corruption file:path=FILE.
+
+    Example: kgeval negatives umls --corruption uniform:count=500 --out negatives.tsv
+    """
     from kgeval.cli.display import show_notes, watching
     from kgeval.cli.streams import say, say_json
     from kgeval.corruption.export import generate_negatives, write_negatives

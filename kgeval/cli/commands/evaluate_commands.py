@@ -1,4 +1,4 @@
-"""``kgeval evaluate`` ranks a checkpoint on a dataset; ``kgeval classify`` tells true triples from false ones."""
+"""``kgeval evaluate`` ranks a checkpoint on a dataset; ``kgeval classify`` classifies true and false triples."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.configuration import configuration, run_and_show
 from kgeval.cli.row_order import refuse_unrequested
 from kgeval.cli.setting_options import blocks, setting_option, setting_options
-from kgeval.cli.shared_options import DIGITS, FOLDER, JSON, QUIET, model_and_dataset, rows_shown, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_dataset, rows_shown, thresholds
 from kgeval.errors import ConfigError
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
@@ -34,20 +35,21 @@ OF_EVALUATION = (
 @setting_option(
     "--protocol",
     place=("protocol",),
-    help="The framework whose rules are followed; 'kgeval list protocols' shows all.  [default: standard]",
+    help="Framework whose evaluation rules apply; 'kgeval list protocols' shows all.  [default: standard]",
 )
 @setting_options(
     Estimate,
     "error",
     place=("evaluation", "estimate"),
-    error="rank a random sample of at least 1,000 triples, until the interval of the MRR is plus or minus this number, "
-    "such as 0.005; --set evaluation.estimate.metric=hits@10 names another metric",
+    error="rank only a random sample of the triples, at least 1,000, until the MRR is known to within this number, "
+    "such as .005; --set evaluation.estimate.metric=hits@10 chooses another metric",
 )
 @click.option(
     "--task",
     metavar="KIND",
-    help="Do not rank: predict confidences of a weighted graph (confidences), or classify triples (classification); "
-    "--set task.KEY=VALUE sets further keys.",
+    type=OneOf(["confidences", "classification"]),
+    help="Task instead of a ranking: confidences (predict those of a weighted graph) or classification (of triples). "
+    "--set task.KEY=VALUE sets its keys.",
 )
 @setting_options(MetricRequest, "metrics", "by", *POLICIES)
 @setting_options(
@@ -55,42 +57,42 @@ OF_EVALUATION = (
     "unit",
     "level",
     place=("intervals",),
-    level="the confidence level of the intervals; with --error, of its interval",
+    level="the confidence level of the intervals, also with --estimate",
 )
 @thresholds
-@click.option("--out", type=FOLDER, help="Write a run directory.")
+@click.option("--out", type=FOLDER, help="Run directory to write.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@FORMAT
 @rows_shown
 @DIGITS
 @QUIET
-@JSON
 def evaluate_command(
     checkpoint: str,
     dataset: str | None,
     out: Path | None,
     force: bool,
     bounds: Bounds,
-    as_json: bool,
+    form: str,
     **options: Any,
 ) -> None:
-    """Evaluate a checkpoint on a dataset: every true answer is ranked among all entities, both sides, filtered.
+    """Evaluate a checkpoint on a dataset: rank the true answers among all entities, for heads and tails, filtered.
+
+    CHECKPOINT is a file or folder, a baseline (baseline:popularity; 'kgeval list baselines' shows all), or a run
+    directory: then its model, dataset and settings are used, and options change them.
 
     Example: kgeval evaluate model.npz --dataset data/fb15k-237 --option model=ComplEx
-
-    CHECKPOINT may be baseline:NAME, a rule that learns nothing: 'kgeval list baselines' shows all. It may be a run
-    directory, whose model, dataset and settings are then taken, but for what the options change.
     """
     from kgeval.runs.metric_bounds import Judged, limits_of, misses, refuse_missed
 
     config = configuration("evaluate", checkpoint, dataset, options, _blocks(options))
     refuse_unrequested(config)
     limits = limits_of(bounds, [config])
-    outcome = run_and_show(config, out, force=force, as_json=as_json, limits=limits)
+    outcome = run_and_show(config, out, form, force=force, limits=limits)
     refuse_missed(misses(limits, [Judged("", outcome.compute)]))
 
 
 def _blocks(options: dict[str, Any]) -> dict[str, Any]:
-    """Nest the options: with ``--task``, some are those of the task; with ``--error``, the level is the estimate's."""
+    """Nest the options: some are for the task with ``--task``, and the level for the estimate with ``--estimate``."""
     content = blocks(options)
     evaluation, intervals = content.get("evaluation", {}), content.get("intervals", {})
     if options["task"] is not None:
@@ -107,45 +109,55 @@ NEGATIVES = ("task", "negatives")
 @click.command("classify")
 @model_and_dataset
 @setting_option(
-    "--valid-negatives", place=(*NEGATIVES, "valid"), metavar="FILE", help="False triples for the validation split."
+    "--valid-negatives",
+    place=(*NEGATIVES, "valid"),
+    type=PATH,
+    metavar="FILE",
+    help="File of false triples for the validation split.",
 )
 @setting_option(
-    "--test-negatives", place=(*NEGATIVES, "test"), metavar="FILE", help="False triples for the test split."
+    "--test-negatives",
+    place=(*NEGATIVES, "test"),
+    type=PATH,
+    metavar="FILE",
+    help="File of false triples for the test split.",
 )
 @setting_options(
     Evaluation,
     "corruption",
     place=NEGATIVES,
-    corruption="without such files: the corruption that replaces each tail (by default uniform:count=1)",
+    corruption="without files of false triples: the corruption that generates them by replacing tails",
 )
 @setting_options(LabelOptions, "calibration", place=("task",))
 @setting_options(
     Evaluation,
     "unseen",
     place=("task",),
-    unseen="triples with an entity or relation that the model does not know: error, or drop (leave out)",
+    unseen="what to do with triples that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@setting_options(MetricRequest, "metrics", metrics="a metric, [relation.]name")
-@click.option("--out", type=FOLDER, help="Write a run directory.")
+@setting_options(
+    MetricRequest, "metrics", metrics="the metric, [relation.]name, such as accuracy; 'kgeval list metrics' shows all"
+)
+@click.option("--out", type=FOLDER, help="Run directory to write.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
+@FORMAT
 @DIGITS
 @QUIET
-@JSON
 def classify_command(
-    checkpoint: str, dataset: str | None, out: Path | None, force: bool, as_json: bool, **options: Any
+    checkpoint: str, dataset: str | None, out: Path | None, force: bool, form: str, **options: Any
 ) -> None:
-    """Classify the true and false triples of a dataset, beside baselines that need no model.
+    """Classify triples as true or false, and compare with baselines that need no model.
 
-    Thresholds and calibration are learned from the validation triples. The confidences of a weighted dataset are
-    predicted by kgeval evaluate --task confidences.
+    Thresholds and calibration are learned from the validation triples. To predict the confidences of a weighted
+    dataset, use kgeval evaluate --task confidences.
 
     Example: kgeval classify model.npz --dataset data/codex-s --option model=ComplEx --valid-negatives
     data/codex-s/valid_negatives.txt --test-negatives data/codex-s/test_negatives.txt
     """
     content = blocks(options)
     if options["corruption"] is not None and (options["valid"], options["test"]) != (None, None):
-        raise ConfigError("give either files of negatives or --corruption, which makes them.")
+        raise ConfigError("give either files of negatives or --corruption, which generates them.")
     task = content["task"] = {"kind": "classification", **content.get("task", {})}
     if options["corruption"] is not None:
         task["negatives"]["kind"] = "generated"
-    run_and_show(configuration("classify", checkpoint, dataset, options, content), out, force=force, as_json=as_json)
+    run_and_show(configuration("classify", checkpoint, dataset, options, content), out, form, force=force)

@@ -1,4 +1,4 @@
-"""``kgeval explain``: one checkpoint under several protocols, and why their numbers differ."""
+"""``kgeval explain``: one checkpoint under several protocols, and why the numbers differ."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import OneOf
 from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options
-from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset
+from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -21,62 +22,66 @@ if TYPE_CHECKING:
 @click.command("explain")
 @model_and_dataset
 @click.option(
-    "--protocols", default="", metavar="P,P,…", help="The frameworks; 'kgeval list protocols' shows all there are."
+    "--protocols",
+    default="",
+    type=OneOf("protocols"),
+    metavar="P,P,…",
+    help="Protocols to compare with the standard one; 'kgeval list protocols' shows all.",
 )
 @click.option(
     *("--number", "numbers"),
     multiple=True,
     metavar="METRIC=VALUE",
-    help="A number that another tool printed, as mrr=.3312: which protocol gives it; may be repeated.",
+    help="Number that another tool printed, such as mrr=.3312: kgeval finds the protocol that gives it. May be "
+    "repeated.",
 )
 @click.option(
     "--metric",
     "-m",
     default="mrr",
     show_default=True,
-    help="mrr, mr or hits@k; put head. or tail. in front for one side.",
+    type=OneOf(["mrr", "mr", "hits@1", "hits@10", "head.mrr", "tail.mrr"]),
+    help="Metric whose differences are explained: mrr, mr or hits@k, for one side head.mrr and so on.",
 )
 @setting_options(Evaluation, "split", "unseen", place=("evaluation",))
 @QUIET
-@JSON
+@FORMAT
 def explain_command(
     checkpoint: str,
     dataset: str | None,
     protocols: str,
     metric: str,
     numbers: tuple[str, ...],
-    as_json: bool,
+    form: str,
     **options: Any,
 ) -> None:
-    """Evaluate a checkpoint by several protocols, and break their differences from the standard one into causes.
+    """Evaluate a checkpoint by several protocols, and show what causes the differences from the standard one.
 
-    CHECKPOINT may be a run directory, whose model and dataset are then taken: kgeval explain runs/m --protocols libkge
+    CHECKPOINT may be a run directory, which needs no --dataset. With --number it may also be a file of ranks: kgeval
+    says which protocol gives that number.
 
-    With --number it says by which protocol a number comes out, of a checkpoint, a run directory or a file of ranks.
-
-    Example: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph
-
-    Example: kgeval explain runs/mine --number mrr=.3312
+    Examples: kgeval explain umls-TransE --dataset umls --protocols pykeen,libkge,ampligraph; kgeval explain runs/mine
+    --number mrr=.3312
     """
     from kgeval.cli.display import show, show_notes
 
     _refuse_other_keys(options["overrides"])
     if bool(numbers) == bool(protocols):
-        raise click.UsageError("give either --protocols, or --number: what another tool printed.")
+        raise click.UsageError("give either --protocols P,P or --number METRIC=VALUE.")
     if numbers:
         printed = {metric: value for metric, _, value in (text.partition("=") for text in numbers)}
         check = _check(checkpoint, dataset, printed, options)
-        show(check, "json" if as_json else "text")
+        show(check, form)
         return show_notes(check.notes)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
     explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
-    show(explanation, "json" if as_json else "text")
+    show(explanation, form)
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
     return show_notes([*explanation.notes, *notes])
 
 
 def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], options: dict[str, Any]) -> NumberCheck:
-    """Check numbers of stored ranks as they are, and of a model by the ranks of every protocol."""
+    """Check numbers against stored ranks, or against a model's ranks by every protocol."""
     from pathlib import Path
 
     from kgeval.cli.display import watching
@@ -95,14 +100,14 @@ def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], option
 
 
 def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
-    """Refuse keys without effect here, such as those of the protocol, of tasks and of the output folder."""
+    """Refuse keys that have no effect here, such as those of the protocol, the task and the output."""
     from kgeval.errors import ConfigError
 
     for text in overrides:
         key = text.partition("=")[0]
         unused = key == "evaluation.filter" or key.startswith("evaluation.keep")
         if key.split(".")[0] not in ("dataset", "model", "evaluation") or unused:
-            raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
+            raise ConfigError(f"--set {key}: this key has no effect here. Set keys of dataset, model or evaluation.")
 
 
 def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:
@@ -122,7 +127,7 @@ def _model_and_dataset(config: RunConfig) -> tuple[Any, Dataset]:
     from kgeval.runs.stored import load_model
 
     if config.model is None or isinstance(config.model, TrainingConfig):
-        raise ConfigError("model.kind: differences are explained of a checkpoint; train it with kgeval run first.")
+        raise ConfigError("model.kind: a checkpoint is needed. Train the model with 'kgeval run' first.")
     with watching("loading dataset"):
         dataset = config.dataset.load()
     with watching("loading model"):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import PATH
 from kgeval.cli.setting_options import pairs, setting_options
-from kgeval.cli.shared_options import CHECKPOINT_FORMAT, JSON, how_both_are_read
+from kgeval.cli.shared_options import FORMAT, reading_options
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.table import Page, Table
 
@@ -19,22 +20,26 @@ if TYPE_CHECKING:
 
 
 @click.command("inspect")
-@click.argument("path")
-@click.option("--dataset", help="Dataset whose labels are used where a checkpoint stores none.")
-@how_both_are_read
-@CHECKPOINT_FORMAT
+@click.argument("path", type=PATH)
+@click.option(
+    "--dataset", type=PATH, metavar="DATASET", help="Dataset with the labels of a checkpoint that stores none."
+)
+@reading_options
 @setting_options(Evaluation, "nan", place=("evaluation",))
-@JSON
-def inspect_command(path: str, as_json: bool, **settings: Any) -> None:
-    """Describe a dataset (folder or PyKEEN name), a checkpoint, a run or its ranks.parquet."""
+@FORMAT
+def inspect_command(path: str, form: str, **settings: Any) -> None:
+    """Describe a dataset (a folder or a PyKEEN name), a checkpoint, a run, or a file of ranks.
+
+    Example: kgeval inspect data/fb15k-237
+    """
     from kgeval.cli.display import show
     from kgeval.errors import ConfigError
 
     description = _describe(path, settings)
     kind = next(iter(description))
     if settings["names"] and kind != "dataset":
-        raise ConfigError(f"--names: {path!r} is a {kind}; names are those of a dataset. Leave them out.")
-    show(described(description), "json" if as_json else "text")
+        raise ConfigError(f"--names is for datasets, and {path!r} is a {kind}. Leave it out.")
+    show(described(description), form)
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +69,7 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Describe a dataset in a folder, or runs; what is neither is refused with what is in it."""
+    """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
     from kgeval.checkpoints.reader import holds_models, recognise
     from kgeval.data.layout import layouts
     from kgeval.errors import DatasetError
@@ -80,12 +85,12 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
             recognise(place)  # raises an error that says what is in the folder
         if holds_runs(place):
             return {"runs": path, **_runs(place)}
-        hint = "Nor is it a checkpoint in a known format: 'kgeval list formats' shows those."
+        hint = "It is no checkpoint in a known format either: 'kgeval list formats' shows all."
         raise DatasetError(f"{error}\n{hint}") from error
 
 
 def _results(path: str, place: Path) -> dict[str, Any]:
-    """Describe a run, complete or not, several of them or a table of ranks; nothing where it is none of these."""
+    """Describe a run, complete or not, several runs or a table of ranks; anything else is empty."""
     from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
     from kgeval.run_directory.folders import CommonTable
     from kgeval.run_directory.stored_run import StoredRun
@@ -171,13 +176,13 @@ def _sizes(dataset: Dataset) -> dict[str, Any]:
 
 
 OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics")
-"""keys for machines, and those that are shown as a table"""
+"""keys for programs, and keys that are shown as a table"""
 
 PARTS = {
     "dataset": ("name", "entities", "relations", "triples"),
     "model": ("model", "live", "options", "format", "entities", "relations"),
 }
-"""the keys of blocks that are shown only in part"""
+"""the keys of blocks of which only a part is shown"""
 
 
 def described(description: Mapping[str, Any]) -> Page:

@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from inspect import getdoc
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
+from kgeval.cli.completion import OneOf
+from kgeval.cli.listings import LISTINGS
 from kgeval.cli.shared_options import FORMAT
 
 if TYPE_CHECKING:
     from kgeval.table import Page
-
-Listing = tuple[list[str], list[list[str]]]
-
 
 BRIEF = {
     "metrics": ("name", "title", "needs"),
     "baselines": ("name", "title", "tasks"),
     "models": ("name", "score"),
     "formats": ("name", "files"),
-    "corruptions": ("kind", "what it does"),
+    "corruptions": ("kind", "candidates"),
     "slices": ("name", "title"),
 }
-"""the columns of the page; those of one entry are all"""
+"""the columns of a list; one entry has all columns"""
+
+
+class _NameInList(OneOf):
+    """A name in the list that the argument before it names."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return OneOf(ctx.params["what"]).shell_complete(ctx, param, incomplete)
 
 
 @click.command("list")
-@click.argument(
-    "what",
-    type=click.Choice(["metrics", "models", "baselines", "formats", "protocols", "corruptions", "slices", "datasets"]),
-)
-@click.argument("name", required=False)
+@click.argument("what", type=click.Choice(sorted(LISTINGS)))
+@click.argument("name", required=False, type=_NameInList(""))
 @FORMAT
 def list_command(what: str, name: str | None, form: str) -> None:
-    """List metrics, models, baselines, formats and so on; with a NAME, show all about that one.
+    """List metrics, models, baselines, formats and so on. With a NAME, show the details of one of them.
 
     Example: kgeval list metrics ndcg
     """
@@ -81,114 +83,5 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
             names.setdefault(spelled.lower(), entry)
     wanted = re.sub(r"@\d+$", "", name.lower())
     if wanted not in names:
-        raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names))}")
+        raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]
-
-
-def _metrics() -> Listing:
-    from kgeval.metrics.averages import WEIGHINGS
-    from kgeval.metrics.metric import metrics
-    from kgeval.metrics.ranks.ties import tie_policies
-
-    cutoffs = {"none": "", "optional": "[@k]", "required": "@k"}
-    better = {True: "higher", False: "lower", None: "—"}
-    columns = ["name", "title", "needs", "formula", "range", "better", "undefined", "synonyms", "source"]
-    rows = [
-        [
-            metric.name + cutoffs[metric.cutoff],
-            metric.title,
-            metric.needs,
-            metric.formula,
-            f"{metric.lowest:g} … {metric.highest:g}",
-            better[metric.increasing],
-            metric.undefined,
-            ", ".join(metric.synonyms),
-            metric.source,
-        ]
-        for metric in [*metrics().values(), *metrics("labels").values(), *metrics("confidences").values()]
-    ]
-    # The prefixes that a name may take have no range and no synonyms.
-    averages = [
-        [f"{one.name}.", one.title, "ranks, lists" if one.lists else "ranks", one.formula, "", "", "", "", one.source]
-        for one in WEIGHINGS.values()
-    ]
-    ties = [
-        [f"{one.name}.", one.title, "ranks", one.formula, "", "", one.undefined, "", one.source]
-        for one in tie_policies().values()
-    ]
-    return columns, [*rows, *averages, *ties]
-
-
-def _models() -> Listing:
-    from kgeval.scorers.family import families
-
-    columns = ["name", "score", "arrays", "options"]
-    return columns, [
-        [name, family.formula, ", ".join(family.array_names()), ", ".join(family.option_names())]
-        for name, family in families().items()
-    ]
-
-
-def _baselines() -> Listing:
-    from kgeval.baselines.baseline import Baseline, baselines
-
-    columns = ["name", "title", "rule", "tasks", "settings", "source"]
-    rows = []
-    for name, found in sorted(baselines().items()):
-        settings = ", ".join(field for field in found.model_fields if field not in Baseline.model_fields)
-        rows.append([name, found.title, found.rule, ", ".join(found.tasks), settings, found.source])
-    return columns, rows
-
-
-def _formats() -> Listing:
-    from kgeval.checkpoints.reader import formats
-
-    rows = []
-    for name, reader in sorted(formats().items()):
-        described = (getdoc(reader.read) or "").partition("\n\n")[0]
-        rows.append([name, reader.summary, " ".join(described.replace("``", "").split())])
-    return ["name", "files", "reading"], rows
-
-
-def _protocols() -> Listing:
-    from kgeval.protocols.protocol import protocols
-
-    return ["name", "rules"], [[name, protocol.summary] for name, protocol in sorted(protocols().items())]
-
-
-def _corruptions() -> Listing:
-    from kgeval.corruption.generator import generators
-
-    columns = ["kind", "what it does", "options"]
-    rows = []
-    for kind, generator in generators().items():
-        summary = (generator.__doc__ or "").strip().splitlines()[0]
-        rows.append([kind, summary, ", ".join(name for name in generator.model_fields if name != "kind")])
-    return columns, rows
-
-
-def _slices() -> Listing:
-    from kgeval.analysis.slices.slice import WRITTEN, slices
-
-    rows = [[one.name, one.title, one.rule, one.source] for one in slices().values()]
-    return ["name", "title", "rule", "source"], [*rows, *map(list, WRITTEN)]
-
-
-def _datasets() -> Listing:
-    from kgeval.data.layout import layouts
-    from kgeval.data.layouts.pykeen import names
-
-    folders = [["folder", name, layout.summary] for name, layout in sorted(layouts().items())]
-    return ["kind", "name", "files"], [*folders, *(["PyKEEN", name, ""] for name in names())]
-
-
-LISTINGS: dict[str, Callable[[], Listing]] = {
-    "metrics": _metrics,
-    "models": _models,
-    "baselines": _baselines,
-    "formats": _formats,
-    "protocols": _protocols,
-    "corruptions": _corruptions,
-    "slices": _slices,
-    "datasets": _datasets,
-}

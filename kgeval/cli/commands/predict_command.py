@@ -1,4 +1,4 @@
-"""``kgeval predict``: the best answers of queries by a checkpoint."""
+"""``kgeval predict``: the best answers of queries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.cli.completion import PATH
 from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options
-from kgeval.cli.shared_options import JSON, QUIET, model_and_dataset_alone, refuse_file
+from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.table import Cell, Figure, Page, Table
 
@@ -21,58 +22,71 @@ if TYPE_CHECKING:
 
 
 OF_RANKINGS = ("evaluation.corruption", "evaluation.estimate", "evaluation.keep", "evaluation.times")
-"""keys that predictions do not have"""
+"""keys without effect on predictions"""
 
 OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads", "device")
 
 
 @click.command("predict")
-@model_and_dataset_alone
+@model_and_dataset
 @click.option(
     *("--query", "queries"),
     nargs=3,
     multiple=True,
     metavar="HEAD RELATION TAIL",
-    help="A query by labels, with '?' for the missing head or tail; may be repeated.",
+    help="Query by labels, with '?' for the missing head or tail. May be repeated.",
 )
 @click.option(
     "--queries",
     "query_file",
+    type=PATH,
     metavar="FILE",
-    help="A file of queries, a row each, or OGB-LSC's array of heads and relations.",
+    help="File of queries: one row head, relation, tail per query, or OGB-LSC's array of heads and relations.",
 )
-@click.option("--at", metavar="TIME", help="Of a temporal graph, the time of the queries of --query.")
+@click.option("--at", metavar="TIME", help="Time of the queries of --query, for a temporal graph.")
 @setting_options(
     Evaluation,
     *OF_EVALUATION,
     place=("evaluation",),
-    split="without queries: the split whose queries are answered (train, valid, test)",
-    sides="of the split: head, tail",
-    unseen="queries with an entity or relation that the model does not know: error or drop",
+    split="without queries: the split whose queries are answered, or a file of triples",
+    sides="with --split: the sides that are predicted: head, tail",
+    unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many answers of each query.")
+@click.option(
+    "-k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="NUMBER",
+    help="Number of answers to each query.",
+)
 @click.option(
     "--known",
     type=click.Choice(["keep", "drop"]),
     default="keep",
     show_default=True,
-    help="Known answers: keep and mark them, or drop them.",
+    help="What to do with known answers: keep (and mark) or drop (leave out).",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write a .parquet file; for ogb-lsc, a folder or an .npz file."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File to write, in the format of --out-format; for ogb-lsc it may be a folder.",
 )
 @click.option(
-    *("--format", "written_as"),
+    *("--out-format", "written_as"),
     type=click.Choice(["parquet", "ogb-lsc", "trec"]),
     default="parquet",
     show_default=True,
-    help="What --out holds: everything; the ten best tails, as OGB-LSC takes them for WikiKG90Mv2; a TREC run.",
+    help="Format of --out: parquet (all columns), ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2) or trec (a "
+    "run and its qrels).",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@FORMAT
 @QUIET
-@JSON
-def predict_command(checkpoint: str, dataset: str | None, as_json: bool, **options: Any) -> None:
-    """Predict the best answers of queries among all entities: exactly, with score, rank and what is known of each.
+def predict_command(checkpoint: str, dataset: str | None, form: str, **options: Any) -> None:
+    """Predict the best answers of queries among all entities, with score and rank, and mark known answers.
+
+    Without --query and --queries, the queries of a split are answered.
 
     Example: kgeval predict umls-TransE --dataset umls --query virus causes '?' -k 5
     """
@@ -86,11 +100,11 @@ def predict_command(checkpoint: str, dataset: str | None, as_json: bool, **optio
     table, graph = _predictions(config, options)
     if options["out"] is not None:
         show_place(_write(table, graph, options["out"], options["written_as"]))
-    if as_json:
+    if form == "json":
         say_json(as_plain(table))
     elif options["out"] is None:
         page = shown(table, graph)
-        show(page)
+        show(page, form)
         show_notes(page.notes)
     show_notes(table.notes)
 
@@ -102,14 +116,14 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     for text in options["overrides"]:
         key = text.partition("=")[0]
         if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(OF_RANKINGS):
-            raise ConfigError(f"--set {key}: it has no meaning here. Set keys of dataset, model and evaluation.")
+            raise ConfigError(f"--set {key}: this key has no effect here. Set keys of dataset, model or evaluation.")
     _refuse_two_kinds_of_queries(options)
     if as_ogb and out is None:
-        raise ConfigError("--format ogb-lsc writes a file: name it, or its folder, with --out.")
+        raise ConfigError("--out-format ogb-lsc needs --out FILE or --out FOLDER.")
     if as_ogb and options["k"] != 10:
-        raise ConfigError("--format ogb-lsc holds ten predictions of each query. Leave -k out.")
+        raise ConfigError("--out-format ogb-lsc has ten predictions for each query. Leave -k out.")
     if options["written_as"] == "trec" and out is None:
-        raise ConfigError("--format trec writes a run, and its qrels beside it: name the run with --out.")
+        raise ConfigError("--out-format trec writes a run and its qrels. Name the run: --out FILE.")
     if out is not None and options["written_as"] == "parquet" and out.suffix != ".parquet":
         raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
     if out is not None and not options["force"]:
@@ -120,15 +134,14 @@ def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
     from kgeval.errors import ConfigError
 
     if options["queries"] and options["query_file"]:
-        raise ConfigError("give either --query or --queries, which reads them from a file.")
+        raise ConfigError("give either --query or --queries FILE.")
     if options["at"] is not None and not options["queries"]:
-        raise ConfigError("--at is the time of the queries of --query. In a file, it is the fourth column.")
+        raise ConfigError("--at needs --query. In a file of queries, the time is the fourth column.")
     if (options["queries"] or options["query_file"]) and (options["split"] or options["sides"]):
-        raise ConfigError("give either queries or a split with --split and --sides, whose queries are answered.")
+        raise ConfigError("give either queries (--query, --queries) or a split (--split, --sides).")
 
 
 def _refuse_existing(out: Path, written_as: str) -> None:
-
     if written_as == "ogb-lsc" and out.is_dir():
         return
     for path in [out, out.with_suffix(".qrels")] if written_as == "trec" else [out]:
@@ -177,14 +190,14 @@ def _write(table: PredictionTable, dataset: Dataset, out: Path, written_as: str)
 
 
 SHOWN = 20
-"""queries that are printed; a file holds all"""
+"""the number of queries that are printed; a file has all of them"""
 
 RANKS = {"rank": "", "raw rank": "raw_"}
-"""the prefix of the counts of each rank: without other known answers, as an evaluation has it, and among all"""
+"""the prefix of the counts of each rank: filtered, as in an evaluation, and raw"""
 
 
 def shown(table: PredictionTable, dataset: Dataset) -> Page:
-    """Lay out the predictions of each query, of the first ones where there are many; entities by their names."""
+    """Lay out the predictions of the first queries, with the names of entities."""
     rows = table.data.to_pylist() if table.queries <= SHOWN else table.data.slice(0, SHOWN * table.places).to_pylist()
     tables = []
     for number in list(dict.fromkeys(row["query"] for row in rows))[:SHOWN]:
@@ -194,12 +207,14 @@ def shown(table: PredictionTable, dataset: Dataset) -> Page:
         title = _query_text(mine[0], dataset)
         tables.append(Table(columns, [_cells(row, dataset, ranks) for row in mine], keys=2, title=title))
     more = table.queries > len(tables) == SHOWN
-    note = f"the first {SHOWN} of {table.queries:,} queries. --out FILE.parquet or --json has all of them."
+    note = (
+        f"only the first {SHOWN} of {table.queries:,} queries are shown. --out FILE.parquet or --json has all of them."
+    )
     return Page((str(table.provenance),), tuple(tables), (note,) if more else ())
 
 
 def as_plain(table: PredictionTable) -> dict[str, Any]:
-    """Return the content as plain data, a block for each query; infinite scores are text."""
+    """Return plain data, a block for each query. Infinite scores are text."""
     queries: dict[int, dict[str, Any]] = {}
     own = ("side", "anchor_label", "relation_label")
     for row in table.data.to_pylist():
@@ -234,6 +249,6 @@ def _cells(row: dict[str, Any], dataset: Dataset, ranks: list[str]) -> list[Cell
 
 
 def _rank(row: dict[str, Any], prefix: str) -> Cell:
-    """Write the best and the worst rank of an answer that ties, or its one rank."""
+    """Write the rank, or the best and the worst rank of an answer that ties."""
     above, tied = row[f"{prefix}greater"], row[f"{prefix}tied"]
     return Figure(1 + above + tied / 2, text=f"{1 + above}–{1 + above + tied}") if tied else 1 + above

@@ -1,4 +1,4 @@
-"""``kgeval report`` and ``kgeval plot``: a page, or one picture, of what runs say."""
+"""``kgeval report`` and ``kgeval plot``: an HTML page, or one chart, of runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.setting_options import split_at_commas
-from kgeval.cli.shared_options import ALLOW, JSON, QUIET, UNIT, named_runs, refuse_file
+from kgeval.cli.completion import PATH, OneOf
+from kgeval.cli.setting_options import REPEATED, split_at_commas
+from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs, refuse_file
 from kgeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,17 +18,27 @@ if TYPE_CHECKING:
 
 
 DATASET = click.option(
-    "--dataset", help="The dataset that was ranked, if a run does not name it or its folder was moved."
+    "--dataset",
+    type=PATH,
+    metavar="DATASET",
+    help="Dataset of the ranks, if a run does not name it or the dataset was moved.",
 )
-TIES = click.option("--ties", help="The tie policy, such as realistic or expected.  [default: that of the runs]")
+TIES = click.option(
+    "--ties",
+    type=OneOf("ties"),
+    metavar="POLICY",
+    help="Tie policy, such as realistic or expected.  [default: that of the runs]",
+)
 FORCE = click.option("--force", is_flag=True, help="Replace a file that is already there.")
 
 
 @click.command("report")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--out", default="report.html", show_default=True, type=click.Path(path_type=Path), help="The page.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
+@click.option(
+    "--out", default="report.html", show_default=True, type=click.Path(path_type=Path), help="HTML file to write."
+)
 @DATASET
-@UNIT
+@INTERVALS
 @TIES
 @ALLOW
 @FORCE
@@ -37,23 +48,25 @@ def report_command(
     runs: tuple[str, ...],
     out: Path,
     dataset: str | None,
-    unit: Unit,
+    intervals: Unit,
     ties: str | None,
     allow: tuple[str, ...],
     *,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write an HTML page that compares runs: ranking, significance, causes, hard triples, and how they were made.
+    """Write an HTML page that compares runs: leaderboard, significance, warnings, slices, hard triples, provenance.
 
-    A RUN is a path or NAME=PATH: a run directory, a folder of runs, or a file of ranks. The page is one file,
-    which needs no network, and nothing is scored.
+    A RUN is PATH or NAME=PATH: a run directory, a folder of runs, or a file of ranks. The page is one file that
+    needs no network. No model is needed.
+
+    Example: kgeval report runs/TransE runs/ComplEx --out report.html
     """
     from kgeval.cli.display import show_file
     from kgeval.reports.page import report
 
     refuse_file(out, force=force)
-    report(named_runs(runs), dataset=dataset, unit=unit, ties=ties, allow=allow).save(out)
+    report(named_runs(runs), dataset=dataset, intervals=intervals, ties=ties, allow=allow).save(out)
     show_file(out, as_json=as_json)
 
 
@@ -62,41 +75,51 @@ OF_KIND = {
     "by": ("--by", ("slices",)),
     "dataset": ("--dataset", ("dataset",)),
     "allow": ("--allow", ("allow",)),
+    "intervals": ("--intervals", ("intervals",)),
 }
-"""the options that not every kind has, and the arguments that they are"""
+"""the options that only some kinds of charts have, and their arguments"""
 
 
 @click.command("plot")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
 @click.option(
     "--kind",
     required=True,
     type=click.Choice(["leaderboard", "slices", "relations", "distribution", "critical-difference"]),
-    help="What is drawn; critical-difference takes runs of several datasets.",
+    help="Kind of chart. critical-difference needs runs of several datasets.",
 )
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="A .svg, .png, .pdf or .html file.")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="File to write (.svg, .png, .pdf or .html)."
+)
 @click.option(
     "--metric",
     "-m",
     "metrics",
     multiple=True,
     callback=split_at_commas,
-    help="The metric that is drawn, of a leaderboard several; may be repeated.  [default: mrr; of a leaderboard mrr, "
-    "hits@1, hits@3, hits@10, amri]",
+    type=OneOf("metrics"),
+    metavar="METRIC",
+    help=f"Metric to draw; a leaderboard may have several. {REPEATED}  [default: mrr; for a leaderboard mrr, hits@1, "
+    "hits@3, hits@10, amri]",
 )
 @click.option(
     "--by",
     multiple=True,
     callback=split_at_commas,
     metavar="COLUMN",
-    help="The slices that --kind slices draws; may be repeated. 'kgeval list slices' shows all.",
+    type=OneOf("slices"),
+    help=f"Slice or column to draw, for --kind slices; 'kgeval list slices' shows all. {REPEATED}",
 )
 @click.option(
     "--width",
     type=float,
     metavar="INCHES",
-    help="Draw for print, exactly so wide, with text of 8 points and without a title; a column of a paper has about "
-    "3.3 inches, a page 7.",
+    help="Exact width for print, with text of 8 points and no title: about 3.3 for a column of a paper, 7 for a page.",
+)
+@click.option(
+    "--intervals",
+    type=click.Choice(["triple", "query", "relation"]),
+    help="The unit that is resampled for the intervals, for --kind leaderboard and slices.  [default: triple]",
 )
 @DATASET
 @TIES
@@ -107,10 +130,12 @@ OF_KIND = {
 def plot_command(
     runs: tuple[str, ...], kind: str, out: Path, ties: str | None, *, force: bool, as_json: bool, **options: Any
 ) -> None:
-    """Draw a picture of runs, each PATH or NAME=PATH.
+    """Draw a chart of runs, each given as PATH or NAME=PATH.
 
-    The kinds are the leaderboard, metrics by slice, relations as dots, the distribution of ranks, and, of runs of
-    several datasets, which models' average ranks differ (critical difference diagram).
+    The kinds are: leaderboard (metrics with intervals), slices (a metric by slice), relations (a dot for each
+    relation), distribution (Hits@k for every k), critical-difference (average ranks of models over datasets).
+
+    Example: kgeval plot runs/TransE runs/ComplEx --kind slices --by cardinality --out slices.pdf
     """
     from kgeval.cli.display import show_file, show_notes, watching
     from kgeval.reports.figure import about, check_picture, save_picture
@@ -127,7 +152,7 @@ def plot_command(
 
 
 def _arguments(kind: str, options: dict[str, Any], taken: list[str]) -> dict[str, Any]:
-    """Give the options their names as arguments, and refuse those that a kind does not have."""
+    """Turn the options into arguments, and refuse options that a kind does not have."""
     arguments = {"width": options.pop("width")}
     for name, value in options.items():
         if not value:
@@ -135,7 +160,7 @@ def _arguments(kind: str, options: dict[str, Any], taken: list[str]) -> dict[str
         option, names = OF_KIND[name]
         argument = next((name for name in names if name in taken), None)
         if argument is None:
-            raise ConfigError(f"{option}: --kind {kind} has none.")
+            raise ConfigError(f"{option} does not go with --kind {kind}. Leave it out.")
         if argument == "metric" and len(value) > 1:
             raise ConfigError(f"{option}: --kind {kind} draws one metric, found {', '.join(value)}.")
         arguments[argument] = value[0] if argument == "metric" else value

@@ -1,4 +1,4 @@
-"""``kgeval run`` runs experiments, ``merge`` finishes sharded ones, ``schema`` describes a configuration."""
+"""``kgeval run`` runs experiments, ``merge`` finishes sharded runs, ``schema`` describes a configuration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, rows_shown, thresholds
+from kgeval.settings.settings import plain
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -21,7 +22,7 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
         return None
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise click.BadParameter(f"expected K/N such as 3/16, with K from 1 to N, found {text!r}.")
+        raise click.BadParameter(f"expected K/N, such as 3/16, with K from 1 to N, found {text!r}.")
     return int(number), int(count)
 
 
@@ -32,13 +33,12 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
     "--only",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of several datasets or seeds, run a part, such as dataset=umls,model=TransE,seed=0; may be repeated.",
+    help="Part to run of a configuration with several datasets or seeds, such as dataset=umls,model=TransE,seed=0. "
+    "May be repeated.",
 )
-@click.option("--out", type=FOLDER, help="The run directory, instead of the configuration's.")
+@click.option("--out", type=FOLDER, help="Run directory, instead of the one in the configuration.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@click.option(
-    "--shard", metavar="K/N", callback=_shard, help="Rank only the K-th of N parts; 'kgeval merge' finishes the run."
-)
+@click.option("--shard", metavar="K/N", callback=_shard, help="Rank only part K of N; 'kgeval merge' finishes the run.")
 @thresholds
 @FORMAT
 @rows_shown
@@ -56,10 +56,13 @@ def run_command(  # noqa: C901
 ) -> None:
     """Run experiments from configuration files.
 
-    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet, or for a
-    task labels.parquet; one with several models gives a directory for each of them, and one table for all. A finished
-    run of the same configuration and inputs is not computed again. If a model fails, the others still run. The same
-    command continues a run that was interrupted.
+    Each configuration gives a run directory with config.yaml, manifest.json, metrics.json and ranks.parquet (for a
+    task: labels.parquet). A configuration with several models gives a directory for each model, and one table.
+
+    Repeat the command to continue an interrupted run. Finished runs with the same configuration and inputs are not
+    computed again. If a model fails, the others still run.
+
+    Example: kgeval run umls.yaml --set evaluation.split=valid
     """
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.row_order import refuse_unrequested
@@ -75,7 +78,7 @@ def run_command(  # noqa: C901
         _run_shards(run_configs, folders, shard, force=force)
         return
     limits = limits_of(bounds, [*run_configs.values()])
-    for config in run_configs.values():  # before the first is run
+    for config in run_configs.values():  # before the first run
         refuse_unrequested(config)
         with config.document.variables.concealed():
             refuse_unusable(config.tracker, config.jobs)
@@ -103,7 +106,7 @@ def run_command(  # noqa: C901
 
 
 def _show_grid(parts: Mapping[Path, list[Outcome]], form: str, *, report: bool) -> None:
-    """Show the runs of all datasets and seeds as one table, and leave a page of them where one is wanted."""
+    """Show the runs of all datasets and seeds as one table, and write their page if the configuration asks for one."""
     from kgeval.cli.commands.compare_command import compare_runs
     from kgeval.cli.display import show_place
     from kgeval.cli.outcomes import show_outcomes
@@ -141,7 +144,7 @@ def _judged(configs: Mapping[Path, RunConfig], outcomes: Mapping[Path, list[Outc
 
 
 def _content(outcomes: list[Outcome], failure: BaseException | None, config: RunConfig) -> dict[str, Any]:
-    """The content of ``metrics.json``: of one model, or the common table of several."""
+    """The content of ``metrics.json``: one model, or the common table of several."""
     from kgeval.runs.outcome import ModelsFailed, common_table
 
     if config.models is None:
@@ -152,7 +155,7 @@ def _content(outcomes: list[Outcome], failure: BaseException | None, config: Run
 def _run(
     config: RunConfig, folder: Path, limits: Sequence[Threshold], *, force: bool, several: bool
 ) -> tuple[list[Outcome], Exception | None]:
-    """Run a configuration; of several, return its error, so that the others are still run."""
+    """Run a configuration. If there are several, return an error, so that the others still run."""
     from kgeval.cli.display import show_note, watching
     from kgeval.errors import KgevalError
     from kgeval.runs.outcome import ModelsFailed
@@ -171,7 +174,7 @@ def _run(
 def _run_shards(
     configs: Mapping[Path, RunConfig], folders: Mapping[Path, Path], shard: tuple[int, int], *, force: bool
 ) -> None:
-    """Rank one shard of each model, and say what is there now."""
+    """Rank one shard of each model, and print what is done."""
     from kgeval.cli.display import watching
     from kgeval.cli.streams import say
     from kgeval.runs.shards.shard_job import run_shard
@@ -179,7 +182,7 @@ def _run_shards(
     number, count = shard
     for path, config in configs.items():
         for done in run_shard(config, folders[path], number, count, force=force, watch=watching):
-            what = "was there already" if done.kept else f"{done.ranks:,} ranks"
+            what = "already done" if done.kept else f"{done.ranks:,} ranks"
             say(f"{done.folder}: shard {number} of {count}, {what}")
 
 
@@ -194,7 +197,7 @@ def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, 
     }
     if len(set(folders.values())) < len(folders):
         raise ConfigError(
-            "two configurations would be written to one folder: run them one by one, or name their outputs."
+            "two configurations have the same run directory. Run them one by one, or give them different outputs."
         )
     return folders
 
@@ -217,9 +220,11 @@ def _folder_of_part(part: Path, output: str | None, out: Path | None, *, several
 @DIGITS
 @QUIET
 def merge_command(folder: Path, force: bool, form: str) -> None:
-    """Finish the run in DIR, all of whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
+    """Finish the run in DIR whose shards were ranked by 'kgeval run CONFIG --shard K/N'.
 
-    Missing shards and shards of another run are named.
+    If shards are missing or belong to another run, an error says which.
+
+    Example: kgeval merge runs/umls
     """
     from kgeval.cli.display import show_note, watching
     from kgeval.cli.outcomes import show_outcomes, show_remarks
@@ -238,9 +243,18 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 @click.command("schema")
 @JSON
 def schema_command(as_json: bool) -> None:  # noqa: ARG001  # a schema is JSON in any case
-    """Print the JSON schema of the configuration, for editors."""
+    """Print the JSON schema of the configuration, which editors use for completion and checks."""
     from kgeval.cli.streams import say_json
     from kgeval.runs.config.run_config import RunConfig
 
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunConfig.model_json_schema()}
-    say_json(schema)
+    say_json(_with_plain_descriptions(schema))
+
+
+def _with_plain_descriptions(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_plain_descriptions(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    texts = {key: plain(text) for key, text in schema.items() if key == "description" and isinstance(text, str)}
+    return {key: _with_plain_descriptions(part) for key, part in schema.items()} | texts

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--mapping",
     type=click.Choice(["raw", "logistic", "bounded-linear"]),
-    help="For confidences: how scores become confidences, fitted on validation.  [default: as in the run]",
+    help="For confidences: how scores become confidences (fitted on valid).  [default: as in the run]",
 )
 @NAMES
 @setting_options(ConfidenceOptions, "high_confidence", stored=True)
@@ -41,16 +41,18 @@ if TYPE_CHECKING:
 @DIGITS
 @QUIET
 def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
-    """Compute metrics from the stored ranks or labels of a run (a directory or a ranks.parquet), without its model.
+    """Compute metrics from the stored ranks or labels of a run, without its model.
 
-    For several models, give a directory with their runs in it, up to three levels deep.
+    RUN is a run directory, a ranks.parquet, or a folder with the runs of several models, up to three levels deep.
+    Options that you leave out have the values of the run.
 
-    Options that you leave out keep the values of the run: without any option, these are the metrics of the run. The
-    metrics of a classification or of confidences are named [relation.]name, and can be grouped by relation. A run of
-    confidences has metrics of its ranks too: name them.
+    Metrics of a classification or of confidences are named [relation.]name. A run of confidences also has ranks: name
+    metrics of ranks, such as mrr, to compute them.
 
-    RUN may also be a text file of ranks from another evaluator; give --dataset with it. Its header, or --columns, names
-    head, relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
+    RUN may also be a text file of ranks from another evaluator, with --dataset. Its header, or --columns, names head,
+    relation, tail and the ranks, as in 'h r t frank_left rank_left frank_right rank_right'.
+
+    Example: kgeval summarize runs/umls --by relation --intervals triple
     """
     from kgeval.run_directory.folders import holds_runs
 
@@ -108,7 +110,7 @@ def _summarize_several(
     outcomes = read_outcomes(folder, metrics, options)
     failed, unfinished = CommonTable.read(folder).failed, unfinished_in(folder)
     limits = thresholds_of(bounds, [*(outcome.name for outcome in outcomes), *failed, *unfinished])
-    # A bound is for the number that the table shows, by the tie policy that all of it has.
+    # A bound is for the number in the table, by the tie policy of the table.
     shown = with_common_ties(outcomes)
     missed = misses(limits, [_judged(each.folder or folder, each.name, options | _ties(each)) for each in shown])
     if form == "json":
@@ -117,7 +119,8 @@ def _summarize_several(
         show_outcomes(outcomes, form)
     show_remarks(outcomes, failed, places=False)
     show_notes(
-        f"{name}: no complete run in {str(folder / name)!r}. Run the configuration again." for name in unfinished
+        f"{name}: the run in {str(folder / name)!r} is not complete. Run the configuration again."
+        for name in unfinished
     )
     refuse_missed(missed)
 

@@ -32,7 +32,7 @@ def read_named(name: str, **options: Any) -> Dataset:
     if resolver is None:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
         near = nearest(name, [*names(), *here])
-        hint = did_you_mean(name, near or names())  # a folder that is not near may be anything
+        hint = did_you_mean(name, near or names(), listed="datasets")  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
         return from_dataset(resolver.make(key, options), key)

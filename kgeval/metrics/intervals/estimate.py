@@ -1,38 +1,45 @@
-"""Estimate: how far from a metric of the whole split its estimate from a sample of triples may be."""
+"""Estimate: how far an estimate from a sample of triples may be from the metric of the whole split."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, TypeAdapter, field_validator, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, field_validator, model_validator
 
 from kgeval.errors import MetricError
-from kgeval.settings.settings import Settings
+from kgeval.settings.settings import Settings, or_short
 
 if TYPE_CHECKING:
     from kgeval.metrics.names import MetricName
 
 
 class Estimate(Settings):
-    """Rank a sample of the triples, exactly, until a metric is known to within an error: ``Estimate(error=0.005)``.
+    """Rank a random sample of the triples until a metric is known to within an error. A number alone is that error.
 
     >>> Estimate(error=0.005).metric, Estimate(triples=5000).error
     ('mrr', None)
     """
 
+    model_config = ConfigDict(json_schema_extra=or_short({"type": "number", "exclusiveMinimum": 0}))
+
     error: Annotated[float, Field(gt=0)] | None = None
-    """half the width of the metric's interval, at which ranking stops"""
+    """the error: half the width of the metric's interval. Ranking stops when it is reached"""
     triples: Annotated[int, Field(ge=1)] | None = None
-    """instead: how many triples are ranked, whatever the error then is"""
+    """the number of triples to rank, instead of an error"""
     metric: str = "mrr"
-    """the metric that the error is of; others of the same sample have intervals of their own"""
+    """the metric that the error is for. The other metrics get intervals from the same sample"""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """how often such intervals hold the metrics of the whole split"""
+    """the confidence level of the intervals"""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    """of the order of the triples; a tighter error goes on in the same order"""
+    """the seed of the order in which triples are drawn. A smaller error continues in the same order"""
     first: Annotated[int, Field(ge=100)] = 1000
-    """the least sample, of which the error is then judged; a split that is not larger is ranked as a whole"""
+    """the size of the smallest sample. A split with no more triples is ranked as a whole"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_error(cls, value: Any) -> Any:
+        return {"error": value} if isinstance(value, int | float | str) else value
 
     @field_validator("metric")
     @classmethod
@@ -44,33 +51,35 @@ class Estimate(Settings):
         except MetricError as error:
             raise ValueError(str(error)) from error
         if reason := no_estimator(name):
-            raise ValueError(f"{value} {reason}. Take a mean over ranks, such as mrr, hits@10, mr or amri")
+            raise ValueError(f"{value} {reason}. Choose a mean over ranks, such as mrr, hits@10, mr or amri")
         return value
 
     @model_validator(mode="after")
     def _one_aim(self) -> Estimate:
         if (self.error is None) == (self.triples is None):
-            raise ValueError("give either error (how far off the metric may be) or triples (how many are ranked)")
+            raise ValueError("give either error (how far off the metric may be) or triples (how many triples to rank)")
         if self.triples is not None and self.triples < self.first:
-            raise ValueError(f"{self.triples} triples are fewer than the least sample, of {self.first}. Set first too")
+            raise ValueError(
+                f"{self.triples} triples are fewer than the smallest sample, {self.first} triples. Set first too"
+            )
         return self
 
 
 def no_estimator(name: MetricName) -> str:
-    """Say why a metric has no estimator from a sample of triples; empty where it has one."""
+    """Say why a metric cannot be estimated from a sample of triples; empty if it can."""
     from kgeval.metrics.ranks.classic import FunctionOfMeans
 
     if name.metric.needs == "lists":
-        return "is of all answers of a query, of which a sample of triples has only some"
+        return "needs all answers of a query, and a sample of triples has only some of them"
     if name.average not in (None, "micro"):
-        return f"weighs triples by all others ({name.average}), of which a sample has only some"
+        return f"weights each triple by all others ({name.average}), and a sample has only some of them"
     if not isinstance(name.metric.compute, FunctionOfMeans):
-        return "is no function of means over the triples, and has no estimator from some of them"
+        return "is no function of means over triples, so it cannot be estimated from a sample"
     return ""
 
 
 STRATUM = "stratum"
-"""the column of a rank table that has the stratum of each row's triple"""
+"""the column of a rank table with the stratum of each row's triple"""
 
 TYPED = ("typed_greater", "typed_tied")
 """the columns with the counts of each row among the candidates of the right type"""
@@ -78,7 +87,7 @@ TYPED = ("typed_greater", "typed_tied")
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the triples of a table were drawn, and what is known of those that were not.
+    """How the triples of a table were sampled, and what is known about the other triples.
 
     >>> print(Sampling(Estimate(error=0.01), counts=(600, 400), sizes=(12_000, 8_000)))
     estimated from 1,000 of 20,000 triples (95 %), stratified by relation
@@ -86,13 +95,13 @@ class Sampling:
 
     settings: Estimate
     counts: tuple[int, ...]
-    """how many triples of each stratum were drawn"""
+    """the number of sampled triples in each stratum"""
     sizes: tuple[int, ...]
-    """how many there are"""
+    """the number of all triples in each stratum"""
     typed_counts: tuple[int, ...] = ()
-    """of how many the rank among typed candidates is known; empty where there is no regression on it"""
+    """the number of triples in each stratum whose rank among typed candidates is known; empty without a regression"""
     typed_means: tuple[tuple[float, ...], ...] = ()
-    """the means of the auxiliary values of those; [stratum][value]"""
+    """the means of the auxiliary values of those triples; [stratum][value]"""
 
     @property
     def method(self) -> str:
@@ -110,7 +119,7 @@ class Sampling:
         return sum(self.counts)
 
     def without_regression(self) -> Sampling:
-        """What it says of some of its rows: a regression takes all of them."""
+        """The sampling of a part of the rows: a regression needs all rows."""
         return replace(self, typed_counts=(), typed_means=())
 
     def describe(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Interval: the numbers between which a metric would fall, had the units of its table been drawn again."""
+"""Interval: the range of a metric over resampled triples, queries or relations."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from kgeval.errors import MetricError, did_you_mean
-from kgeval.settings.settings import Settings
+from kgeval.settings.settings import Settings, or_short
 
 if TYPE_CHECKING:
     from kgeval.metrics.metric import Metric
 
 Unit = Literal["triple", "query", "relation"]
-"""triples, each with both sides; queries, each with all of its answers; relations, each with all of its triples"""
+"""a triple has both sides, a query all its answers, a relation all its triples"""
 
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
@@ -23,17 +23,17 @@ PLURAL: dict[Unit, str] = {"triple": "triples", "query": "queries", "relation": 
 
 
 FEWEST_UNITS = 20
-"""below which their scatter tells too little of the next draw's"""
+"""with fewer units there is no interval: they show too little of how the metric varies"""
 
 FEWEST_DECIMALS = 3
-"""which tables have however large the standard error is, and where there is none to tell"""
+"""the least number of decimals in tables"""
 
 ZERO = 1e-12
-"""the standard error, beside the value, that only rounding makes larger than zero"""
+"""a standard error up to this share of the value is an effect of rounding"""
 
 
 BOUNDED = "bounded mean"
-"""the method of an interval that allows for values which no unit at hand has, as few of them carry the mean"""
+"""the method of an interval that allows for rare large values that the units at hand do not have"""
 
 
 class NoInterval(MetricError):
@@ -41,28 +41,35 @@ class NoInterval(MetricError):
 
 
 class Intervals(Settings):
-    """What would be drawn again, and how often the interval then holds the metric.
+    """Confidence intervals: the unit that is resampled, and the level. A unit alone is short for it.
 
     >>> print(Intervals(unit="relation"))
-    95 % intervals, relations drawn again
+    95 % intervals, resampling relations
     """
+
+    model_config = ConfigDict(json_schema_extra=or_short({"enum": list(UNITS)}))
 
     unit: Unit = "triple"
     """the unit that is resampled for confidence intervals: triple, query or relation. A triple has both sides, a query
-    all of its answers, a relation all of its triples"""
+    all its answers, a relation all its triples"""
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """the confidence level of the intervals"""
     draws: Annotated[int, Field(ge=100)] = 2000
-    """of the bootstrap, for metrics that are no function of means"""
+    """the number of bootstrap samples, for metrics that are no function of means"""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    """of the draws"""
+    """the seed of the bootstrap samples"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_unit(cls, value: Any) -> Any:
+        return {"unit": value} if isinstance(value, str) else value
 
     def __str__(self) -> str:
-        return f"{100 * self.level:g} % intervals, {PLURAL[self.unit]} drawn again"
+        return f"{100 * self.level:g} % intervals, resampling {PLURAL[self.unit]}"
 
 
 def read_intervals(requested: Any) -> Intervals | None:
-    """Read a unit by name, settings, or ``None``."""
+    """Read the name of a unit, settings, or ``None``."""
     if requested is None or isinstance(requested, Intervals):
         return requested
     if isinstance(requested, str) and requested in UNITS:
@@ -72,7 +79,7 @@ def read_intervals(requested: Any) -> Intervals | None:
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a metric would fall in most draws.
+    """The range of a metric over most samples of its units.
 
     >>> str(Interval(0.2, 0.4, level=0.95, unit="triple", units=50, method="linearised", standard_error=0.05))
     '0.200–0.400'
@@ -81,20 +88,20 @@ class Interval:
     low: float
     high: float
     level: float
-    """how often the interval holds the metric"""
+    """the confidence level"""
     unit: str
-    """what is drawn again"""
+    """what is resampled"""
     units: int
     """how many there are"""
     method: str
     standard_error: float
-    """the standard deviation of the metric over the draws"""
+    """the standard deviation of the metric over the samples"""
     clipped: bool = False
-    """whether an end is that of the metric's range, beyond which the interval would reach"""
+    """whether an end was cut off at the end of the metric's range"""
 
     @property
     def decimals(self) -> int:
-        """The digits after the point that mean something: two of the standard error's, and three at least."""
+        """The justified decimals: two digits of the standard error, and at least three."""
         width = self.high - self.low
         return justified_decimals(max(self.standard_error or width / 4, width / 8))  # of Wilson's, of a bounded mean's
 
@@ -107,7 +114,7 @@ class Interval:
 
 
 def justified_decimals(standard_error: float) -> int:
-    """Count the digits after the point that a standard error justifies: two of its own, from three to twelve.
+    """Count the decimals that a standard error justifies: two digits of it, from three to twelve decimals.
 
     >>> justified_decimals(0.0018), justified_decimals(0.00018), justified_decimals(8.2)
     (4, 5, 3)
@@ -122,7 +129,7 @@ def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple
 
 
 def too_few(count: int, unit: Unit, what: str) -> str:
-    """Say that there are fewer units than an interval or a test needs; empty where there are enough."""
+    """Say that there are fewer units than an interval or a test needs; empty if there are enough."""
     few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs {FEWEST_UNITS}"
     return few if count < FEWEST_UNITS else ""
 
@@ -133,11 +140,11 @@ def refuse_few(count: int, unit: Unit) -> None:
 
 
 def refuse_constant(standard_error: float, value: float) -> None:
-    """Refuse the draws of a metric that does not vary in them."""
+    """Refuse an interval of a metric that has the same value in all bootstrap samples."""
     if is_rounding(standard_error, value):
-        raise NoInterval("it is the same in all draws, so they do not show how it varies")
+        raise NoInterval("the metric has the same value in every bootstrap sample")
 
 
 def is_rounding(standard_error: float, value: float) -> bool:
-    """Whether a standard error is what rounding alone makes of values that are all the same."""
+    """Whether rounding alone makes the standard error of equal values this large."""
     return standard_error <= ZERO * max(1, abs(value))

@@ -72,7 +72,7 @@ OPTIMISTIC = TiePolicy(
 
 REALISTIC = TiePolicy(
     name="realistic",
-    title="the mean of the tied ranks, which may be x.5",
+    title="the mean of the tied ranks, such as 2.5",
     formula="(a + b) / 2",
     source="Berrendorf et al., 2020",
     rank=lambda a, b, _: _mean(a, b),
@@ -96,7 +96,7 @@ PESSIMISTIC = TiePolicy(
 
 EXPECTED = TiePolicy(
     name="expected",
-    title="the exact mean of the metric, not of the rank, over all orders of the tied",
+    title="the exact mean of the metric over all orders of the ties",
     formula="Σ metric(r) / (b − a + 1) over r = a … b",
     source="Sun et al., 2020",
     rank=lambda a, b, _: _untied(a, b),
@@ -105,7 +105,7 @@ EXPECTED = TiePolicy(
 
 RANDOM = TiePolicy(
     name="random",
-    title="one of the tied ranks, keyed by the seed and the triple",
+    title="a random one of the tied ranks, decided by the seed and the triple",
     formula="a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
     source="Sun et al., 2020",
     rank=lambda a, b, u: np.asarray(a + np.floor(u * (b - a + 1)), np.float64),

@@ -23,7 +23,7 @@ from kgeval.scorers.mapped import Reciprocal
 
 KBC = Protocol(
     name="kbc",
-    summary="pessimistic ranks; ids up to the largest of train compete; the mean of the sides' float32 means",
+    summary="pessimistic ranks; candidates are ids up to the largest in train; mean of head and tail float32 means",
     ties="pessimistic",
     competes=up_to_the_last_of_train,
     repeats="each",
@@ -43,14 +43,14 @@ KBC = Protocol(
 TKBC = replace(
     KBC,
     name="tkbc",
-    summary="of temporal graphs: as kbc, filtered at the same time; pessimistic ranks, the mean of the sides' means",
+    summary="for temporal graphs: as kbc, filtered by facts of the query's time",
     tie_note="tkbc counts every tie against the answer",
 )
 
 
 PBG = Protocol(
     name="pbg",
-    summary="pessimistic ranks; the mean of the sides' means, of float32 sums; no hits at 3, a random AUC",
+    summary="pessimistic ranks; mean of head and tail means, summed in float32; no hits at 3; a random AUC",
     ties="pessimistic",
     repeats="each",
     side_aggregation="apart",
@@ -67,7 +67,7 @@ _SETTINGS = {"raw": "raw", "filtered": "filtered"}
 
 TORCHKGE = Protocol(
     name="torchkge",
-    summary="pessimistic ranks; the mean of the sides' float32 means; every metric raw and filtered",
+    summary="pessimistic ranks; mean of head and tail float32 means; raw and filtered",
     ties="pessimistic",
     repeats="each",
     side_aggregation="apart",
@@ -102,7 +102,7 @@ class TailsOnly(FrameworkQuirk):
 
 MARIUS = Protocol(
     name="marius",
-    summary="pessimistic ranks; filtered: true, by all edges; models without inverse relations rank tails only",
+    summary="pessimistic ranks; filtered by all edges; models without inverse relations rank only tails",
     ties="pessimistic",
     repeats="each",
     self_counting="raw",
@@ -171,7 +171,7 @@ def family(scorer: Aligned) -> object:
 
 DGLKE = Protocol(
     name="dglke",
-    summary="pessimistic ranks; both sides pooled; unfiltered, an answer is its own competitor",
+    summary="pessimistic ranks; both sides pooled; in the raw setting the answer is also a candidate",
     ties="pessimistic",
     repeats="each",
     self_counting="raw",

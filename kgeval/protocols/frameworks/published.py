@@ -22,7 +22,7 @@ _TIES = ("optimistic", "realistic", "pessimistic")
 # is (``filter_validation_when_testing`` in its api.py); test only where test is.
 PYKEEN = Protocol(
     name="pykeen",
-    summary="filtered by train and, on test, valid, and by what is evaluated; realistic ranks, both others beside them",
+    summary="filtered by train, the evaluated split and, for test, valid; realistic, optimistic and pessimistic ranks",
     filter={"train": ("train",), "valid": ("train", "valid"), "test": ("train", "valid", "test")},
     metrics=_HEADLINE,
     framework_metrics=tuple(
@@ -44,7 +44,7 @@ STANDARD = Protocol(
 
 RAW = Protocol(
     name="bordes-raw",
-    summary="nothing is filtered; realistic ranks; mean rank and hits at 10 (Bordes et al., 2013)",
+    summary="not filtered; realistic ranks; mean rank and hits at 10 (Bordes et al., 2013)",
     filter=NOTHING,
     metrics=("mr", "hits@10", "count"),
 )
@@ -57,7 +57,7 @@ FILTERED = Protocol(
 
 KB2E = Protocol(
     name="kb2e",
-    summary="the place in an unstable sort (ties: their mean); mean rank and hits at 10 of each side, raw and filtered",
+    summary="place in an unstable sort (ties: mean place); mean rank and hits at 10 per side, raw and filtered",
     repeats="each",
     metrics=("mr", "hits@10", "count"),
     framework_metrics=named(
@@ -73,7 +73,7 @@ KB2E = Protocol(
 
 OGB = Protocol(
     name="ogb",
-    summary="realistic ranks in float32 among the benchmark's own negatives as they are listed; nothing is filtered",
+    summary="realistic ranks of float32 scores among the listed negatives of the benchmark; not filtered",
     filter=NOTHING,
     corruption=fixed_negatives,
     repeats="once",  # a repeated triple has another list of negatives each time, of which the first is ranked
@@ -85,7 +85,7 @@ OGB = Protocol(
 
 RANDOM = Protocol(
     name="sun-random",
-    summary="filtered by train, valid and test; ties are broken at random, keyed by seed and triple (Sun et al., 2020)",
+    summary="filtered by train, valid and test; ties are broken at random by a seed (Sun et al., 2020)",
     ties="random",
     metrics=("mrr", "mr", "hits@1", "hits@3", "hits@10", "count"),
 )

@@ -83,7 +83,7 @@ _SIDES = {" left": "tail", " right": "head", "": "both"}
 
 CONVE = Protocol(
     name="conve",
-    summary="the place in a sort of float32 sigmoids (ties: their mean); left is the tail, right the head",
+    summary="place in a sort of float32 sigmoids (ties: mean place); 'left' is the tail, 'right' the head",
     tie_rule=tied_under(sigmoid32),
     quirks=(Tokens(), KnownAnswersKeepZero()),
     repeats="each",
@@ -100,7 +100,7 @@ CONVE = Protocol(
 BATCHED = replace(
     CONVE,
     name="conve-128",
-    summary="as conve, with its default --test-batch-size 128: triples that fill no batch are left out",
+    summary="as conve with its default --test-batch-size 128: the last, incomplete batch is left out",
     batch=128,
     repeats="once",  # the position of a repetition, and so its batch, is not known
 )
@@ -109,7 +109,7 @@ BATCHED = replace(
 TUCKER = replace(
     CONVE,
     name="tucker",
-    summary="the place in a sort of float32 sigmoids (ties: their mean); both directions pooled",
+    summary="place in a sort of float32 sigmoids (ties: mean place); both sides pooled",
     quirks=(KnownAnswersKeepZero(),),
     framework_metrics=named(
         "{metric}", metric={**hits("Hits @{}", 10, 3, 1), "Mean rank": "mr", "Mean reciprocal rank": "mrr"}
@@ -119,7 +119,7 @@ TUCKER = replace(
 
 ROTATE = Protocol(
     name="rotate",
-    summary="the place in an unstable sort (ties: their mean); both sides pooled",
+    summary="place in an unstable sort (ties: mean place); both sides pooled",
     repeats="each",
     framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     text="{:f}".format,
@@ -129,7 +129,7 @@ ROTATE = Protocol(
 
 DICEE = Protocol(
     name="dicee",
-    summary="the place in a sort (ties: their mean); a head is the tail of the inverse relation; pooled",
+    summary="place in a sort (ties: mean place); heads are tails of inverse relations; both sides pooled",
     repeats="each",
     framework_metrics=named("{metric}", metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
     tie_note="dice-embeddings leaves their order to a sort; here they take the mean of their ranks",
@@ -138,7 +138,7 @@ DICEE = Protocol(
 
 PYG = Protocol(
     name="pyg",
-    summary="tails only, nothing filtered; the place in an unstable sort (ties: their mean); mean rank counted from 0",
+    summary="only tails; not filtered; place in an unstable sort (ties: mean place); mean rank counted from 0",
     filter=NOTHING,
     sides=("tail",),
     repeats="each",
@@ -155,7 +155,7 @@ PYG = Protocol(
 # known answers. It reads the first 100 of each list (``TOP_K``); an answer that is not there has the reciprocal rank 0.
 ANYBURL = Protocol(
     name="anyburl",
-    summary="the place in the list of each triple, in its order; 0 for answers not among the first 100",
+    summary="place in the predicted list of each triple, in its order; 0 for answers not among the first 100",
     listed=True,
     cutoff=100,
     repeats="each",

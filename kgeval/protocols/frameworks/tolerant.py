@@ -48,7 +48,7 @@ LIBKGE = Protocol(
 # repeated triples.
 AMPLIGRAPH = Protocol(
     name="ampligraph",
-    summary="scores are truncated to thousandths; all ties count (worst); the entities of train compete",
+    summary="pessimistic ranks; scores are cut to 3 decimals; only entities of train are candidates",
     ties="pessimistic",
     tie_rule=tied_under(truncate_to_decimals(3)),
     competes=in_train,
@@ -62,14 +62,14 @@ AMPLIGRAPH = Protocol(
 BEST = replace(
     AMPLIGRAPH,
     name="ampligraph-best",
-    summary="as ampligraph, ranking_strategy best: no tie counts, but known answers that tie are subtracted",
+    summary="as ampligraph with ranking_strategy best: no ties count, but tied known answers are subtracted",
     ties="optimistic",
 )
 
 MIDDLE = replace(
     AMPLIGRAPH,
     name="ampligraph-middle",
-    summary="as ampligraph, ranking_strategy middle: half of the ties count, but all known answers are subtracted",
+    summary="as ampligraph with ranking_strategy middle: half of the ties count, but all known answers are subtracted",
     ties="rounded",
 )
 
@@ -77,7 +77,7 @@ MIDDLE = replace(
 # left out by the rule that counted them; and without a filter an answer competes with itself.
 AMPLIGRAPH_1 = Protocol(
     name="ampligraph1",
-    summary="AmpliGraph 1.3.2 to 1.4: scores are truncated to hundred-thousandths; all ties count (worst)",
+    summary="AmpliGraph 1.3.2 to 1.4: pessimistic ranks; scores are cut to 5 decimals",
     ties="pessimistic",
     tie_rule=tied_under(truncate_to_decimals(5)),
     competes=in_train,
@@ -109,7 +109,7 @@ def _reverse(counts: RankCounts) -> RankCounts:
 
 OPENKE = Protocol(
     name="openke",
-    summary="optimistic ranks; the mean of the sides' means, in float32 sums; raw and filtered",
+    summary="optimistic ranks; mean of head and tail means, summed in float32; raw and filtered",
     ties="optimistic",
     quirks=(ReversedSign(),),
     repeats="each",

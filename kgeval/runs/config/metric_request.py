@@ -1,4 +1,4 @@
-"""What to compute of a model's scores: metrics, policies and groups. Commands make options of it, without arrays."""
+"""What to compute from a model's scores: metrics, policies and groups. Commands make options of it, without arrays."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _scalar(value: Any) -> Any:
 
 
 def _metric(name: str, block: ValidationInfo) -> str:
-    """Refuse the name of no metric of the block's task; without a task, of no metric of ranks."""
-    if "task" not in block.data:  # the task is malformed, which is a problem of its own; the kind of metric is unknown
+    """Refuse an unknown metric: of the task of the block, or without a task, of ranks."""
+    if "task" not in block.data:  # the task is malformed, which is reported already
         return name
     from kgeval.metrics.names import parse
 
@@ -39,7 +39,7 @@ Scalar = Annotated[bool | int | float | str, BeforeValidator(_scalar)]
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Split names at commas; an expression of a slice by pattern goes on to the end, since patterns have commas.
+    """Split names at commas. A slice by pattern reaches to the end of the text, since patterns have commas.
 
     >>> names_in("side, relation~^/([a-z]{2,5})")
     ('side', 'relation~^/([a-z]{2,5})')
@@ -59,20 +59,20 @@ Metrics = Annotated[tuple[Annotated[str, AfterValidator(_metric)], ...], WITH_CO
 
 
 def _column_or_slice(name: str, block: ValidationInfo) -> str:
-    """Refuse what no table of the block's task, or no rank table without one, can be grouped by."""
+    """Refuse a name that is no slice and no column of the tables of the block's task."""
     from kgeval.analysis.slices.slice import slice_of, slices
     from kgeval.ranking.rank_table import SCHEMA, TIME
 
     task = block.data.get("task")
     if task is not None and name != "relation":
-        raise ValueError(f"a run of {task.kind} is grouped by relation only, found {short_repr(name)}")
-    if "groups" not in block.data:  # they are malformed, which is a problem of its own
+        raise ValueError(f"results of a {task.kind} task can only be grouped by relation, found {short_repr(name)}")
+    if "groups" not in block.data:  # they are malformed, which is reported already
         return name
     groups = block.data["groups"] or {}
     with as_validation_error():
         found = slice_of(name, groups)
     if found is None and name not in (known := [*SCHEMA.names, TIME, *slices(), *groups]):
-        raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known)}")
+        raise ValueError(f"no slice and no column {short_repr(name)}. {did_you_mean(name, known, listed='slices')}")
     return name
 
 
@@ -82,7 +82,7 @@ ColumnsAndSlices = Annotated[
 
 
 def _groups(value: Any) -> Any:
-    """Refuse groups that are malformed, or that are called like a slice that there is."""
+    """Refuse groups that are malformed or have the name of a slice."""
     from kgeval.analysis.slices.named_groups import groupings
     from kgeval.analysis.slices.slice import Slice, slices
 
@@ -92,7 +92,7 @@ def _groups(value: Any) -> Any:
         for name, grouping in groupings(value).items():
             Slice.of_groups(name, grouping)
             if name in slices():
-                raise ValueError(f"{name!r} is another slice already. Choose another name")
+                raise ValueError(f"a slice has the name {name!r} already. Choose another name")
     return value
 
 
@@ -103,7 +103,7 @@ Groups = Annotated[
 
 
 def with_groups(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the files of groups that ``by`` names; without ``by``, ``groups`` are what groups the rows."""
+    """Read the files of groups that ``by`` names; without ``by``, the rows are grouped by ``groups``."""
     from kgeval.analysis.slices.named_groups import groupings
     from kgeval.runs.config.yaml_document import read_document
 
@@ -139,7 +139,7 @@ TieName = Annotated[
     BeforeValidator(_tie_name, json_schema_input_type=str),
     Field(json_schema_extra=lambda schema: schema.update(enum=_tie_names())),
 ]
-"""the name of a tie policy, which an installed package may bring"""
+"""the name of a tie policy; an installed package may add policies"""
 
 
 def _exponents(value: Any) -> tuple[float, float]:
@@ -157,32 +157,35 @@ POLICIES = ("ties", "seed", "chance", "popularity")
 
 
 class MetricRequest(Settings):
-    """What is asked of a model's scores; a run keeps it, so that ``kgeval summarize`` can answer again."""
+    """What to compute from a model's scores. A run stores it, and ``kgeval summarize`` takes it as defaults."""
 
-    decided_later: ClassVar[Mapping[str, str]] = {"ties": "as the protocol says"}
+    decided_later: ClassVar[Mapping[str, str]] = {"ties": "that of the protocol"}
 
     task: LabelOptions | ConfidenceOptions | None = None
-    """what is asked of the models instead of a ranking"""
+    """the task, if it is not a ranking"""
     metrics: Metrics = ()
-    """a metric, ``[side.][ties.][average.]name[@k]``, such as ``tail.mrr`` or ``hits@10``, and for a task
-    ``[relation.]name[@k]``; ``kgeval list metrics`` shows all. By default those of the protocol or task"""
+    """the metrics, such as ``mrr``, ``hits@10`` or ``tail.mrr``; ``kgeval list metrics`` shows all. A name is
+    ``[side.][ties.][average.]name[@k]``, for a task ``[relation.]name[@k]``. By default those of the protocol or
+    task"""
     ties: TieName | None = None
-    """the tie policy: optimistic, realistic, rounded, pessimistic, expected, random. By default as the protocol says"""
+    """the tie policy: optimistic, realistic, rounded, pessimistic, expected, random. By default that of the protocol"""
     seed: int = 0
     """the seed of random ties"""
     chance: Chance = "exact"
-    """the random ranking of adjusted metrics, such as amri: exact, among all N candidates; without-answer, among the
-    N − 1 others"""
+    """the random ranking for adjusted metrics, such as amri: exact (among all N candidates) or without-answer (among
+    the N − 1 others)"""
     popularity: Exponents = (1.0, 1.0)
-    """the exponents of the weights of stratified metrics (strat.): of the answer's frequency and of the relation's"""
+    """the exponents of the weights of stratified metrics (strat.): for the frequency of the answer (E) and of the
+    relation (R)"""
     intervals: Intervals | None = None
-    """confidence intervals of every metric: the unit that is resampled, and the level; by default there are none"""
+    """confidence intervals of every metric: the unit that is resampled (triple, query, relation), or a block with the
+    unit and the level. By default there are none"""
     groups: Groups | None = None
-    """groups of rows that the user names: relations by name, null for those that are left, ``{by: PATTERN}`` for
-    relations by pattern, ``{types: FILE}`` for answers by type; or several of these by name"""
+    """own groups of rows: relations by name (null for all other relations), ``{by: PATTERN}`` for relations by pattern,
+    ``{types: FILE}`` for answers by type; or several of these by name"""
     by: ColumnsAndSlices | None = None
-    """a column, such as ``relation``, or a slice, such as ``cardinality`` or a .yaml file of named groups, whose groups
-    of rows have metrics of their own; ``kgeval list slices`` shows all. With several, every combination is a group"""
+    """the columns or slices to group results by, such as ``relation``, ``cardinality`` or a .yaml file of named groups;
+    ``kgeval list slices`` shows all. With several, every combination is a group"""
 
     @model_validator(mode="before")
     @classmethod
@@ -200,7 +203,7 @@ class MetricRequest(Settings):
 
     @property
     def policies(self) -> dict[str, Any]:
-        """The policies, and the intervals that rest on them, as ``summarize`` takes them."""
+        """The policies and intervals, as ``summarize`` takes them."""
         optional = {"ties": self.ties, "intervals": self.intervals}
         own = {name: value for name, value in optional.items() if value is not None}
         return {**own, "seed": self.seed, "chance": self.chance, "popularity": self.popularity}

@@ -28,6 +28,7 @@ from kgeval.runs.config.pykeen_components import refuse_unknown
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.messages import UNTRAINED, short_repr
 from kgeval.settings.settings import PathText, Settings, as_validation_error, or_text
+from kgeval.synonyms import current
 
 BASELINE = "baseline:"
 
@@ -73,9 +74,12 @@ class CheckpointConfig(Settings):
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:
-        if value.lower() not in (known := ["auto", *formats()]):
-            raise ValueError(f"unknown checkpoint format {short_repr(value)}. {did_you_mean(value, known)}")
-        return value.lower()
+        name: str = current("format", value.lower())
+        if name not in (known := ["auto", *formats()]):
+            raise ValueError(
+                f"unknown checkpoint format {short_repr(value)}. {did_you_mean(value, known, listed='formats')}"
+            )
+        return name
 
     def load(self, dataset: Dataset, *, nan: str) -> Checkpoint:
         """Read the model; ``nan`` is that of :func:`kgeval.load_checkpoint`."""

@@ -34,8 +34,8 @@ class RunEvaluation(Evaluation):
     """How the models are evaluated."""
 
     shards: Annotated[int, Field(ge=1)] | None = None
-    """in how many parts the queries are ranked, each of which is kept when a run is interrupted; by default as many as
-    make about a minute of work each. They change no rank"""
+    """the number of parts that the queries are ranked in. An interrupted run keeps its finished parts. By default each
+    part is about a minute of work. It does not change ranks"""
 
     @field_validator("corruption")
     @classmethod
@@ -55,39 +55,40 @@ def _files_by_key(corruption: Corruption) -> dict[str, str]:
 
 
 class Evaluated(Settings):
-    """What is evaluated, and by which rules: the keys that a configuration begins with."""
+    """What is evaluated, and by which rules."""
 
     dataset: DatasetConfig
-    """the graph"""
+    """the dataset"""
     datasets: list[DatasetConfig] | dict[str, DatasetConfig] | None = None
-    """several graphs, in a list or by name, in the place of ``dataset``: the models are run on each, in folders of its
-    name"""
+    """several datasets instead of ``dataset``, in a list or by name. The models are run on each, in a folder with the
+    name of the dataset"""
     seeds: list[int] | None = None
-    """the seeds of each model that is trained or whose path holds ``{seed}``; each has a folder inside the model's"""
+    """the seeds of each model that is trained or has ``{seed}`` in its path. Each seed has a folder inside the
+    model's"""
     model: ModelConfig | None = None
     """the model"""
     models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None
-    """several models by name: several runs, and one table"""
+    """several models by name, which give several runs and one table"""
     protocol: str = "standard"
-    """the framework whose rules are followed; ``kgeval list protocols`` shows all. They say which scores tie with an
-    answer's and which entities compete, and the corruption, ties, filter and metrics where none are set"""
+    """the framework whose evaluation rules apply; ``kgeval list protocols`` shows all. A protocol decides which scores
+    tie, which entities are candidates, and the defaults for corruption, ties, filter and metrics"""
     evaluation: RunEvaluation = RunEvaluation()
     """how the models are evaluated"""
     executor: ExecutorConfig | None = None
-    """where the shards are ranked; by default here"""
+    """where the shards are ranked; by default in this process"""
 
 
 class TaskRequest(MetricRequest):
-    """What is asked of a model's scores; a run keeps it, so that ``kgeval summarize`` can answer again."""
+    """What to compute from a model's scores. A run stores it, and ``kgeval summarize`` takes it as defaults."""
 
     display_name = "MetricRequest"
 
     task: Annotated[Classification | Confidences, Field(discriminator="kind")] | None = None
-    """what is asked of the models instead of a ranking: to classify triples, or to predict confidences"""
+    """the task, if it is not a ranking: classification of triples, or prediction of confidences"""
 
 
 def _with_datasets(schema: dict[str, Any]) -> None:
-    """Say in the schema that a configuration has one dataset or several."""
+    """Let the schema require one dataset or several."""
     schema["required"].remove("dataset")
     schema["anyOf"] = [{"required": ["dataset"]}, {"required": ["datasets"]}]
 
@@ -100,11 +101,11 @@ class RunConfig(TaskRequest, Evaluated):
     display_name = "RunConfig"
 
     tracker: TrackerConfig | None = None
-    """a result tracker of PyKEEN, which is told of every run"""
+    """a result tracker of PyKEEN, which gets the results of every run"""
     output: PathText | None = None
     """the run directory; by default ``runs/`` and the name of the configuration file"""
     report: bool = False
-    """whether ``report.html``, a page for people, is left in it; that needs the extra ``kgeval[report]``"""
+    """whether the run directory also gets the page ``report.html``; needs ``pip install 'kgeval[report]'``"""
 
     _document: Document = PrivateAttr(default_factory=lambda: Document("configuration", {}))
 
@@ -121,7 +122,7 @@ class RunConfig(TaskRequest, Evaluated):
     def _names_of_folders(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         for name in value or ():
             if not is_run_name(name):
-                raise ValueError(f"a model's name is that of its folder, so it cannot be {name!r:.60}")
+                raise ValueError(f"a model's name becomes the name of its folder, so it cannot be {name!r:.60}")
             writable(name)
         return value
 
@@ -136,15 +137,15 @@ class RunConfig(TaskRequest, Evaluated):
         if (self.model is None) == (self.models is None):
             raise ValueError("give either model (one) or models (several, by name)")
         if self.report and self.task is not None:
-            raise ValueError("report: a page is of ranks, and a task has none of its own. Leave it out")
+            raise ValueError("report: a page needs ranks, and a task has none. Leave it out")
         if self.report and not has_libraries():
             raise ValueError(f"report: a page needs libraries that are not installed. Run: pip install '{EXTRA}'")
         if self.evaluation.estimate is not None and self.intervals is not None:
-            raise ValueError("intervals: every metric of an estimate has the interval that holds it. Leave them out")
+            raise ValueError("intervals: an estimate always has intervals. Leave intervals out")
         if self.evaluation.estimate is not None and (self.evaluation.shards, self.executor) != (None, None):
-            raise ValueError("estimate: a sample is ranked in this process. Leave out evaluation.shards and executor")
+            raise ValueError("estimate: a sample is not ranked in shards. Leave out evaluation.shards and executor")
         if self.executor is not None and self.task is not None:
-            raise ValueError("executor: it ranks the shards of a ranking, and a task has none. Leave it out")
+            raise ValueError("executor: it ranks shards, and a task has none. Leave it out")
         if self.task is not None and "evaluation" in self.model_fields_set:
             raise ValueError("give either evaluation (a ranking) or task (a classification or confidences)")
         return self
@@ -163,24 +164,24 @@ class RunConfig(TaskRequest, Evaluated):
 
     @property
     def kind(self) -> KindName:
-        """What is computed of the models: ranks, or what their task is."""
+        """What is computed: ranks, or the results of a task."""
         return "ranks" if self.task is None else self.task.kind
 
     def load_dataset(self) -> Dataset:
-        """Read the graph, whose name shows no secret of its path."""
+        """Read the dataset, with variables hidden in its name."""
         dataset = self.dataset.load()
         name = self.document.variables.conceal_in_name(dataset.name)
         return dataset if name == dataset.name else replace(dataset, name=name)
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
-        """Decide what the evaluation leaves to the protocol; of the standard one, a baseline decides its ties."""
+        """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""
         protocol = find_protocol(self.protocol)
         baseline = self.model if protocol.name == STANDARD.protocol and isinstance(self.model, Baseline) else None
         ties = self.ties or (None if baseline is None else baseline.ties)
         return protocol.resolve(self.evaluation, dataset, ties=ties, metrics=self.metrics)
 
     def resolved(self, dataset: Dataset) -> RunConfig:
-        """Write down what was left to the protocol; of its filter, the splits that there are."""
+        """Fill in the settings that the protocol decides; the filter has only splits that the dataset has."""
         if self.task is not None:
             ties = self.ties or tie_policy(find_protocol(self.protocol).ties).name
             return self.model_copy(update={"metrics": self.metrics or KINDS[self.task.kind].metrics, "ties": ties})
@@ -190,7 +191,11 @@ class RunConfig(TaskRequest, Evaluated):
 
 
 def expand_shorthand(place: list[str], value: Any) -> Any:
-    """The block that a bare string stands for, where it may stand for one."""
+    """The block that a value is short for, at a place where there is a short form."""
+    if place == ["intervals"] and isinstance(value, str):
+        return {"unit": value}
+    if place == ["evaluation", "estimate"] and isinstance(value, int | float):
+        return {"error": value}
     if place == ["dataset"]:
         return dataset_block(value)
     if place == ["model"] or (len(place) == 2 and place[0] == "models"):

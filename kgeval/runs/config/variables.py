@@ -103,7 +103,7 @@ SHORTEST = 3
 NAMED = {
     *("name", "layout", "kind", "format", "baseline", "protocol", "device", "kernel"),
     *("model", "loss", "regularizer", "optimizer", "lr_scheduler", "training_loop", "negative_sampler", "stopper"),
-    *("split", "sides", "filter", "times", "unseen", "nan", "metrics", "ties", "chance", "unit", "by"),
+    *("split", "sides", "filter", "times", "unseen", "nan", "metrics", "ties", "chance", "unit", "intervals", "by"),
     *("calibration", "mapping"),
 }
 """keys whose text is a name that kgeval or PyKEEN knows: a run is read by it, whatever the environment is by then"""

@@ -93,7 +93,7 @@ def model() -> TransM:
 
 USES: dict[str, Callable[[], Any]] = {
     "layout by name": lambda: on_the_command_line("--layout", "graph-json", "-m", "mr"),
-    "format by name": lambda: on_the_command_line("--format", "transm-json", "-m", "mr"),
+    "format by name": lambda: on_the_command_line("--checkpoint-format", "transm-json", "-m", "mr"),
     "format that is a table": lambda: on_the_command_line("--option", "p=1", "-m", "mr", model=FOLDER / "table"),
     "table in the list": lambda: command("list", "formats", "transm-table", "--json"),
     "metric by name": lambda: on_the_command_line("-m", "mean-log-rank"),
