@@ -58,7 +58,7 @@ class Provenance:
     def __str__(self) -> str:
         triples = f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}"
         rules = f"protocol {self.protocol}, {_filtered(self.filter)}{_at_times(self)}"
-        subject = _subject(self.model, self.dataset)
+        subject = subject_of(self.model, self.dataset)
         return f"{subject}, {triples}, {rules}, candidates: {self.candidates}{_known(self.competing)}"
 
 
@@ -92,7 +92,7 @@ class LabelProvenance:
     def __str__(self) -> str:
         labelled = f"{self.triples:,} labelled {_of_split(self.split)}, negatives: {self.negatives}"
         ranks = "" if self.candidates is None else f", ranks {_filtered(self.filter)}, candidates: {self.candidates}"
-        return f"{_subject(self.model, self.dataset)}, {labelled}{ranks}"
+        return f"{subject_of(self.model, self.dataset)}, {labelled}{ranks}"
 
 
 def shared_description(models: int, of: Provenance | LabelProvenance, differing: Collection[str]) -> str:
@@ -150,10 +150,15 @@ class PredictionProvenance:
         of_split = "" if self.split is None else f"{self.split} "
         queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
-        return f"{_subject(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
+        return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
 
 
-def _subject(model: str, dataset: str) -> str:
+def subject_of(model: str, dataset: str) -> str:
+    """Name a model and its dataset.
+
+    >>> subject_of("ComplEx", UNKNOWN)
+    'ComplEx on unknown dataset'
+    """
     return f"{'unknown model' if model == UNKNOWN else model} on {'unknown dataset' if dataset == UNKNOWN else dataset}"
 
 

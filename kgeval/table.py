@@ -12,6 +12,7 @@ from html import escape as escape_html
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kgeval import text_layout
+from kgeval.displayed import Displayed, Parts
 from kgeval.latex import Marked, latex
 
 DIGITS = 6
@@ -150,13 +151,22 @@ class Table:
             yield from text_layout.wrap_lines(note, width)
 
     def html(self) -> str:
-        """Write the table as HTML; labels are escaped.
+        """Write the table as HTML, text at the left and numbers at the right; labels are escaped.
 
-        >>> Table(["", "mrr"], [["<b>", 0.5]]).html()
-        '<table><tr><th></th><th>mrr</th></tr><tr><th>&lt;b&gt;</th><td>0.500000</td></tr></table>'
+        >>> Table(["", "n"], [["<b>", 5]]).html().rpartition("<tbody>")[2]
+        '<tr><th style="text-align:left">&lt;b&gt;</th><td style="text-align:right">5</td></tr></tbody></table>'
         """
-        rows = "".join(_html_row(row, self.keys) for row in self.texts())
-        return f"<table>{_html_row(self.titles, len(self.columns))}{rows}</table>"
+        title = f'<caption style="text-align:left">{escape_html(self.title)}</caption>' if self.title else ""
+        head, rows = self._html_row(self.titles, len(self.columns)), "".join(map(self._html_row, self.texts()))
+        notes = "".join(f"<p>{escape_html(note)}</p>" for note in self.notes)
+        return f'<table style="margin-bottom:1em">{title}<thead>{head}</thead><tbody>{rows}</tbody></table>{notes}'
+
+    def _html_row(self, cells: Sequence[str], heads: int | None = None) -> str:
+        row = ""
+        for place, cell in enumerate(cells):
+            tag, side = "th" if place < (heads or self.keys) else "td", "left" if place < self.text_columns else "right"
+            row += f'<{tag} style="text-align:{side}">{escape_html(cell)}</{tag}>'
+        return f"<tr>{row}</tr>"
 
     def markdown(self, digits: int | None = None) -> str:
         """Write the table in Markdown, its title above and its notes below it."""
@@ -193,11 +203,6 @@ class Table:
         return text.getvalue()
 
 
-def _html_row(cells: Sequence[str], heads: int) -> str:
-    tags = ["th"] * heads + ["td"] * (len(cells) - heads)
-    return f"<tr>{''.join(f'<{tag}>{escape_html(cell)}</{tag}>' for tag, cell in zip(tags, cells, strict=True))}</tr>"
-
-
 def escape_markdown(text: str) -> str:
     r"""Write text so that Markdown shows it.
 
@@ -220,7 +225,7 @@ def _markdown_cell(text: str, mark: str, *, of_text: bool) -> str:
     return {"best": f"**{plain}**", "near": f"<u>{plain}</u>"}.get(mark, plain)
 
 
-class Shown:
+class Shown(Displayed):
     """A result: heads, tables and notes, in a terminal, in a notebook, in a paper and for other programs."""
 
     if TYPE_CHECKING:
@@ -271,17 +276,14 @@ class Shown:
         """Write the tables as CSV, with all digits."""
         return "\n".join(table.csv() for table in self.csv_tables())
 
-    def __str__(self) -> str:
-        tables = ["\n".join(table.lines(None, ruled=False)) for table in self.tables()]
-        return "\n".join(["\n\n".join(["\n".join(self.heads), *tables] if self.heads else tables), *self.below])
+    def _brief(self) -> str:
+        return "; ".join(self.heads).removesuffix(".")
 
-    def _repr_html_(self) -> str:
-        above = "".join(f"<p>{escape_html(head)}</p>" for head in self.heads)
-        below = "".join(f"<p>{escape_html(remark)}</p>" for remark in self.below)
-        return f"<div>{above}{''.join(table.html() for table in self.tables())}{below}</div>"
+    def _parts(self) -> Parts:
+        return Parts(self.heads, self.tables(), self.below)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page(Shown):
     """What a command line shows of a result, or of several."""
 

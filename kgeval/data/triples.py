@@ -15,14 +15,15 @@ from kgeval.data import SIDES as SIDES
 from kgeval.data import TARGETS as TARGETS
 from kgeval.data import EntitySide as EntitySide
 from kgeval.data import Side as Side
-from kgeval.errors import DatasetError, reason
+from kgeval.displayed import Brief
+from kgeval.errors import DatasetError, counted, reason
 
 BLOCK = 1 << 16
 """how many triples are turned into Python's numbers at a time"""
 
 
-@dataclass(frozen=True, eq=False)
-class Triples:
+@dataclass(frozen=True, eq=False, repr=False)
+class Triples(Brief):
     """Rows of (head id, relation id, tail id).
 
     Examples
@@ -40,6 +41,9 @@ class Triples:
     """int64[triple, 3], columns head, relation, tail"""
     contexts: IntArray | None = None
     """int64[triple], the id of what a statement says besides: its time; None where it says nothing"""
+
+    def _brief(self) -> str:
+        return counted(len(self), "triple")
 
     @classmethod
     def of(cls, rows: Triples | Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:

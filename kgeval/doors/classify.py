@@ -52,7 +52,7 @@ def classify(
     >>> from kgeval import summarize
     >>> table = classify(lambda h, r, t: (h * 7 + t) % 5, "nations")
     >>> table
-    LabelTable(800 labelled triples)
+    LabelTable(800 labelled triples of <lambda> on nations)
     >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
     True
     """

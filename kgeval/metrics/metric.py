@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from kgeval.discovery import brought, by_name, instances
+from kgeval.displayed import Brief
 from kgeval.errors import MetricError
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.kinds import Needs
@@ -60,8 +61,8 @@ def or_reason(compute: Callable[[], T]) -> T | Undefined:
         return reason
 
 
-@dataclass(frozen=True, eq=False)
-class Metric:
+@dataclass(frozen=True, eq=False, repr=False)
+class Metric(Brief):
     """A metric: its description (see ``kgeval list metrics``), and the function that computes it.
 
     Raises

@@ -18,7 +18,7 @@ from kgeval.metrics.summary import Group, Summary
 from kgeval.table import Cell, Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankSummary(Summary):
     """Metrics of a rank table."""
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.errors import MetricError, counted, did_you_mean
+from kgeval.displayed import Brief
+from kgeval.errors import MetricError, counted, did_you_mean, first_few
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.provenance import LabelProvenance, Provenance
-from kgeval.table import Figure, Shown
+from kgeval.provenance import LabelProvenance, Provenance, subject_of
+from kgeval.table import Figure, Shown, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +80,8 @@ MODEL = "model"
 """what the model is called beside the baselines"""
 
 
-@dataclass(frozen=True)
-class Group:
+@dataclass(frozen=True, repr=False)
+class Group(Brief):
     """The metrics of some rows of a table, of the model or of a baseline."""
 
     key: dict[str, Any]
@@ -99,6 +100,10 @@ class Group:
     """of ranks, where they were requested"""
     no_interval: dict[str, str] = field(default_factory=dict)
     """why a metric has none, by its name"""
+
+    def _brief(self) -> str:
+        key = ", ".join(f"{name} {value}" for name, value in self.key.items()) or "all rows"
+        return f"{key}: {first_few([f'{name} {number(value, 3)}' for name, value in self.values.items()])}"
 
     def add(self, name: MetricName, compute: Callable[[], float]) -> float | None:
         value = or_reason(compute)
@@ -119,7 +124,7 @@ class Group:
         return Figure(self.values[name], self.intervals.get(name), digits)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary(Shown, ABC):
     """Metrics of a rank table, of labelled triples or of predicted confidences."""
 
@@ -139,6 +144,21 @@ class Summary(Shown, ABC):
     @abstractmethod
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers should know: of the table, and why metrics are undefined."""
+
+    def _brief(self) -> str:
+        subject = subject_of(self.provenance.model, self.provenance.dataset)
+        if self.by:
+            groups = counted(
+                len([group for group in self.groups if group.predictor == self.groups[0].predictor]), "group"
+            )
+            return f"{subject}: {groups} by {', '.join(self.by)}"
+        return f"{subject}: {first_few([f'{name} {self.brief_value(name)}' for name in self.requested])}"
+
+    def brief_value(self, name: MetricName) -> str:
+        """Write a requested metric of the model on all rows with three decimals."""
+        values = self.groups[0].values
+        value = next((values[spelled] for spelled in self._spellings(str(name)) if spelled in values), None)
+        return number(value, 3)
 
     @property
     def tie_notes(self) -> tuple[str, ...]:

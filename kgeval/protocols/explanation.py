@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.provenance import Provenance
+from kgeval.displayed import Brief
+from kgeval.errors import counted
+from kgeval.provenance import Provenance, subject_of
 from kgeval.table import Cell, Figure, Shown, Table
 
 NOTHING = "·"
 """the text of a change that would be printed as zero, such as that of sums in float32"""
 
 
-@dataclass(frozen=True)
-class ProtocolExplanation:
+@dataclass(frozen=True, repr=False)
+class ProtocolExplanation(Brief):
     """The value of a metric under one protocol, and the causes of its difference from the standard one."""
 
     protocol: str
@@ -30,8 +32,11 @@ class ProtocolExplanation:
     """of the protocol's value"""
     notes: tuple[str, ...] = ()
 
+    def _brief(self) -> str:
+        return f"{self.protocol}: {self.value:.6g}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Explanation(Shown):
     """One model under several protocols."""
 
@@ -56,6 +61,10 @@ class Explanation(Shown):
     @property
     def heads(self) -> tuple[str, ...]:
         return (f"{self.provenance}: {self.metric} {self.standard:.6f}",)
+
+    def _brief(self) -> str:
+        subject = subject_of(self.provenance.model, self.provenance.dataset)
+        return f"{self.metric} {self.standard:.6g} of {subject}, under {counted(len(self.rows), 'protocol')}"
 
     def tables(self) -> tuple[Table, ...]:
         """Return a row for each protocol; a change below the last digit is a dot."""

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
-from kgeval.errors import MetricError, TableError, first_few
+from kgeval.errors import MetricError, TableError, counted, first_few
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
@@ -77,7 +77,7 @@ class Reading:
         return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NumberCheck(Shown):
     """The readings of ranks beside printed numbers."""
 
@@ -99,6 +99,10 @@ class NumberCheck(Shown):
         more = f"; or {others[0]}" if others else ""
         more += f"; or {len(others) - 1} more" if len(others) > 1 else ""
         return (f"{printed}: {first}{more}.",)
+
+    def _brief(self) -> str:
+        printed = ", ".join(f"{one.metric} {one.text}" for one in self.numbers)
+        return f"{printed}: {counted(len(self.matches), 'reading matches', 'readings match')}"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
 from kgeval.discovery import brought, by_name, instances
+from kgeval.displayed import Brief
 from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
@@ -49,8 +50,8 @@ SelfCounting = Literal["never", "raw", "subtracted"]
 at least its score, itself included, are subtracted from its rank"""
 
 
-@dataclass(frozen=True)
-class Protocol:
+@dataclass(frozen=True, repr=False)
+class Protocol(Brief):
     """The rules of an evaluation, as data. Explicit settings of an evaluation take precedence."""
 
     name: str

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.data.triples import SIDES
+from kgeval.displayed import Displayed, Parts
 from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
@@ -17,10 +18,11 @@ from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY
+from kgeval.table import Cell, Figure, Table
 
 
-@dataclass(frozen=True)
-class FrameworkMetrics:
+@dataclass(frozen=True, repr=False)
+class FrameworkMetrics(Displayed):
     """Metrics as a framework prints them."""
 
     protocol: str
@@ -56,6 +58,13 @@ class FrameworkMetrics:
         """Return the block of ``metrics.json``; an infinite number is text, since JSON has none."""
         values = {name: value if np.isfinite(value) else str(value) for name, value in self.values.items()}
         return {"name": self.protocol, "metrics": values, "notes": list(self.notes)}
+
+    def _brief(self) -> str:
+        return f"{counted(len(self), 'metric')} as {self.protocol} prints them"
+
+    def _parts(self) -> Parts:
+        rows: list[list[Cell]] = [[name, Figure(self.values[name], text=text)] for name, text in self.texts.items()]
+        return Parts([f"protocol {self.protocol}"], [Table(["metric", "value"], rows)], self.notes)
 
     def __str__(self) -> str:
         width = max(map(len, self.texts), default=0)

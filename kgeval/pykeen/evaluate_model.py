@@ -58,7 +58,7 @@ def evaluate(
     >>> from pykeen.models import DistMult
     >>> graph = Nations()
     >>> evaluate(DistMult(triples_factory=graph.training, random_seed=0), graph, sides="tail")
-    RankTable(201 ranks of 201 test triples)
+    RankTable(201 ranks of DistMult on nations, 201 test triples)
     """
     if not is_pykeen_model(model):
         raise InputError(

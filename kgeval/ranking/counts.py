@@ -9,10 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.displayed import Brief
+from kgeval.errors import counted
 
 
-@dataclass(frozen=True, eq=False)
-class RankCounts:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankCounts(Brief):
     """How many candidates beat or tie each answer, and how many there were.
 
     Counts over parts of the candidates add up to the counts over all of them; every part counts the answer itself
@@ -33,6 +35,9 @@ class RankCounts:
     """int64[answer], candidates that score exactly the same"""
     candidates: IntArray
     """int64[answer], candidates and the answer itself: the N of the adjusted metrics"""
+
+    def _brief(self) -> str:
+        return counted(len(self.greater), "answer")
 
     @classmethod
     def of(cls, table: pa.Table, prefix: str = "") -> RankCounts:

@@ -15,7 +15,7 @@ from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.provenance import UNKNOWN, Provenance
+from kgeval.provenance import UNKNOWN, Provenance, subject_of
 from kgeval.ranking.counts import RankCounts
 from kgeval.storage.parquet_tables import LABELS, Columns
 
@@ -42,7 +42,7 @@ TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankTable(Columns):
     """The ranks of a split.
 
@@ -53,6 +53,8 @@ class RankTable(Columns):
     SCHEMA = SCHEMA
     FILE = "ranks.parquet"
     KIND = "rank table"
+    ROWS = ("rank", "ranks")
+    SHOWN = ("head_label", "relation_label", "tail_label", TIME, "side", RANK, "candidates")
     KEY = "kgeval"
 
     split: str = "test"
@@ -79,9 +81,10 @@ class RankTable(Columns):
     times: KnownTimes | None = None
     """of a temporal graph, which facts were known: those of the ``same`` time, or of ``all``; None of any other"""
 
-    def __repr__(self) -> str:
-        of = "" if self.sampling is None else f" of {self.sampling.num_triples}"
-        return f"RankTable({len(self)} ranks of {self.num_triples}{of} {self.split} triples)"
+    def _brief(self) -> str:
+        of = "" if self.sampling is None else f" of {self.sampling.num_triples:,}"
+        subject = "" if self.model == self.dataset == UNKNOWN else f"{subject_of(self.model, self.dataset)}, "
+        return f"{counted(len(self), 'rank')} of {subject}{self.num_triples:,}{of} {self.split} triples"
 
     @property
     def num_triples(self) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, cast
 
 from kgeval.errors import ConfigError, InputError, RunError, did_you_mean
 from kgeval.reports.document import document, library
@@ -26,18 +28,44 @@ HIGHEST = 9
 
 SMALLER = "Give fewer metrics, slices or models, or shorter names (NAME=RUN)."
 
+LETTERS = 60
+"""of a line of a title, for which the narrowest chart has room"""
+
 NARROWEST = 50
 """pixels of a panel, below which its axis has no two numbers"""
 
 
-def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: Any = "") -> alt.Chart:
+class OfflineChart:
+    """A chart that a notebook shows as a picture, which needs no network; a renderer that was enabled goes first."""
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        if library("altair").renderers.active != "default":
+            return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
+        return {"image/svg+xml": svg_of(cast("alt.Chart", self))}
+
+
+@cache
+def offline(kind: Any) -> Any:
+    """Make the class of charts that need no network, of a class of charts."""
+    return type(kind.__name__, (OfflineChart, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
+
+
+def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: str = "") -> alt.Chart:
+    """Draw a chart as :func:`drawn` does, which a notebook shows without a network."""
+    chart = drawn(draw, inches, columns=columns, title=title)
+    kind = offline(cast("Any", type(chart)))
+    object.__setattr__(chart, "__class__", kind)  # a chart keeps plain assignments as its content
+    return chart
+
+
+def drawn(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: str = "") -> alt.Chart:
     """Draw a chart of its own size, or for print: so many inches wide with text of 8 points, and no title.
 
     ``draw`` takes a palette, the width of a panel in pixels and, if there are any, in how many columns panels stand.
     Names and numbers beside the panels take what they need, so panels become wider until the whole has the width.
     """
     if inches is None:
-        chart: alt.Chart = draw(LIGHT, title=title)
+        chart: alt.Chart = draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title)
         return chart
     if not 1 <= inches <= 40:
         raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
@@ -104,7 +132,7 @@ def picture_document(chart: alt.Chart, name: str) -> str:
         "picture.html.j2",
         scripts=("theme.js", "charts.js"),
         data={"charts": {"picture": spec}},
-        title=title if isinstance(title, str) and title else name,
+        title=" ".join(title) if isinstance(title, list) else title or name,
         about="",
     )
 

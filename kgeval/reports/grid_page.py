@@ -37,8 +37,8 @@ def render_grid(
     intervals: Unit,
     ties: Ties | None,
     allow: str | Collection[str],
-) -> str:
-    """Make the page; what it says of single triples is on the page of each dataset."""
+) -> tuple[str, str]:
+    """Make the page and its title; single triples are on the page of each dataset."""
     policy = ties or common_ties(model.ties for models in datasets.values() for model in models)
     results = {name: {model.name: [run.table for run in model.runs] for model in own} for name, own in datasets.items()}
     baselines = {model.name for own in datasets.values() for model in own if model.baseline}
@@ -52,7 +52,11 @@ def render_grid(
             sections.append(
                 Section(f"{one.anchor}-{place}", f"{one.name}: {name}", title, one.content, file=one.anchor)
             )
-    return grid_document(grid, policy, sections)
+    return grid_document(grid, policy, sections), _title(grid)
+
+
+def _title(grid: ModelGrid) -> str:
+    return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
 
 
 def grid_document(grid: ModelGrid, ties: Ties, further: Sequence[Section] = ()) -> str:
@@ -62,7 +66,7 @@ def grid_document(grid: ModelGrid, ties: Ties, further: Sequence[Section] = ()) 
         "page.html.j2",
         scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
         data={"charts": {name: chart.to_dict() for name, chart in results.charts.items()}},
-        title=f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}",
+        title=_title(grid),
         about=f"{grid.heads[0]}, ties: {tie_policy(ties).name}",
         sections=[results, *further],
     )

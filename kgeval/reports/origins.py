@@ -11,6 +11,7 @@ import numpy as np
 
 from kgeval.analysis.slices.slice import slices
 from kgeval.arrays import Float64Array, IntArray
+from kgeval.errors import counted
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import tie_policy
@@ -77,7 +78,7 @@ def axes(study: Study, first: int, second: int) -> tuple[str, str]:
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
     if len(study.names) == 1:
         name = short_title(parse(study.metrics[0]))
-        return f"{len(relations):,} relations: their {name}, and how many test triples they have"
+        return f"{name} and number of test triples of {counted(len(relations), 'relation')}"
     sign = -1 if parse(study.metrics[0]).metric.increasing is False else 1
     better = int((sign * relations["m0"] > sign * relations["m1"]).sum())
     first, other = map(isolated, study.names[:2])
@@ -123,8 +124,8 @@ def relation_scores(study: Study) -> pd.DataFrame:
     table = study.sliced[study.names[0]]
     own = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
     own["cardinality"] = table.column("cardinality") if "cardinality" in table.columns else ""
-    counted = {"triples": ("triple", "nunique"), "cardinality": ("cardinality", "first")}
-    facts = own.groupby("relation", observed=True).agg(**counted)
+    facts_of = {"triples": ("triple", "nunique"), "cardinality": ("cardinality", "first")}
+    facts = own.groupby("relation", observed=True).agg(**facts_of)
     joined: pd.DataFrame = facts.join(pd.concat(frames, axis=1)).rename_axis("relation").reset_index()
     return joined
 

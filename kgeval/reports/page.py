@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
+from kgeval.displayed import Brief
 from kgeval.errors import InputError
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.ranks.ties import Ties, tie_policy
@@ -54,15 +56,32 @@ def _title(study: Study) -> str:
     return f"{models_in_words(study.names, study.baselines)} on {dataset}"
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(repr=False)
+class Report(Brief):
     """A page of one file, which needs no network."""
 
     html: str
+    title: str = ""
+    path: Path | None = None
+    """where it was saved last"""
 
     def save(self, path: str | Path) -> None:
-        """Write the page, whole or not at all."""
+        """Write the page; a failed write leaves nothing under that name."""
         write_text(Path(path), self.html)
+        self.path = Path(path)
+
+    def _brief(self) -> str:
+        saved = "" if self.path is None else f", saved as {self.path}"
+        return f"{self.title}: a page of {len(self.html) / 1e6:.1f} MB{saved}"
+
+    def _repr_html_(self) -> str:
+        """Show the page in a frame, whose scripts see nothing of the notebook."""
+        place = escape(str(self.path))
+        saved = 'To write a file: <code>.save("report.html")</code>'
+        saved = saved if self.path is None else f'Saved as <a href="{place}" target="_blank">{place}</a>'
+        look = "box-sizing:border-box;width:100%;height:40rem;border:1px solid #8888;border-radius:6px"
+        frame = f'<iframe sandbox="allow-scripts" title="{escape(self.title)}" style="{look}" srcdoc="'
+        return f'<p>{escape(self.title)}. {saved}.</p>{frame}{escape(self.html)}"></iframe>'
 
 
 @accepts_former_keywords
@@ -113,8 +132,9 @@ def report(
     models = read_models(runs)
     datasets = by_dataset(models)
     if len(datasets) > 1 and dataset is None and "dataset" not in allow:
-        return Report(render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
-    return Report(render(study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)))
+        return Report(*render_grid(datasets, intervals=intervals, ties=ties, allow=allow))
+    study = study_of_runs(models, dataset, intervals=intervals, ties=ties, allow=allow)
+    return Report(render(study), _title(study))
 
 
 def study_of_runs(

@@ -117,7 +117,7 @@ def plot_relations(
     >>> import kgeval
     >>> table = kgeval.evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
     >>> kgeval.plot_relations({"remainder": table}, metric="hits@3").to_dict()["title"]
-    '41 relations: their Hits@3, and how many test triples they have'
+    'Hits@3 and number of test triples of 41 relations'
     """
     study = study_of_runs(runs, dataset, ties=ties, allow=allow, metrics=[metric])
     second = min(len(study.names) - 1, 1)

@@ -15,10 +15,12 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from kgeval.arrays import BoolArray, IntArray
-from kgeval.errors import FileError, TableError, did_you_mean, reason
+from kgeval.displayed import Displayed, Parts
+from kgeval.errors import FileError, TableError, counted, did_you_mean, reason, visible
 from kgeval.files.containers import read_parquet
 from kgeval.files.opening import checked
 from kgeval.storage import replacing
+from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +30,14 @@ LABELS = pa.dictionary(pa.int32(), pa.string())
 """labels: dictionary-encoded text, as there are few different ones, each repeated often"""
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+ROWS = 10
+"""how many rows are shown"""
+
+MORE = "; .to_pandas() returns all."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns(Displayed):
     """A table that has at least the columns of its schema; further columns are kept as they are."""
 
     data: pa.Table
@@ -42,6 +50,10 @@ class Columns:
     """what it is called in messages"""
     KEY: ClassVar[str]
     """the key of its metadata in a Parquet file"""
+    ROWS: ClassVar[tuple[str, str]] = ("row", "rows")
+    """what a row is called, and several"""
+    SHOWN: ClassVar[tuple[str, ...]]
+    """the columns that a notebook shows, of those that there are"""
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """the fields without which a file is refused: their defaults would say what is not so"""
 
@@ -136,6 +148,30 @@ class Columns:
         except (pa.ArrowException, OSError, ValueError, FileError):
             return False
 
+    def _parts(self) -> Parts:
+        notes = (f"Note: {note}" for note in getattr(self, "notes", ()))
+        return Parts([visible(self._head())], self._tables(), [self._size(), *notes])
+
+    def _head(self) -> str:
+        return str(getattr(self, "provenance", self.KIND))
+
+    def _size(self) -> str:
+        shown = f"{ROWS} of " if len(self) > ROWS else ""
+        return f"{shown}{counted(len(self), *self.ROWS)}{f' shown{MORE}' if shown else '.'}"
+
+    def _tables(self) -> list[Table]:
+        return [replace(self, data=self.data.slice(0, ROWS))._table()]
+
+    def _table(self) -> Table:
+        """All rows, with the columns that are shown and further ones; those of text stand first."""
+        frame = self.to_pandas()
+        names = dict.fromkeys([*self.SHOWN, *(field.name for field in self.further)])
+        columns = {name: _cells(name, frame[name].tolist()) for name in names if name in frame}
+        texts = [name for name, cells in columns.items() if all(isinstance(cell, str) for cell in cells)]
+        ordered = [*texts, *(name for name in columns if name not in texts)]
+        rows = list(zip(*(columns[name] for name in ordered), strict=True))
+        return Table([name.removesuffix("_label") for name in ordered], rows, keys=len(texts))
+
     def _about(self) -> dict[str, Any]:
         """The metadata of the table, as plain data: its fields."""
         return {name: kind.dump_python(getattr(self, name), mode="json") for name, kind in self._kinds().items()}
@@ -163,3 +199,18 @@ class Columns:
 
     def refuse_nonsense(self) -> None:
         """Refuse impossible values in a table that was read."""
+
+
+def _cells(name: str, values: list[Any]) -> list[Cell]:
+    """Lay out a column, whose whole numbers have no decimals, and of ranks others have one; places name rows."""
+    whole = all(value == value // 1 for value in values if isinstance(value, float))
+    digits = 0 if whole else 1 if name == "rank" else None
+    return [_cell(str(value) if name == "place" else value, digits) for value in values]
+
+
+def _cell(value: Any, digits: int | None) -> Cell:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return Figure(None if np.isnan(value) else value, digits=digits)
+    return value if isinstance(value, int) else visible(str(value))

@@ -20,9 +20,9 @@ from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
 from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import TripleIndex, Triples
-from kgeval.errors import InputError
+from kgeval.errors import InputError, counted
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.provenance import UNKNOWN, LabelProvenance
+from kgeval.provenance import UNKNOWN, LabelProvenance, subject_of
 from kgeval.ranking.evaluation import EntitySides
 from kgeval.settings.settings import Settings
 from kgeval.storage.parquet_tables import LABELS, Columns
@@ -165,13 +165,15 @@ SCHEMA = pa.schema(
 name."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelTable(Columns):
     """Labelled triples with the scores of a model, and of each baseline in a further column."""
 
     SCHEMA = SCHEMA
     FILE = "labels.parquet"
     KIND = "label table"
+    ROWS = ("labelled triple", "labelled triples")
+    SHOWN = (*(f"{name}_label" for name in TRIPLE), "split", "label", "score")
     KEY = "kgeval_labels"
 
     notes: tuple[str, ...] = ()
@@ -185,8 +187,8 @@ class LabelTable(Columns):
     negatives: str = UNKNOWN
     """the origin of the false test triples, as in ``of file test_negatives.txt``"""
 
-    def __repr__(self) -> str:
-        return f"LabelTable({len(self)} labelled triples)"
+    def _brief(self) -> str:
+        return f"{counted(len(self), 'labelled triple')} of {subject_of(self.model, self.dataset)}"
 
     @property
     def baselines(self) -> Mapping[str, float | None]:

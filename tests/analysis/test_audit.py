@@ -191,8 +191,8 @@ def test_it_says_what_it_found(family):
     assert "label twins:" not in text
     assert found.to_csv() == found.to_frame().to_csv(index=False)
     html = found._repr_html_()
-    assert html.count("<table>") == 4
-    assert "<td>66.7%</td>" in html
+    assert html.count("<table") == 4
+    assert ">66.7%</td>" in html
     assert repr(found) == f"Audit(family: {len(found.findings)} findings at threshold 0.8)"
     named = audit(kgeval.data.human_names.with_names(family, {"married_to": "spouse"}))
     assert "Worst: spouse (married_to) (4 of 4)." in str(named)

@@ -82,7 +82,7 @@ def test_estimate_is_near_the_whole_and_says_what_it_is(whole, small):
     assert content["estimated"] is True
     assert (content["estimate"]["n"], content["estimate"]["of"], content["estimate"]["error"]) == (drawn, of, 0.01)
     assert "estimated" not in exact.to_dict()
-    assert repr(small) == f"RankTable({2 * drawn} ranks of {drawn} of {of} test triples)"
+    assert repr(small) == f"RankTable({2 * drawn:,} ranks of model on types, {drawn:,} of {of:,} test triples)"
 
 
 def test_a_regression_is_chosen_where_it_pays_and_said(data, small):

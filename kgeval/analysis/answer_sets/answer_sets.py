@@ -16,13 +16,14 @@ from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
-from kgeval.errors import InputError
+from kgeval.displayed import Brief
+from kgeval.errors import InputError, counted
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, limits_of
 from kgeval.metrics.intervals.selection_intervals import unit_scatter
 from kgeval.metrics.metric import Metric
-from kgeval.provenance import UNKNOWN
+from kgeval.provenance import UNKNOWN, subject_of
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
 from kgeval.storage.parquet_tables import LABELS, Columns
@@ -46,7 +47,7 @@ SCHEMA = pa.schema(
 """Ids are those of the dataset; ``triple`` is the row in the split, ``side`` what is sought of it."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerSetTable(Columns):
     """The sets of all rows, each by score, descending, and where scores are equal by entity id.
 
@@ -56,6 +57,8 @@ class AnswerSetTable(Columns):
     SCHEMA = SCHEMA
     FILE = "answer-sets.parquet"
     KIND = "table of answer sets"
+    ROWS = ("entity", "entities")
+    SHOWN = ("anchor_label", "relation_label", "side", "place", "entity_label", "score", "is_answer")
     KEY = "kgeval_answer_sets"
     REQUIRED = ("split", "coverage", "nonconformity", "model", "dataset")
 
@@ -66,8 +69,13 @@ class AnswerSetTable(Columns):
     model: str = UNKNOWN
     dataset: str = UNKNOWN
 
-    def __repr__(self) -> str:
-        return f"AnswerSetTable({len(self)} entities, {self.coverage:g} coverage by {self.nonconformity})"
+    def _brief(self) -> str:
+        entities = counted(len(self), "entity", "entities")
+        return f"{entities} in sets of {subject_of(self.model, self.dataset)}, coverage {self.coverage:g}"
+
+    def _head(self) -> str:
+        sets = f"sets of {self.coverage:g} coverage by {self.nonconformity}"
+        return f"{subject_of(self.model, self.dataset)}, {self.split} split, {sets}"
 
 
 def list_sets(split: ScoredSplit, lowest: Float64Array, sizes: IntArray) -> pa.Table:
@@ -120,8 +128,8 @@ COVERAGE = Metric(
 SIZE = Metric("size", "set size", "mean |set|", "—", lowest=0, highest=np.inf, increasing=False, compute=lambda x, _: x)
 
 
-@dataclass(frozen=True)
-class SetGroup:
+@dataclass(frozen=True, repr=False)
+class SetGroup(Brief):
     """The sets of some rows."""
 
     key: dict[str, Any]
@@ -135,6 +143,9 @@ class SetGroup:
     size_interval: Interval | None
     """the same of the mean size"""
 
+    def _brief(self) -> str:
+        return f"{counted(self.rows, 'row')}: coverage {self.coverage:.3f}, mean size {self.mean_size:.1f}"
+
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "key"}
 
@@ -147,7 +158,7 @@ def _with_interval(metric: Metric, values: Float64Array, units: Units, level: fl
     return terms.value, None if isinstance(interval, NoInterval) else interval
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerSets(Shown):
     """The answer sets of a split, one for each row of its rank table."""
 
@@ -168,9 +179,9 @@ class AnswerSets(Shown):
     """what a reader should know"""
     listed: AnswerSetTable | None = None
 
-    def __repr__(self) -> str:
-        ranks = f"{len(self.ranks)} ranks of {self.ranks.num_triples} {self.ranks.split} triples"
-        return f"AnswerSets({self.target:g} coverage by {self.nonconformity}, {ranks})"
+    def _brief(self) -> str:
+        subject = subject_of(self.ranks.model, self.ranks.dataset)
+        return f"{subject}: coverage {self.coverage:.3f} (target {self.target:g}), mean size {self.mean_size:.1f}"
 
     @property
     def coverage(self) -> float:

@@ -22,7 +22,7 @@ from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.loading import Source, as_dataset
-from kgeval.errors import DatasetError, InputError, did_you_mean
+from kgeval.errors import DatasetError, InputError, counted, did_you_mean
 from kgeval.table import Cell, Figure, Shown, Table
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _shown(finding: Finding, display: Callable[[str], str]) -> str:
     return f"{' and '.join(map(display, labels))} ({finding.count} of {finding.total}{split})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(Shown):
     """What an audit found in a dataset. :func:`audit` makes one."""
 
@@ -182,8 +182,8 @@ class Audit(Shown):
         columns = [*self.to_frame()]
         return (Table(columns, [[getattr(found, name) for name in columns] for found in self.findings]),)
 
-    def __repr__(self) -> str:
-        return f"Audit({self.dataset.name}: {len(self.findings)} findings at threshold {self.threshold:g})"
+    def _brief(self) -> str:
+        return f"{self.dataset.name}: {counted(len(self.findings), 'finding')} at threshold {self.threshold:g}"
 
     @property
     def below(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     notes_on_tests,
 )
+from kgeval.errors import first_few
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import RankSummary
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Shown):
     """Summaries of several models, by the models' names, and the differences of each pair on the rows they share."""
 
@@ -78,6 +79,13 @@ class Comparison(Shown):
     def heads(self) -> tuple[str, ...]:
         """What the numbers of each model are of."""
         return tuple(f"{model}: {summary.heads[0]}" for model, summary in self.summaries.items())
+
+    def _brief(self) -> str:
+        first = next(iter(self.summaries.values()))
+        metric = first.requested[0]
+        values = first_few([f"{model} {one.brief_value(metric)}" for model, one in self.summaries.items()])
+        by = f", by {', '.join(next(iter(self.grouped.values())).by)}" if self.grouped else ""
+        return f"{metric} on {first.provenance.dataset}: {values}{by}"
 
     def tables(self) -> tuple[Table, ...]:
         """Return the leaderboard, a row for each model, in each group, and the differences, if there are any.

@@ -11,14 +11,14 @@ import numpy as np
 
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, counted, did_you_mean, first_few
 from kgeval.table import Figure, Shown, Table, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DatasetRanks(Shown):
     """A metric of each model on each dataset, and the models' ranks by it."""
 
@@ -115,6 +115,11 @@ class DatasetRanks(Shown):
         )
 
     heads = ()
+
+    def _brief(self) -> str:
+        models, datasets = counted(len(self.models), "model"), counted(len(self.datasets), "dataset")
+        pairs = zip(self.models, self.average_ranks.tolist(), strict=True)
+        return f"{models} on {datasets}: average ranks {first_few([f'{model} {rank:.2f}' for model, rank in pairs])}"
 
     def tables(self) -> tuple[Table, ...]:
         """Return a row for each model, the best first, and a column for each dataset."""

@@ -11,6 +11,7 @@ import numpy as np
 from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.corruption.generator import size_range
+from kgeval.displayed import Brief
 from kgeval.metrics.intervals.interval import justified_decimals
 from kgeval.metrics.intervals.over_seeds import OverSeeds
 from kgeval.metrics.names import MetricName
@@ -49,8 +50,8 @@ class Score(OverSeeds):
         return Around(mean - deviation, mean + deviation, justified_decimals(deviation) if deviation else 3)
 
 
-@dataclass(frozen=True)
-class Block:
+@dataclass(frozen=True, repr=False)
+class Block(Brief):
     """The results on a dataset, or on one of its groups of triples."""
 
     dataset: str
@@ -61,6 +62,9 @@ class Block:
     """by model and metric; without those of models that were not ranked on the dataset"""
     pairs: Sequence[PairedDifference] = ()
     remarks: Sequence[str] = ()
+
+    def _brief(self) -> str:
+        return self.title
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.grid_block import Block, Score, Spread
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, adjustment
-from kgeval.errors import counted
+from kgeval.errors import counted, first_few
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
 from kgeval.metrics.names import ARROWS, MetricName, short_title
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelGrid(Shown):
     """Models by datasets, groups and metrics."""
 
@@ -49,6 +49,10 @@ class ModelGrid(Shown):
         sizes = ", ".join(f"{name} ({first_blocks[name].triples})" for name in self.datasets)
         _, _, rules = shared_description(len(self.models), first, differing).partition(", ")
         return (f"{counted(len(self.models), 'model')} on {sizes} {rules}{self._spread_in_words()}",)
+
+    def _brief(self) -> str:
+        models, datasets = counted(len(self.models), "model"), first_few(self.datasets)
+        return f"{models} on {datasets}: {first_few(self.metrics)}"
 
     def _spread_in_words(self) -> str:
         if all(score.ends(self.spread) is None for block in self.blocks for score in block.scores.values()):

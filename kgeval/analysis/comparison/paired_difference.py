@@ -12,6 +12,7 @@ import numpy as np
 
 from kgeval.analysis.comparison.sign_flips import check_draws, holm
 from kgeval.corruption.generator import size_range
+from kgeval.displayed import Brief
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName
@@ -59,8 +60,8 @@ class DifferenceOptions:
 DEFAULT_DIFFERENCES = DifferenceOptions()
 
 
-@dataclass(frozen=True)
-class PairedDifference:
+@dataclass(frozen=True, repr=False)
+class PairedDifference(Brief):
     """The difference of two models by a metric: that of ``model`` less that of ``other``, on the same rows."""
 
     model: str
@@ -93,6 +94,10 @@ class PairedDifference:
     level: float = 0.95
     over_seeds: bool = False
     """whether training runs were drawn again too; p is then of Student's t, and of no draws"""
+
+    def _brief(self) -> str:
+        values = f"{self.name} {number(self.difference, self.decimals)}"
+        return f"{self.model} less {self.other}: {values}, {self.seen or 'not tested'}"
 
     @property
     def name(self) -> str:

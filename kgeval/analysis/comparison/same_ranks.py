@@ -26,7 +26,7 @@ SHOWN = 10
 """how many of the rows that differ are shown, the worst first"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SameRanks(Shown):
     """Whether two tables hold the same ranks, and if not, in what they differ."""
 

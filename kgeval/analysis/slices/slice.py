@@ -23,6 +23,7 @@ from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX
 from kgeval.data.triples import Triples
 from kgeval.discovery import brought, by_name, instances
+from kgeval.displayed import Brief
 from kgeval.errors import DatasetError, TableError, did_you_mean
 from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA
@@ -90,8 +91,8 @@ class Categories(NamedTuple):
         return cls(np.where(holds, 0, 1), ("yes", "no"))
 
 
-@dataclass(frozen=True)
-class Slice:
+@dataclass(frozen=True, repr=False)
+class Slice(Brief):
     """A slice: its name, what ``kgeval list slices`` prints of it, and the function that divides rows.
 
     Raises

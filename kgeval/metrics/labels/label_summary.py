@@ -49,7 +49,7 @@ class LabelColumns(Labelled, Protocol):
         """Return the triples of a split with the scores of the model or of a baseline."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabelSummary(Summary):
     """Metrics of labelled triples or of confidences; the model's groups come first, then those of each baseline."""
 

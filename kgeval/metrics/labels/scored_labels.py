@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import BoolArray, Float64Array, detached
-from kgeval.errors import MetricError, reason
+from kgeval.displayed import Brief
+from kgeval.errors import MetricError, counted, reason
 from kgeval.metrics.array_inputs import floats
 from kgeval.provenance import UNKNOWN, LabelProvenance
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoredLabels(Brief):
     """Triples with a score, a label or confidence, and a relation each, as arrays, lists or tensors.
 
     Raises
@@ -55,6 +56,9 @@ class ScoredLabels:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def _brief(self) -> str:
+        return counted(len(self), "labelled triple")
 
     def __getitem__(self, rows: BoolArray) -> ScoredLabels:
         return ScoredLabels(self.scores[rows], self.labels[rows], self.relations[rows])

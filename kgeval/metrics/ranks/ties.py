@@ -10,12 +10,13 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.discovery import brought, by_name
+from kgeval.displayed import Brief
 from kgeval.errors import MetricError, did_you_mean
 from kgeval.metrics.metric import NoExpectation, check_name
 
 
-@dataclass(frozen=True, eq=False)
-class TiePolicy:
+@dataclass(frozen=True, eq=False, repr=False)
+class TiePolicy(Brief):
     """A tie policy: its name, what ``kgeval list metrics`` prints of it, and its function.
 
     An answer that ties with others may have any rank from a = 1 + greater to b = 1 + greater + tied.

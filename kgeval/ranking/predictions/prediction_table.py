@@ -11,11 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray
-from kgeval.provenance import UNKNOWN, PredictionProvenance
-from kgeval.storage.parquet_tables import LABELS, Columns
+from kgeval.errors import counted
+from kgeval.provenance import UNKNOWN, PredictionProvenance, subject_of
+from kgeval.ranking.rank_table import RANK
+from kgeval.storage.parquet_tables import LABELS, MORE, ROWS, Columns
+from kgeval.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+QUERIES = 3
+"""how many queries are shown"""
 
 NEW = "new"
 """what stands for a split where no split has the triple"""
@@ -41,7 +47,7 @@ whether a train triple has the entity on that side of the relation, ``is_answer`
 split has."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PredictionTable(Columns):
     """The best answers of queries, by score, and where scores are equal by entity id.
 
@@ -53,6 +59,7 @@ class PredictionTable(Columns):
     SCHEMA = SCHEMA
     FILE = "predictions.parquet"
     KIND = "prediction table"
+    SHOWN = ("place", "entity_label", "score", RANK, "known")
     KEY = "kgeval_predictions"
     REQUIRED = ("split", "places", "queries", "notes", "filter", "drops_known", "model", "dataset")
 
@@ -75,8 +82,24 @@ class PredictionTable(Columns):
     dataset: str = UNKNOWN
     """the graph"""
 
-    def __repr__(self) -> str:
-        return f"PredictionTable({len(self)} predictions for {self.queries} queries)"
+    def _brief(self) -> str:
+        predictions, queries = counted(len(self), "prediction"), counted(self.queries, "query", "queries")
+        return f"{predictions} of {subject_of(self.model, self.dataset)} for {queries}"
+
+    def _tables(self) -> list[Table]:
+        """The first predictions for the first queries, a table each."""
+        tables = []
+        for query in dict.fromkeys(self.column("query").tolist()[: QUERIES * max(self.places, 1)]):
+            rows = np.flatnonzero(self.column("query") == query)[:ROWS]
+            part = replace(self, data=self.data.take(pa.array(rows)))
+            side, anchor, relation = (str(part.column(name)[0]) for name in ("side", "anchor_label", "relation_label"))
+            title = f"?, {relation}, {anchor}" if side == "head" else f"{anchor}, {relation}, ?"
+            tables.append(replace(part._table(), title=title))
+        return tables[:QUERIES]
+
+    def _size(self) -> str:
+        shown = min(QUERIES, self.queries)
+        return f"{shown} of {counted(self.queries, 'query', 'queries')} shown{MORE}"
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table, and two that it does not store; labels are categorical.

@@ -13,6 +13,15 @@
   });
 }
 
+// In a frame of a notebook, a link to a section would load the notebook.
+if (location.protocol === "about:")
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    document.getElementById(link.hash.slice(1)).scrollIntoView();
+  });
+
 // The data of the page, which everything below waits for.
 const page = (async () => {
   const bytes = Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0));

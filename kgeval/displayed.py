@@ -1,0 +1,52 @@
+"""How an object shows itself: one line (``repr``), text (``str``), and tables in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import NamedTuple, Protocol
+
+from kgeval.errors import visible
+
+
+class Brief:
+    """An object whose ``repr`` is one line; dataclasses need ``repr=False`` for it."""
+
+    def _brief(self) -> str:
+        """What the parentheses of ``repr`` hold; by default the name."""
+        return str(getattr(self, "name", ""))
+
+    def __repr__(self) -> str:
+        return visible(f"{type(self).__name__}({self._brief()})")
+
+
+class TableShown(Protocol):
+    """A table that a result shows."""
+
+    def lines(self, width: int | None, *, ruled: bool = True) -> Iterator[str]: ...
+    def html(self) -> str: ...
+
+
+class Parts(NamedTuple):
+    """What a result shows, from top to bottom."""
+
+    heads: Sequence[str]
+    tables: Sequence[TableShown]
+    below: Sequence[str] = ()
+
+
+class Displayed(Brief):
+    """A result with lines above its tables and below them."""
+
+    def _parts(self) -> Parts:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        heads, tables, below = self._parts()
+        texts = ["\n".join(table.lines(None, ruled=False)) for table in tables]
+        return "\n".join(["\n\n".join(["\n".join(heads), *texts] if heads else texts), *below])
+
+    def _repr_html_(self) -> str:
+        heads, tables, below = self._parts()
+        above, after = (("".join(f"<p>{escape(line)}</p>" for line in lines)) for lines in (heads, below))
+        return f"<div>{above}{''.join(table.html() for table in tables)}{after}</div>"
