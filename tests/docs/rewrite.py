@@ -18,9 +18,9 @@ from tests.reports.browser import SILENT, find_browser
 PICTURES = DOCS / "images"
 
 LATEX = r"""\documentclass{article}
-\usepackage[paperwidth=150mm,paperheight=66mm,margin=5mm]{geometry}
+\usepackage[paperwidth=150mm,paperheight=50mm,margin=5mm,top=3mm]{geometry}
 \usepackage[T1]{fontenc}\usepackage{lmodern}\usepackage{booktabs}\usepackage{siunitx}
-\pagestyle{empty}\makeatletter\def\fps@table{h}\makeatother
+\pagestyle{empty}\setlength{\intextsep}{0pt}\makeatletter\def\fps@table{h}\makeatother
 \begin{document}
 %s
 \end{document}
@@ -52,7 +52,7 @@ def picture_of_page(page: Path) -> None:
     if browser is None:
         print("without Chromium, the picture of the page stays as it is", file=sys.stderr)
         return
-    size = ("--window-size=1280,1010", "--force-device-scale-factor=2", "--hide-scrollbars")
+    size = ("--window-size=1280,1095", "--force-device-scale-factor=2", "--hide-scrollbars")
     to = f"--screenshot={PICTURES / 'tutorial-page.png'}"
     command = [browser, "--headless", *SILENT, *size, "--virtual-time-budget=10000", to, f"file://{page}"]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
@@ -65,9 +65,10 @@ def picture_of_table(output: str, folder: Path) -> None:
         return
     table = output[: output.index(r"\end{table}")] + r"\end{table}"
     (folder / "table.tex").write_text(LATEX % table, encoding="utf-8")
-    quiet = {"cwd": folder, "check": True, "stdout": subprocess.DEVNULL}
-    subprocess.run(["pdflatex", "-interaction=nonstopmode", "table.tex"], **quiet)
-    subprocess.run(["pdftoppm", "-r", "220", "-png", "-singlefile", "table.pdf", PICTURES / "tutorial-table"], **quiet)
+    compiled = ["pdflatex", "-interaction=nonstopmode", "table.tex"]
+    pictured = ["pdftoppm", "-r", "220", "-png", "-singlefile", "table.pdf", PICTURES / "tutorial-table"]
+    for command in (compiled, pictured):
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

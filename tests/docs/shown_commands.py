@@ -56,7 +56,7 @@ def _terminal(folder: Path, screen: Terminal) -> Iterator[None]:
     """Work in a folder and print to a terminal without progress, which depends on the speed of the machine."""
     before, no_progress = Path.cwd(), contextlib.nullcontext(lambda done: None)
     size = mock.patch.dict(os.environ, {"COLUMNS": str(WIDTH), "LINES": "24"})
-    progress = mock.patch("kgeval.progress._display", lambda *_: no_progress)
+    progress = mock.patch("kgeval.progress._display", return_value=no_progress)
     os.chdir(folder)
     try:
         with size, progress, contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):

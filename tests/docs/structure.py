@@ -1,4 +1,4 @@
-"""Text without its numbers, names and verdicts: what stays the same if training rounds otherwise on another processor."""
+"""Text without its numbers, names and verdicts: what stays if training rounds otherwise on another processor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The notebook of the tutorial runs, and shows what it stores.
 
-As with the page of the tutorial: if training gives the stored numbers here, all texts must be equal. On a processor that
-rounds otherwise they must have the same structure.
+If training gives the stored numbers here, all texts must be equal. On a processor that rounds otherwise they must have
+the same structure, as in the tutorial.
 """
 
 from __future__ import annotations
@@ -29,4 +29,6 @@ def test_no_output_needs_a_network():
 
 
 def test_no_line_is_too_wide():
-    assert max(len(line) for cell in stored().cells if cell.cell_type == "code" for line in cell.source.splitlines()) <= 84
+    assert (
+        max(len(line) for cell in stored().cells if cell.cell_type == "code" for line in cell.source.splitlines()) <= 84
+    )

@@ -32,8 +32,15 @@ def executed(notebook: Any, folder: Path, training: str, printed: str) -> Any:
     first.source = f"print({printed!r}, end='')"
     places = {name: str(folder / ".jupyter") for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR")}
     here = {"metadata": {"path": str(folder)}}
-    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=here, record_timing=False)
-    with mock.patch.dict(os.environ, places):
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources=here,
+        record_timing=False,
+        extra_arguments=["--log-level=40"],
+    )
+    with mock.patch.dict(os.environ, {**places, "PYTHONWARNINGS": "ignore"}):  # tqdm warns of widgets that lack
         client.execute()
     first.source = training.rstrip("\n")
     for cell in notebook.cells:

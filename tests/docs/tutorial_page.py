@@ -28,7 +28,9 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    return [Block(found["language"], found["title"], found["text"], found.span("text")) for found in FENCE.finditer(page)]
+    return [
+        Block(found["language"], found["title"], found["text"], found.span("text")) for found in FENCE.finditer(page)
+    ]
 
 
 def titled(page: str, title: str) -> str:
