@@ -1,4 +1,4 @@
-"""Critical difference diagrams: average ranks on one axis, and bars that join what is not told apart (Demšar, 2006)."""
+"""Critical difference diagrams: average ranks on one axis, and bars that join similar models (Demšar, 2006)."""
 
 from __future__ import annotations
 

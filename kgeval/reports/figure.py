@@ -24,9 +24,9 @@ INCH, POINTS = 96, 72
 """pixels and points of an inch"""
 
 HIGHEST = 9
-"""inches: what a page of a paper has room for"""
+"""inches: the highest figure on a page of a paper"""
 
-SMALLER = "Give fewer metrics, slices or models, or shorter names (NAME=RUN)."
+SMALLER = "Choose fewer metrics, slices or models, or shorter names (NAME=RUN)."
 
 LETTERS = 60
 """of a line of a title, for which the narrowest chart has room"""
@@ -81,15 +81,19 @@ def drawn(draw: Callable[..., Any], inches: float | None, *, columns: int | None
         if width >= NARROWEST:
             notes = about(chart).get("notes", [])
             if high > HIGHEST * INCH:
-                notes = [*notes, f"the figure is {high / INCH:.1f} inches high, more than a page has. {SMALLER}"]
+                notes = [
+                    *notes,
+                    f"the figure is {high / INCH:.1f} inches high, too high for a page ({HIGHEST} inches). {SMALLER}",
+                ]
             return chart.properties(usermeta={"notes": notes, "inches": inches})
     raise ConfigError(
-        f"width: {inches:g} inches leave no room beside the names. Give more, or shorter names (NAME=RUN)."
+        f"width: {inches:g} inches leave no room for a chart beside the names. Choose a larger width or shorter names "
+        "(NAME=RUN)."
     )
 
 
 def about(chart: alt.Chart) -> dict[str, Any]:
-    """What a chart says of itself: ``inches``, its width in print, and ``notes``."""
+    """Return what a chart holds beside its picture: ``inches``, its width in print, and ``notes``."""
     return dict(chart.usermeta) if isinstance(chart.usermeta, dict) else {}
 
 

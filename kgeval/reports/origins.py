@@ -1,4 +1,4 @@
-"""Where does it come from? The headline metric by slice and by relation, and the distribution of ranks."""
+"""The headline metric by slice and by relation, and the distribution of ranks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.document import Section, isolated
-from kgeval.reports.pictures import distribution, relations_chart
+from kgeval.reports.pictures import TRIPLES, distribution, relations_chart
 from kgeval.reports.slice_pictures import slice_panel
 from kgeval.reports.study import SHOWN, Study, with_slices
 from kgeval.reports.theme import PAGE, themed
@@ -37,7 +37,7 @@ def origins(study: Study) -> Section:
         own = groups[groups["slice"] == name]
         panel = slice_panel(own, PAGE, baselines=study.baselines, width="container")
         panels[f"slice-{name}"] = themed(panel, PAGE)
-        captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted of the triple"
+        captions[f"slice-{name}"] = slices()[name].title if name in slices() else "what is predicted"
     second = 1 if len(study.names) > 1 else 0
     picture = relations_chart(scatter(relations, 0, second), PAGE, axes=axes(study, 0, second), width="container")
     data = {
@@ -59,7 +59,7 @@ def origins(study: Study) -> Section:
         "intervals": bool(groups["low"].notna().any()),
     }
     charts = {**panels, "relations": picture}
-    return Section("where", "Where from", slices_title(study, groups), content, charts, {"relations": data})
+    return Section("where", "Slices", slices_title(study, groups), content, charts, {"relations": data})
 
 
 def scatter(relations: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def axes(study: Study, first: int, second: int) -> tuple[str, str]:
     name = short_title(parse(study.metrics[0]))
     arrow = title_of(parse(study.metrics[0])).removeprefix(name)
     across, up = (f"{name} of {isolated(study.names[at])}{arrow}" for at in (second, first))
-    return ("test triples" if first == second else across), up
+    return (TRIPLES if first == second else across), up
 
 
 def relations_title(study: Study, relations: pd.DataFrame) -> str:
@@ -82,7 +82,8 @@ def relations_title(study: Study, relations: pd.DataFrame) -> str:
     sign = -1 if parse(study.metrics[0]).metric.increasing is False else 1
     better = int((sign * relations["m0"] > sign * relations["m1"]).sum())
     first, other = map(isolated, study.names[:2])
-    return f"{first} is ahead of {other} on {better:,} of {len(relations):,} relations (counted, not tested)"
+    on = f"{better:,} of {counted(len(relations), 'relation')}"
+    return f"{first} has a better {short_title(parse(study.metrics[0]))} than {other} on {on} (not tested)"
 
 
 def slices_title(study: Study, groups: pd.DataFrame) -> str:
@@ -92,12 +93,13 @@ def slices_title(study: Study, groups: pd.DataFrame) -> str:
         ordered = own[own["slice"] == name].sort_values("value")
         if len(ordered) > 1 and ordered.iloc[0]["high"] < ordered.iloc[-1]["low"]:
             low, high = ordered.iloc[0], ordered.iloc[-1]
-            run = ", the run of the middle seed," if study.models[0].seeds else ""
+            run = " (run of the middle seed)" if study.models[0].seeds else ""
             return (
                 f"{isolated(study.names[0])}{run} has its lowest {name_of_metric} on {low['group']} {kind} "
-                f"({low['value']:.3f}), its highest on {high['group']} ({high['value']:.3f}): their intervals are apart"
+                f"({low['value']:.3f}) and its highest on {high['group']} {kind} ({high['value']:.3f}); the intervals "
+                "do not overlap"
             )
-    return "Where the result comes from"
+    return f"{name_of_metric} by slice"
 
 
 def slice_scores(study: Study, names: Sequence[str] = SHOWN) -> pd.DataFrame:
@@ -131,7 +133,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
 
 
 def _rows(study: Study, table: RankTable, name: str, model: str) -> Iterator[tuple[Any, ...]]:
-    """Yield of each category: slice, category, group, model, value, low, high, count."""
+    """Yield, for each category: slice, category, group, model, value, low, high, count."""
     summary = summarize(table, [study.metrics[0], "count"], by=name, ties=study.ties, intervals=study.unit_of(table))
     for group in summary.groups:
         kind = str(group.key[name])
@@ -148,10 +150,10 @@ def _first(group: Group) -> float:
 
 
 EVERY = 100
-"""up to this k each is drawn, from there on in steps of 2 %"""
+"""every k up to this one is drawn, larger ones in steps of 2 %"""
 
 FACTORS = (100.0, 10.0, 2.0)
-"""by which a rank is much, more or somewhat better"""
+"""how many times better a rank is, for the three shades"""
 
 
 def cumulative(study: Study) -> Section:
@@ -162,7 +164,7 @@ def cumulative(study: Study) -> Section:
     data = {"hits": {"k": points["k"].unique().tolist(), "shares": shares}}
     looks = PAGE.looks(study.names, study.baselines)
     content = {"models": looks, "changes": changes, "largest": int(points["k"].max())}
-    return Section("ranks", "Ranks", ranks_title(study), content, {"distribution": chart}, data)
+    return Section("ranks", "Hits@k", ranks_title(study), content, {"distribution": chart}, data)
 
 
 def cumulative_points(study: Study) -> pd.DataFrame:
@@ -225,6 +227,9 @@ def ranks_title(study: Study) -> str:
     if not ranks:
         return "There are no ranks"
     medians = {name: float(np.median(of_model)) for name, of_model in ranks.items()}
-    best = min(medians, key=lambda name: medians[name])
-    rank = int(np.ceil(medians[best]))
-    return f"{isolated(best)} ranks half of the answers {'first' if rank == 1 else f'among its first {rank:,}'}"
+    lowest = min(medians.values())
+    best = [isolated(name) for name, median in medians.items() if median == lowest]
+    models = " and ".join([best[0], *([best[1] if len(best) == 2 else f"{len(best) - 1} others"] if best[1:] else [])])
+    if len(medians) == 1:
+        return f"The median rank of {models} is {lowest:,g}"
+    return f"{models} {'have' if best[1:] else 'has'} the lowest median rank: {lowest:,g}"

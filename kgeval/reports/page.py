@@ -93,11 +93,11 @@ def report(
     ties: Ties | None = None,
     allow: str | Collection[str] = (),
 ) -> Report:
-    """Make a page of runs: who is best, whether to trust it, where it comes from, which triples, how it was made.
+    """Make a page of runs: leaderboard, checks, slices, ranks, every test triple, and how the runs were made.
 
     Runs of several datasets make a page of one table, with a switch for dataset and metric.
 
-    Nothing is scored; the page is a function of what the runs kept, and of their dataset for what it says of triples.
+    No model is loaded: the page needs the files of the runs and, for checks and slices, their dataset.
 
     Parameters
     ----------
@@ -149,6 +149,8 @@ def study_of_runs(
     models = read_models(runs)
     names = [model.name for model in models]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{twice!r} has runs of several datasets: choose those of one, or name them a=RUN b=RUN.")
+        raise InputError(
+            f"{twice!r} has runs of several datasets: choose the runs of one dataset, or name them a=RUN b=RUN."
+        )
     graph = read_dataset(models) if dataset is None else as_dataset(dataset)
     return study_of(models, graph, intervals=intervals, ties=ties, allow=allow, metrics=metrics)

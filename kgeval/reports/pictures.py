@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+TRIPLES = "number of test triples (log scale)"
+"""the axis of a single model's relations"""
+
+
 def metric_panel(
     scores: pd.DataFrame, palette: Palette = LIGHT, *, width: Any = 220, labels: bool = True
 ) -> alt.LayerChart:
@@ -125,7 +129,7 @@ def distribution(
     largest = max(points["k"].max(), 2)
     k = altair.X(
         "k:Q",
-        title="k (logarithmic)",
+        title="k (log scale)",
         scale=altair.Scale(type="log", domain=[1, largest], nice=False),
         axis=altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s"),
     )
@@ -142,14 +146,14 @@ def distribution(
     )
     rule = _rule(points, nearest, palette).encode(k)
     dots = shares.transform_filter(nearest).mark_point(filled=True, size=50).encode(k, share, color)
-    about = "The share of ranks up to k, for every k."
+    about = "Hits@k of each model, for every k."
     size = {"width": width, "height": 300 if isinstance(width, str) else min(300, 0.62 * width)}
     chart = altair.layer(lines, rule, dots).properties(**size, title=title, description=about)
     return themed(chart, palette)
 
 
 def _rule(points: pd.DataFrame, nearest: Any, palette: Palette) -> Any:
-    """The line under the pointer, which tells Hits@k of all models."""
+    """The line under the pointer, whose tooltip shows Hits@k of all models."""
     altair = library("altair")
     names = {f"m{index}": model for index, model in enumerate(dict.fromkeys(points["model"]))}
     wide = points.pivot(index="k", columns="model", values="share")[list(names.values())]
@@ -170,7 +174,7 @@ def relations_chart(
     x and y; the width is in pixels, or ``"container"``.
     """
     altair = library("altair")
-    against_model = axes[0] != "test triples"
+    against_model = axes[0] != TRIPLES
     kinds = sorted(set(relations["cardinality"]))
     picked = altair.selection_point(name="picked", fields=["relation"], on="click", empty=True)
     scale = altair.Scale() if against_model else altair.Scale(type="log")
@@ -191,8 +195,8 @@ def relations_chart(
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
             tooltip=[
                 altair.Tooltip("relation:N"),
-                altair.Tooltip("x:Q", title="across", format=".4~f"),
-                altair.Tooltip("y:Q", title="up", format=".4~f"),
+                altair.Tooltip("x:Q", title=axes[0], format=".4~f"),
+                altair.Tooltip("y:Q", title=axes[1], format=".4~f"),
                 altair.Tooltip("triples:Q", format=",", title="test triples"),
                 altair.Tooltip("cardinality:N"),
             ],

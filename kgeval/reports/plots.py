@@ -168,10 +168,12 @@ def plot_slices(
     study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=[metric])
     known = [*known_slices(), *next(iter(study.aligned.values())).columns]
     if unknown := [name for name in names if name not in known and slice_of(name) is None]:
-        raise InputError(f"no slice and no column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
+        raise InputError(f"unknown slice or column {unknown[0]!r}. {did_you_mean(unknown[0], known, listed='slices')}")
     groups = slice_scores(study, names)
     if groups.empty:
-        raise InputError(f"nothing to draw: no rows that differ in {', '.join(names)}. Give the dataset.")
+        raise InputError(
+            f"nothing to draw: no two rows differ in {', '.join(names)}. Slices need the dataset: dataset=NAME."
+        )
     draw = partial(slices_chart, groups, baselines=study.baselines)
     if width is None:
         return figure(draw, None, title=slices_title(study, groups))
@@ -187,10 +189,10 @@ def plot_critical_difference(
     level: float = 0.95,
     width: float | None = None,
 ) -> alt.Chart:
-    """Draw average ranks of models over datasets, and bars that join those that are not told apart (Demšar, 2006).
+    """Draw average ranks of models over datasets, and bars that join models without a significant difference.
 
     Bars join models whose average ranks differ by less than the critical difference (CD) of Nemenyi's test, which is
-    drawn to scale above. The best model is at the right.
+    drawn to scale above (Demšar, 2006). The best model is at the right.
 
     Parameters
     ----------

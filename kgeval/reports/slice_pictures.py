@@ -106,7 +106,7 @@ def slices_chart(
     parts = [altair.vconcat(*own, spacing=palette.size).resolve_legend(**shared) for own in filled]
     chart = altair.hconcat(*parts, spacing=palette.size).resolve_legend(**shared)
     left_out = [name for name in groups["slice"].unique() if name not in names]
-    note = f"not drawn, as the figure would be too high for a page: {', '.join(left_out)}. Choose slices with --by."
+    note = f"left out, because the figure would be too high for a page: {', '.join(left_out)}. Choose slices with --by."
     return themed(chart.properties(title=title, usermeta={"notes": [note] if left_out else []}), palette)
 
 

@@ -1,4 +1,4 @@
-"""Who is best? The verdict, and the leaderboard with its intervals, baselines and chance."""
+"""The verdict, and the leaderboard with its intervals, baselines and chance."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Verdict(NamedTuple):
 
 
 MANY = 4
-"""models from which on their order is one line, and the sentences on each two of them are folded away"""
+"""from so many models on, their order is one line, and the sentences about pairs are folded away"""
 
 EXCEPTIONS = 3
-"""groups of a kind that the sentence on the two best models names"""
+"""how many groups of queries the sentence about the two best models names"""
 
 
 def verdicts(study: Study) -> list[Verdict]:
@@ -52,9 +52,9 @@ def basis(study: Study) -> str:
     units = f"{PLURAL[options.unit]}{' and seeds' if study.has_seeds else ''}"
     test = "Student's t test of the means" if study.has_seeds else f"{options.draws:,} sign flips per {options.unit}"
     return (
-        f"Each statement is a test of the difference in {short_title(tested[0].metric)} on the same "
-        f"{tested[0].units:,} {PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
-        f"{100 * options.level:g} %, one difference at a time, resampling {units}."
+        f"Tests of the difference in {short_title(tested[0].metric)} on the same {tested[0].units:,} "
+        f"{PLURAL[options.unit]}: {test}, two-sided; p is {adjustment(tested)}. Intervals: "
+        f"{100 * options.level:g} % for each difference alone (resampling {units})."
     )
 
 
@@ -72,13 +72,13 @@ def sentence_of(pair: PairedDifference) -> str:
         return f"{model} is {pair.seen} than {other}: {metric} {change} ({why})."
     if pair.seen == "none" and pair.detectable is not None:
         least = number(pair.detectable, pair.decimals)
-        none = f"no difference in {metric} is seen ({p_value(pair)})"
-        return f"{model} and {other}: {none}; a single test sees a difference of {least} on 4 of 5 test sets."
+        none = f"no significant difference in {metric} ({p_value(pair)})"
+        return f"{model} and {other}: {none}. A single test detects a difference of {least} on 4 of 5 test sets."
     return f"{model} and {other}: {pair.verdict}."
 
 
 def exceptions(study: Study, pair: PairedDifference) -> str:
-    """Name the kinds of queries on which the better of two models is worse, or not seen to be better.
+    """Name the kinds of queries on which the better of two models is worse, or not significantly better.
 
     All models are tested, as in ``compare --by cardinality,side``, whose p-values these are.
     """
@@ -92,7 +92,7 @@ def exceptions(study: Study, pair: PairedDifference) -> str:
     models = (pair.model, pair.other)
     clauses = [
         f"{words} {_listed(unlike)}"
-        for seen, words in (("worse", "worse on"), ("none", "no difference seen on"))
+        for seen, words in (("worse", "worse on"), ("none", "no significant difference on"))
         if (unlike := [one for one in groups.pairs if one.seen == seen and (one.model, one.other) == models])
     ]
     text = "; ".join(clauses)
@@ -146,25 +146,26 @@ def _row(study: Study, name: str) -> dict[str, Any]:
 
 def _note(study: Study) -> str:
     several, seeds = len(study.names) > 1, study.has_seeds
-    intervals = f"Below each number its 95 % interval (resampling {PLURAL[study.unit]})"
+    intervals = f"Below each number: its 95 % interval (resampling {PLURAL[study.unit]})"
     if study.scores["low"].isna().all():
         why = next(filter(None, study.scores["without"]), "")
         intervals = f"No intervals (resampling {PLURAL[study.unit]}): {why}" if why else "No intervals"
     parts = [
         intervals,
-        "of several seeds the mean, whose interval resamples seeds too; a dot for each seed" if seeds else "",
-        "bold: the best in the column, baselines included" if several else "",
-        "dashed lines: chance" if study.scores["chance"].notna().any() else "",
+        "Models with seeds: the mean, whose interval resamples seeds too; a dot is one seed" if seeds else "",
+        "Bold: the best of the column, baselines included" if several else "",
+        "Dashed lines: chance" if study.scores["chance"].notna().any() else "",
+        "↑: higher is better",
+        "For models with seeds, the sections below show the run with the middle MRR" if seeds else "",
     ]
-    middle = "The sections below show the run with the middle MRR of several seeds. " if seeds else ""
-    return f"{'; '.join(filter(None, parts))}. {middle}↑ higher is better."
+    return f"{'. '.join(filter(None, parts))}."
 
 
 def standings_title(study: Study) -> str:
     first = study.scores[study.scores["metric"] == HEADLINES[0]].dropna(subset=["value"]).set_index("model")
     learned = first[~first["baseline"]]
     if learned.empty:
-        return "No model has a mean reciprocal rank"
+        return "The MRR is undefined for every model"
     best, others = str(learned.index[0]), [str(name) for name in learned.index[1:]]
     told = {name: f"{isolated(name)}" for name in map(str, first.index)}
     value = f"{'a mean' if study.has_seeds else 'an'} MRR of {study.cell(learned.iloc[0])['value']}"
@@ -172,21 +173,21 @@ def standings_title(study: Study) -> str:
     title = f"{told[best]} reaches {value}"
     if others and all(seen[name] == "better" for name in others):
         rest = told[others[0]] if len(others) == 1 else f"the other {len(others)} models"
-        title = f"{told[best]} is better than {rest}: {value}"
+        title = f"{told[best]} is better than {rest}, with {value}"
     elif others:
         title = (
-            f"{told[best]} has the highest MRR of the {len(others) + 1} models, {study.cell(learned.iloc[0])['value']}"
+            f"{told[best]} has the highest MRR of the {len(others) + 1} models ({study.cell(learned.iloc[0])['value']})"
         )
-        title += f", but {_unlike(others, seen)}"
+        title += f"; {_unlike(others, seen)}"
     floors = [str(name) for name in first.index if first["baseline"][name] and seen[name] != "better"]
     if floors:
         floor = max(floors, key=lambda name: float(first["value"][name]))
         value = study.cell(first[first.index == floor].iloc[0])["value"]
         named = f"the baseline {isolated(floor.removeprefix('baseline '))} ({value})"
-        found = {"worse": f"{named} is better", "none": f"no difference to {named} is seen"}
-        title += f"; {found.get(seen[floor], f'{named} is not tested')}"
+        found = {"worse": f"{named} is better", "none": f"the difference to {named} is not significant"}
+        title += f"; {found.get(seen[floor], f'the difference to {named} was not tested')}"
     if learned["low"].iloc[0] <= learned["chance"].iloc[0]:
-        title += f"; the interval of {told[best]} reaches down to chance ({learned['chance'].iloc[0]:.3f})"
+        title += f"; the interval of {told[best]} reaches chance ({learned['chance'].iloc[0]:.3f})"
     return title
 
 
@@ -195,7 +196,7 @@ def _unlike(others: Sequence[str], seen: Mapping[str, str]) -> str:
     word, names = next((word, names) for word, names in unlike.items() if names)
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return {
-        "worse": f"{names[0]}{more} is better on the rows that all models have",
-        "none": f"no difference to {names[0]}{more} is seen",
-        "": f"no difference to {names[0]}{more} is tested",
+        "worse": f"{names[0]}{more} is better on the queries that all models ranked",
+        "none": f"the difference to {names[0]}{more} is not significant",
+        "": f"the difference to {names[0]}{more} was not tested",
     }[word]

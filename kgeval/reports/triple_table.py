@@ -1,4 +1,4 @@
-"""Which triples? A table to search and sort: labels, side, the rank of each model, ties and flags."""
+"""The table of triples, to search and sort: labels, side, the rank of each model, ties and flags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 QUERY = ["side", "anchor_label", "relation_label"]
 
 KNOWN = ("new", "train", "valid", "test")
-"""where a predicted triple is a fact"""
+"""the split that has a predicted triple"""
 
 
 def kept_predictions(table: PredictionTable, rows: pd.DataFrame) -> dict[str, Any]:
@@ -54,7 +54,7 @@ MOST = 50_000
 """rows up to which all are on the page"""
 
 EXTREME = 2_000
-"""of more rows, how many of the worst of each model, and of the most different of each two, are"""
+"""of more rows, how many of the worst of each model, and of the largest ratios of each pair, are"""
 
 
 def triple_table(study: Study) -> Section:
@@ -62,25 +62,26 @@ def triple_table(study: Study) -> Section:
     ranks = rows[[f"m{index}" for index in range(len(study.names))]].to_numpy()
     extreme = extreme_rows(ranks)
     kept = extreme if len(ranks) > MOST else np.ones(len(ranks), np.bool_)
-    rule = "All ranks are here."
+    rule = ""
     if not kept.all():
-        pairs = f" and the {EXTREME:,} whose ranks differ most, by their ratio, between each two models"
+        pairs = f" and, for each pair of models, the {EXTREME:,} with the largest ratio of ranks"
         rule = (
-            f"Of {len(kept):,} ranks {int(kept.sum()):,} are here: the {EXTREME:,} worst of each model"
-            f"{pairs if len(study.names) > 1 else ''}. The run directory has all."
+            f"The page holds the {EXTREME:,} worst ranks of each model{pairs if len(study.names) > 1 else ''}. "
+            "The run directory holds all. "
         )
     data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
     if predicting := [isolated(model.name) for model in study.models if model.predictions is not None]:
         named = " and ".join(filter(None, [", ".join(predicting[:-1]), predicting[-1]]))
-        some = f", for the {EXTREME:,} worst of each model and the {EXTREME:,} most different of each two"
-        rule += f" ▸ opens what {named} predicted above the answer{'' if extreme.all() else some}."
-    title = f"{len(rows):,} ranks, to search and sort" if kept.all() else f"The most telling of {len(rows):,} ranks"
+        pairs = f" and the {EXTREME:,} largest ratios of each pair" if len(study.names) > 1 else ""
+        some = f" (for the {EXTREME:,} worst ranks of each model{pairs})"
+        rule += f"▸ shows which entities {named} ranked above the answer{'' if extreme.all() else some}. "
+    title = f"{'All ' if kept.all() else f'{int(kept.sum()):,} of '}{len(rows):,} ranks"
     content = {"rule": rule, "models": study.names, "relations": data["relations"], "pairs": len(study.names) > 1}
     return Section("triples", "Triples", title, content, data={"triples": data})
 
 
 def extreme_rows(ranks: Float64Array) -> BoolArray:
-    """Choose the rows that tell most, of ranks, float64[row, model]; bool[row]."""
+    """Choose the worst ranks and the largest ratios, of ranks, float64[row, model]; bool[row]."""
     kept = np.zeros(len(ranks), np.bool_)
     models = range(ranks.shape[1])
     measures = [ranks[:, model] for model in models]

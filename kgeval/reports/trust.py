@@ -1,4 +1,4 @@
-"""May it be trusted, and how was it made? A lamp for each thing that could mislead, and what each run wrote down."""
+"""The checks of a page, a lamp each, and how its runs were made."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from kgeval.analysis.audits.audit import audit
 from kgeval.data.dataset import SPLITS
+from kgeval.errors import counted
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.protocols.protocol import protocol_of
@@ -43,25 +44,26 @@ def trust(study: Study) -> Section:
     lights = (ties, exactness, filtering, unseen, leaks, relations, versions, alike, unaltered)
     lamps = [light(study) for light in lights]
     count = sum(lamp.state == "warning" for lamp in lamps)
-    title = f"{count} of {len(lamps)} checks {'asks' if count == 1 else 'ask'} for caution"
-    title = title if count else "Nothing speaks against these numbers"
-    if not count and any(lamp.unknown for lamp in lamps):
-        title = "Nothing that could be checked speaks against these numbers"
-    return Section("trust", "Trust", title, {"lamps": lamps})
+    passed = sum(lamp.state == "good" for lamp in lamps)
+    title = f"{count} of {len(lamps)} checks {'warns' if count == 1 else 'warn'}"
+    if not count:
+        title = f"{f'All {passed}' if passed == len(lamps) else f'{passed} of {len(lamps)}'} checks passed"
+        title += "" if passed == len(lamps) else "; for the others, information is missing"
+    return Section("trust", "Checks", title, {"lamps": lamps})
 
 
 def ties(study: Study) -> Lamp:
     """How far the tie policy alone moves the MRR of a model; baselines tie by their nature."""
     learned = [model.name for model in study.models if not model.baseline]
     warnings = [
-        f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie; the tie policy alone moves the MRR "
-        f"from {group.ties.pessimistic_mrr:.3f} to {group.ties.optimistic_mrr:.3f}."
+        f"{isolated(name)}: {group.ties.tied:,} of {group.ties.ranks:,} ranks tie. The MRR "
+        f"is {group.ties.pessimistic_mrr:.3f} with pessimistic, {group.ties.optimistic_mrr:.3f} with optimistic ties."
         for name, summary in study.summaries.items()
         if name in learned and (group := summary.groups[0]).ties and group.ties.serious
     ]
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
-    rest = f"all numbers here have {policy}."
+    rest = f"all numbers on this page have {policy} ties."
     warnings += [f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
@@ -85,12 +87,11 @@ def exactness(study: Study) -> Lamp:
     named = sorted({run.table.candidates for run in study.runs})
     few = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
     warnings = (
-        [f"Estimates from a sample, not the numbers of all test triples: {'; '.join(estimated)}."] if estimated else []
+        [f"The numbers are estimates from a sample of the test triples: {'; '.join(estimated)}."] if estimated else []
     )
     if few:
         warnings.append(
-            f"The answers competed with {'; '.join(few)}, and not with all entities: numbers of full candidate sets "
-            "are lower."
+            f"The candidates are {'; '.join(few)}, not all entities. With all entities, the metrics would be lower."
         )
     name = "Estimated" if estimated else "Candidates" if few else "Exact"
     return Lamp(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
@@ -107,17 +108,17 @@ def leaks(study: Study) -> Lamp:
     leaked = found.count("leaked", split)
     ways = ", ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
     warning = (
-        f"{leaked:,} of {total:,} {split} triples ({leaked / max(total, 1):.1%}) can be looked up in train: {ways}. A "
-        "triple can count in several ways."
+        f"{leaked:,} of {total:,} {split} triples ({100 * leaked / max(total, 1):.1f} %) follow from one train triple: "
+        f"{ways} (a triple may count twice). They may raise the metrics; the slice leak shows by how much."
     )
     return Lamp("Leaks", warning if leaked else "")
 
 
 WAYS = {
-    "repeated": "as they are",
-    "reverse": "with head and tail swapped, under a reverse or the same symmetric relation",
-    "duplicate": "under a relation with nearly the same pairs",
-    "inverse": "with head and tail swapped, under the partner of an inverse rule",
+    "repeated": "are in train",
+    "reverse": "are in train with head and tail swapped, under a reverse or symmetric relation",
+    "duplicate": "are in train under a relation with nearly the same pairs",
+    "inverse": "are in train with head and tail swapped, under an inverse relation",
 }
 
 
@@ -129,19 +130,24 @@ def filtering(study: Study) -> Lamp:
     missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
     if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
         return Lamp("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
-    return Lamp("Filter", f"True answers of {' and '.join(missing)} competed with the answer." if missing else "")
+    return Lamp("Filter", _unfiltered(missing))
+
+
+def _unfiltered(splits: list[str]) -> str:
+    named = " and ".join(splits)
+    return f"Known answers from {named} were not filtered out, which lowers the metrics." if splits else ""
 
 
 def relations(study: Study) -> Lamp:
     count = len(np.unique(study.models[0].table.column("relation")))
-    few = f"{count} relations: too few to say how the result would be on other relations (that needs {FEWEST_UNITS})."
+    few = f"{counted(count, 'relation')}: too few for intervals over relations (at least {FEWEST_UNITS})."
     return Lamp("Number of relations", few if count < FEWEST_UNITS else "")
 
 
 def versions(study: Study) -> Lamp:
     found = {
-        "dataset fingerprints": {run.fingerprint for run in study.runs},
-        "kgeval versions": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
+        "datasets (SHA-256)": {run.fingerprint for run in study.runs},
+        "versions of kgeval": {run.manifest.get("versions", {}).get("kgeval") for run in study.runs},
     }
     warnings = []
     for what, values in found.items():
@@ -163,7 +169,7 @@ def unaltered(study: Study) -> Lamp:
 
 
 SCREENS = ("bfloat16", "float32", "int8")
-"""the kernels that discard candidates in low precision before the others are scored; runs of before have int8"""
+"""the kernels that discard candidates in low precision before the others are scored; older runs have int8"""
 
 CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, version = {%s}, license = {MIT}}"
 
@@ -172,7 +178,7 @@ def making(study: Study) -> Section:
     table = study.models[0].table
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None
-    rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The ranks do not tell their protocol."
+    rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The protocol of these ranks is unknown."
     content = {
         "provenance": str(table.provenance),
         "protocol": rules,
@@ -180,7 +186,7 @@ def making(study: Study) -> Section:
         "models": [_described(model) for model in study.models],
         "citation": CITATION % version("kgeval"),
     }
-    return Section("made", "How it was made", "How it was made, and how to make it again", content)
+    return Section("made", "How it was made", "How the results were made", content)
 
 
 def _described(model: EvaluatedModel) -> dict[str, Any]:
@@ -190,19 +196,19 @@ def _described(model: EvaluatedModel) -> dict[str, Any]:
     about, kernel = blocks["model"], blocks["ranking"].get("kernel")
     live = [f"{name.replace('_', ' ')} {value}" for name, value in about.items() if name != "live"]
     seeds = ", ".join(isolated(run.name) for run in model.seeds)
-    screened = f"; before that, {kernel} discards candidates whose scores provably decide nothing"
-    counting = f"exact, from scores compared in float64{screened if kernel in SCREENS else f' (kernel {kernel})'}"
+    screened = f"; a first pass in {kernel} only discards candidates that cannot change a rank"
+    counting = f"exact, from scores in float64{screened if kernel in SCREENS else f' (kernel {kernel})'}"
     facts = {
-        "Ranks of": model.table.provenance,
-        "Seeds": seeds and f"{seeds}; all else here is of {_place(model) or 'the run with the middle MRR'}",
+        "Evaluated": model.table.provenance,
+        "Seeds": seeds and f"{seeds}; the rows below describe {_place(model) or 'the run with the middle MRR'}",
         "Formula": about.get("formula"),
         "Model": "; ".join([str(about["live"]), *live]) if "live" in about else "",
         "Random seeds": ", ".join(f"{what} {seed}" for what, seed in blocks["seeds"].items()),
-        "Dataset, SHA-256": model.fingerprint,
-        "Seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
+        "Dataset (SHA-256)": model.fingerprint,
+        "Time in seconds": ", ".join(f"{what} {took:g}" for what, took in blocks["seconds"].items()),
         "Ranks": counting if kernel else "",
         "Versions": ", ".join(f"{name} {version}" for name, version in blocks["versions"].items()),
-        "Evaluated": model.manifest.get("time"),
+        "Date": model.manifest.get("time"),
     }
     shown = _relative(dict(model.config), model.folder)
     # The command that does the run again, if ``kgeval run`` made it.
@@ -229,7 +235,7 @@ def _place(model: EvaluatedModel) -> str:
 
 
 def _relative(content: Any, folder: Path | None) -> Any:
-    """Replace absolute paths in a configuration: pages are passed on, and tell nobody where things lay.
+    """Replace absolute paths in a configuration: pages are passed on, and do not show private folders.
 
     >>> _relative({"model": {"path": "/runs/ck"}, "seed": 0}, Path("/runs/a"))
     {'model': {'path': '../ck'}, 'seed': 0}

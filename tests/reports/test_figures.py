@@ -69,7 +69,7 @@ def test_slices_of_many_models_fit_on_a_page():
     assert chart.usermeta["notes"] == []
     narrow = kgeval.plot_slices(models, dataset=DATA, width=3.3)
     assert size_in(svg_of(narrow))[1] <= 9 * 96
-    assert "not drawn" in narrow.usermeta["notes"][0]
+    assert "left out" in narrow.usermeta["notes"][0]
 
 
 def test_chosen_metrics_are_those_of_summarize_and_the_first_orders_the_models():
@@ -133,7 +133,7 @@ def test_what_cannot_be_drawn_is_refused():
         kgeval.plot_leaderboard(TABLES, metrics=["mmr"])
     with pytest.raises(InputError, match="Did you mean 'cardinality'"):
         kgeval.plot_slices(TABLES, "cardinalty", dataset=DATA)
-    with pytest.raises(ConfigError, match="no room beside the names"):
+    with pytest.raises(ConfigError, match="no room for a chart beside the names"):
         kgeval.plot_leaderboard({LONG: TABLES["m0"]}, width=1.5)
     with pytest.raises(ConfigError, match="1 to 40 inches"):
         kgeval.plot_leaderboard(TABLES, width=-1)

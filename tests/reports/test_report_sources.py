@@ -117,22 +117,22 @@ def test_a_page_has_no_absolute_path_and_a_command_that_works(runs, monkeypatch,
         assert str(runs.parent) not in text
         assert str(Path.home()) not in text
     monkeypatch.chdir(runs.parent)
-    told = html.unescape(re.search(r"<dt>Again</dt><dd><code>(.*?)</code>", kgeval.report(place / "x y").html)[1])
+    told = html.unescape(re.search(r"<dt>Repeat it</dt><dd><code>(.*?)</code>", kgeval.report(place / "x y").html)[1])
     assert told == "kgeval run 'of $(me); a/x y/config.yaml' --force"
     printed = subprocess.run(["sh", "-c", told.replace("kgeval", "printf '%s|'")], capture_output=True, check=True)
     assert printed.stdout == b"run|of $(me); a/x y/config.yaml|--force|"
     page = kgeval.report(place / "x y").html
-    assert "exact, from scores compared in float64" in page
+    assert "exact, from scores in float64" in page
     assert "<dt>Kernel</dt>" not in page
     # What another evaluator configured is no configuration of kgeval run.
     config = (place / "x y" / "config.yaml").read_text()
     (place / "x y" / "config.yaml").write_text(f"{config}evaluator: {{}}\n")
-    assert "<dt>Again</dt>" not in kgeval.report(place / "x y").html
+    assert "<dt>Repeat it</dt>" not in kgeval.report(place / "x y").html
 
 
 def test_a_task_has_no_page():
     keys = {"model": {"kind": "pykeen", "model": "TransE"}, "task": {"kind": "classification"}}
-    with pytest.raises(ConfigError, match="a page is of ranks"):
+    with pytest.raises(ConfigError, match="a page needs ranks"):
         check_content({"dataset": "nations", "report": True, **keys})
 
 

@@ -55,9 +55,9 @@ def test_triples_are_sorted_searched_and_leafed_through(opened):
     labels = [[str(label).lower() for label in table.column(f"{name}_label")] for name in ("head", "relation", "tail")]
     wanted = sum("r0003" in relation and "e007" in head + tail for head, relation, tail in zip(*labels, strict=True))
     found = page("document.querySelector('#triple-count').textContent")
-    assert found.endswith(f"of {wanted}") if wanted else found == "No triple has that."
+    assert found.endswith(f"of {wanted}") if wanted else found == "No triple matches."
     page.page.fill("#triple-search", "no such thing")
-    assert page("document.querySelector('#triple-count').textContent") == "No triple has that."
+    assert page("document.querySelector('#triple-count').textContent") == "No triple matches."
 
 
 def test_the_most_different_triples_are_those_of_the_largest_ratio(opened):
@@ -107,7 +107,7 @@ def test_the_scatter_shows_any_two_models(opened):
     }
     up = models(page)[0]
     ahead = sum(value > by["model 0"][relation] for relation, value in by[up].items())
-    assert page(title) == f"{up} is ahead of model 0 on {ahead} of {len(by[up])} relations (counted, not tested)"
+    assert page(title) == f"{up} has a better MRR than model 0 on {ahead} of {len(by[up])} relations (not tested)"
     assert page.complaints == []
 
 

@@ -10,8 +10,8 @@ page.then(async ({ charts: specs, relations: data }) => {
     charts.get("relations").addSignalListener("picked", (_, chosen) => {
       const name = chosen.relation?.[0];
       table.filter(name);
-      const text = name === undefined ? [] : ["The table of triples shows ", label(name), ". ",
-        element("a", { href: "#triples", textContent: "Go there" })];
+      const text = name === undefined ? [] : ["The table lists the triples of ", label(name), ". ",
+        element("a", { href: "#triples", textContent: "Show the table" })];
       picked.replaceChildren(...text);
     });
   }
@@ -29,11 +29,13 @@ page.then(async ({ charts: specs, relations: data }) => {
         y: data.values[one][index],
       })).filter(({ x, y }) => x !== null && y !== null),
     };
-    dots.encoding.x.title = `MRR of ${isolated(data.models[other])} ↑`;
-    dots.encoding.y.title = `MRR of ${isolated(data.models[one])} ↑`;
+    for (const [axis, index] of [["x", other], ["y", one]]) {
+      const title = `MRR of ${isolated(data.models[index])} ↑`;
+      dots.encoding[axis].title = dots.encoding.tooltip.find(({ field }) => field === axis).title = title;
+    }
     const better = data.values[one].filter((value, index) => value > data.values[other][index]).length;
     document.getElementById("relations-title").textContent =
-      `${isolated(data.models[one])} is ahead of ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations (counted, not tested)`;
+      `${isolated(data.models[one])} has a better MRR than ${isolated(data.models[other])} on ${better} of ${data.relation.length} relations (not tested)`;
     await draw(figure, spec);
     listen();
   }

@@ -13,12 +13,12 @@ const triples = page.then(({ triples: data }) => {
   // The orders that the list offers: of each model the worst and the best, of each two the most different.
   const orders = [];
   data.models.forEach((model, index) => {
-    orders.push({ name: `worst of ${isolated(model)}`, column: `m${index}`, sign: -1, key: (row) => data.ranks[index][row] });
-    orders.push({ name: `best of ${isolated(model)}`, column: `m${index}`, sign: 1, key: (row) => data.ranks[index][row] });
+    orders.push({ name: `worst ranks of ${isolated(model)}`, column: `m${index}`, sign: -1, key: (row) => data.ranks[index][row] });
+    orders.push({ name: `best ranks of ${isolated(model)}`, column: `m${index}`, sign: 1, key: (row) => data.ranks[index][row] });
   });
   data.models.forEach((model, one) => {
     for (let other = one + 1; other < data.models.length; other++)
-      orders.push({ name: `most different: ${isolated(model)} and ${isolated(data.models[other])}`, sign: -1, key: ratio(one, other) });
+      orders.push({ name: `largest difference: ${isolated(model)} and ${isolated(data.models[other])}`, sign: -1, key: ratio(one, other) });
   });
   orders.forEach(({ name }, index) => order.append(element("option", { value: index, textContent: name })));
   data.relations.forEach((name, index) => relation.append(element("option", { value: index, textContent: name })));
@@ -54,7 +54,7 @@ const triples = page.then(({ triples: data }) => {
   function opens(row) {
     const button = element("button", { type: "button", className: "opens", textContent: "▸" });
     button.setAttribute("aria-expanded", "false");
-    button.setAttribute("aria-label", "What was predicted");
+    button.setAttribute("aria-label", "Show the predictions");
     button.addEventListener("click", () => {
       const line = button.closest("tr");
       const open = button.getAttribute("aria-expanded") === "true";
@@ -72,11 +72,11 @@ const triples = page.then(({ triples: data }) => {
     let met = false;
     for (let at = kept.offset[query]; at < kept.offset[query + 1] && !met; at++) {
       met = kept.entity[at] === answer;
-      const known = ["new", "a fact of train", "a fact of valid", "a fact of test"][kept.known[at]];
-      const facts = met ? "the answer" : kept.typed[at] ? known : `${known}, not of the type`;
+      const known = ["new", "in train", "in valid", "in test"][kept.known[at]];
+      const facts = met ? "the answer" : kept.typed[at] ? known : `${known}, never on this side of the relation in train`;
       list.append(element("li", { className: met ? "answer" : "" }, label(data.entities[kept.entity[at]]), " ", element("small", { textContent: facts })));
     }
-    if (!met) list.append(element("li", { className: "more" }, element("small", { textContent: "… the answer comes later" })));
+    if (!met) list.append(element("li", { className: "more" }, element("small", { textContent: "… the answer is further down" })));
     return element("div", {}, element("h4", {}, label(model)), list);
   }
 
@@ -135,7 +135,7 @@ const triples = page.then(({ triples: data }) => {
       ...shown.map((row) => element("tr", {}, ...columns.map((column) => column.cell(row)))),
     );
     const numbers = [start + 1, start + shown.length, rows.length].map((one) => one.toLocaleString("en"));
-    field("count").textContent = rows.length ? `${numbers[0]}–${numbers[1]} of ${numbers[2]}` : "No triple has that.";
+    field("count").textContent = rows.length ? `${numbers[0]}–${numbers[1]} of ${numbers[2]}` : "No triple matches.";
     field("previous").disabled = start === 0;
     field("next").disabled = start + PAGE >= rows.length;
   }
