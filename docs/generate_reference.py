@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,10 @@ def write(page: str, text: str) -> None:
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Lay a table out in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
-    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    cells = [
+        [outside_code(cell.replace("\n", " "), lambda text: text.replace("|", "\\|")) for cell in line]
+        for line in lines
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
 
 
@@ -140,8 +143,13 @@ def prose(text: str) -> str:
     text = text.replace("``", "`")
     text = re.sub(r"(?<![\w`])'([^'`]+)'(?!\w)", r"`\1`", text)
     text = re.sub(r"(?<![\w`-])(--[a-z][a-z-]*)(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", r"`\1`", text)
+    return outside_code(text, lambda part: re.sub(r"([*_\[\]\\])", r"\\\1", part).replace("<", "&lt;"))
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Change the parts of a text that are not code."""
     parts = text.split("`")
-    parts[::2] = [re.sub(r"([*_\[\]\\])", r"\\\1", part).replace("<", "&lt;") for part in parts[::2]]
+    parts[::2] = map(change, parts[::2])
     return "`".join(parts)
 
 
@@ -486,8 +494,8 @@ def settings_section() -> str:
         if name != "keep"
     )
     return (
-        "\n## Settings\n\n`kgeval.evaluate` takes these keywords as `**settings`. `predict`, `explain` and `answers` "
-        f"take most of them.\n\n{table(['keyword', 'default', 'meaning'], rows)}"
+        "\n## Settings {#evaluation-settings}\n\n`kgeval.evaluate` takes these keywords as `**settings`. `predict`, "
+        f"`explain` and `answers` take most of them.\n\n{table(['keyword', 'default', 'meaning'], rows)}"
     )
 
 

@@ -5,18 +5,27 @@ from typing import Any
 
 import griffe
 
+SETTINGS = "**settings\n    the settings of an evaluation, which are listed under [Settings][evaluation-settings]"
+
 
 class PlainDocstrings(griffe.Extension):
-    """Make docstrings Markdown: no role, such as ``:func:`kgeval.report` ``, and one parameter a line.
+    """Make docstrings Markdown that the site lays out well.
 
-    Parameters that share a description would share the type and the default of the first too.
+    Roles such as ``:func:`kgeval.report` `` are code, and examples outside of a section are blocks of code. Parameters
+    that share a description have it each: they would share the type and the default of the first. What follows the
+    parameters comes before them: it would be a parameter. The settings of an evaluation are described once.
     """
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Change the docstring of a name when it is loaded."""
-        if obj.docstring is not None:
-            text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", obj.docstring.value)
-            obj.docstring.value = re.sub(r"(?m)^(\w+(?:, \w+)+)\n((?: +\S.*(?:\n|$))+)", _apart, text)
+        if obj.docstring is None:
+            return
+        text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", obj.docstring.value)
+        text = text.replace("{settings}", SETTINGS)
+        text = re.sub(r"(?m)^(\w+(?:, \w+)+)\n((?: +\S.*(?:\n|$))+)", _apart, text)
+        text = re.sub(r"(?s)(Parameters\n-+\n.*?)\n\n([A-Z]\w* [^\n].*?)(?=\n\n\w+\n---|\Z)", r"\2\n\n\1", text)
+        before, section, after = text.partition("\nExamples\n-----")
+        obj.docstring.value = re.sub(r"(?ms)^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", before) + section + after
 
 
 def _apart(shared: re.Match[str]) -> str:
