@@ -7,6 +7,10 @@ from html import escape
 from typing import NamedTuple, Protocol
 
 from kgeval.errors import visible
+from kgeval.text_layout import wrap_lines
+
+WIDTH = 84
+"""the columns of ``str``, whose lines above and below tables are wrapped: they fit a page of documentation"""
 
 
 class Brief:
@@ -44,7 +48,10 @@ class Displayed(Brief):
     def __str__(self) -> str:
         heads, tables, below = self._parts()
         texts = ["\n".join(table.lines(None, ruled=False)) for table in tables]
-        return "\n".join(["\n\n".join(["\n".join(heads), *texts] if heads else texts), *below])
+        above, after = (
+            "\n".join(part for line in lines for part in wrap_lines(line, WIDTH)) for lines in (heads, below)
+        )
+        return "\n".join(filter(None, ["\n\n".join(filter(None, [above, *texts])), after]))
 
     def _repr_html_(self) -> str:
         heads, tables, below = self._parts()
