@@ -188,12 +188,12 @@ def metric_page() -> Iterator[str]:
             base = name.removesuffix("[@k]").removesuffix("@k")
             yield joined(
                 {
-                    "Write": " or ".join(map(code, written(name, base))),
+                    "Name": " or ".join(map(code, written(name, base))),
                     "Range": row["range"]
                     and f"{row['range'].replace('-', '−').replace('inf', '∞')}{BETTER.get(row['better'], '')}",
                     "Undefined": prose(row["undefined"]),
                     "Computed from": row["needs"] if needs == "prefixes" else "",
-                    "Also": ", ".join(map(code, filter(None, row["synonyms"].split(", ")))),
+                    "Other names": ", ".join(map(code, filter(None, row["synonyms"].split(", ")))),
                     "Source": row["source"],
                 }
             )

@@ -35,7 +35,8 @@ CUT = """phone => {
     }
     for (const image of document.images) {
         if (!image.naturalWidth) found.push(`no image: ${image.src}`)
-        else if (!image.src.endsWith(".svg") && image.clientWidth > image.naturalWidth) found.push(`unsharp: ${image.src}`)
+        else if (image.src.endsWith(".svg")) continue
+        else if (image.clientWidth > image.naturalWidth) found.push(`unsharp: ${image.src}`)
     }
     return found
 }"""
@@ -44,12 +45,14 @@ RESULTS = """[...document.querySelectorAll(".md-search-result__item")].slice(0, 
 
 # What readers look for, and a title that is among the first results.
 SEARCHES = {
-    "mrr": "Metrics",
-    "hits@10": "Compare models",
+    "mrr": "mrr · mean reciprocal rank",
+    "hits@10": "Metrics and ties",
+    "relative path": "Relative paths",
     "ties": "Metrics and ties",
     "--estimate": "Estimates",
-    "--fail-under": "Configuration",
-    "exit code": "Configuration",
+    "--fail-under": "Fail a script below a limit",
+    "exit code": "Exit codes",
+    "completion": "Completion in the shell",
     "kgeval.load_dataset": "kgeval.load_dataset",
     "RankTable": "kgeval.RankTable",
 }
