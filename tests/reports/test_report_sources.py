@@ -132,7 +132,7 @@ def test_a_page_has_no_absolute_path_and_a_command_that_works(runs, monkeypatch,
 
 def test_a_task_has_no_page():
     keys = {"model": {"kind": "pykeen", "model": "TransE"}, "task": {"kind": "classification"}}
-    with pytest.raises(ConfigError, match="a page is of ranks"):
+    with pytest.raises(ConfigError, match="a page needs ranks"):
         check_content({"dataset": "nations", "report": True, **keys})
 
 
