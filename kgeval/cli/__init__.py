@@ -36,7 +36,7 @@ COMMANDS = {
     "report": "Write an HTML page about runs.",
     "run": "Run experiments from configuration files.",
     "schema": "Print the JSON schema of the configuration.",
-    "summarize": "Compute metrics from the stored ranks of a run, without its model.",
+    "summarize": "Compute metrics from the stored ranks of a run.",
 }
 
 MODULES = {

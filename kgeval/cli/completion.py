@@ -9,11 +9,21 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-PATH = click.Path(readable=False)
-"""a file or folder, which may also be the name of something else"""
+TURN_ON = (
+    """Completion in bash: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; in zsh and fish, zsh_source, fish_source"""
+)
 
-TURN_ON = """Completion in the shell: eval "$(_KGEVAL_COMPLETE=bash_source kgeval)"; zsh_source for zsh. For fish:
-_KGEVAL_COMPLETE=fish_source kgeval | source"""
+
+class _Path(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only
+    """A file or folder, or the name of something else."""
+
+    name = "path"
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+PATH = _Path()
 
 
 class OneOf(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5 only

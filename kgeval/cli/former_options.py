@@ -34,5 +34,4 @@ def with_present_options(command: click.Command, arguments: Sequence[str]) -> tu
 
 def _takes(option: click.Parameter, value: str) -> bool:
     kind = option.type
-    names = kind.names() if isinstance(kind, OneOf) else getattr(kind, "choices", ())
-    return value.lower() in (*names, "auto")
+    return value.lower() in ((*kind.names(), "auto") if isinstance(kind, OneOf) else getattr(kind, "choices", ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
@@ -51,7 +52,6 @@ DEFAULTS = {
     ("intervals", "unit"): "no intervals",
     ("evaluation", "estimate", "error"): "rank all triples",
     ("task", "negatives", "corruption"): "uniform:count=1",
-    ("metrics",): "those of the protocol",
     ("memory_limit",): "a quarter of the free memory",
     ("threads",): "all cores",
 }
@@ -101,12 +101,17 @@ def setting_option(*flags: str, place: Place, **about: Any) -> Callable[..., Any
 
 
 def setting_options(
-    settings: type[Settings], *names: str, place: Place = (), stored: bool = False, **words: str
+    settings: type[Settings],
+    *names: str,
+    place: Place = (),
+    stored: bool = False,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    **words: str,
 ) -> Callable[..., Any]:
     """Add options for fields of settings, which stand at a place of the configuration.
 
-    If a command uses a field in a narrower sense, ``words`` has another description of it, by name. A command that
-    reads a ``stored`` run has the values of the run as defaults.
+    If a command uses a field in a narrower sense, ``words`` has another description of it, by name, and ``defaults``
+    another default. A command that reads a ``stored`` run has the values of the run as defaults.
 
     An option of a field with several values may be repeated, or its values joined by commas. The settings check the
     values, and their messages name the option.
@@ -115,7 +120,10 @@ def setting_options(
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             flags = SPELLINGS.get((*place, name), (f"--{name.replace('_', '-')}",))
-            shown = _default(settings, (*place, name), stored=stored)
+            if name in defaults:
+                shown = f"  [default: {defaults[name]}]"
+            else:
+                shown = _default(settings, (*place, name), stored=stored)
             about = _option(settings.model_fields[name], name, words.get(name, ""), stored=stored)
             about["help"] += shown
             command = setting_option(*flags, place=(*place, name), **about)(command)

@@ -74,7 +74,7 @@ INTERVALS = click.option(
     type=click.Choice(["triple", "query", "relation"]),
     default="triple",
     show_default=True,
-    help="The unit that is resampled for confidence intervals and tests.",
+    help="Unit that is resampled for confidence intervals and tests.",
 )
 ALLOW = click.option(
     "--allow",

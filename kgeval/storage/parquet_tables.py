@@ -194,7 +194,7 @@ class Columns(Displayed):
     @cache
     def _kinds(cls) -> dict[str, TypeAdapter[Any]]:
         """The types of the fields that are kept in the file: all but ``data`` and ``work``."""
-        kinds = get_type_hints(cls)
+        kinds = get_type_hints(cls, include_extras=True)
         return {one.name: TypeAdapter(kinds[one.name]) for one in fields(cls) if one.name not in ("data", "work")}
 
     def refuse_nonsense(self) -> None:

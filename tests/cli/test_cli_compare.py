@@ -240,7 +240,7 @@ def test_runs_of_one_name_are_seeds_of_one_model(data, done, refused, place):
     assert f"{scores['a']['mrr']['mean']:.3f} ±" in printed
     page = done("compare", *runs, "-m", "mrr", "--format", "html")
     assert page.count("<!doctype html>") == 1
-    assert "c=none-*: no such run" in refused("compare", "c=none-*", runs[1])
+    assert "c=none-*: no run matches the wildcards" in refused("compare", "c=none-*", runs[1])
     two = data("compare", "a=seeds-a-[01]*", "b=seeds-b-*", "-m", "mrr")
     assert any("a 2" in note for note in two["notes"])
     assert two["blocks"][0]["scores"]["a"]["mrr"]["sd"] is None

@@ -54,7 +54,7 @@ def test_malformed_groups_are_refused_at_their_place(refused, place):
     for groups, message in [
         ({"a": ["nothing"]}, "unknown relation 'nothing'"),
         ({"a": 3}, "'a' needs a list of relations"),
-        ({"cardinality": {"by": "(.)"}}, "'cardinality' is another slice already"),
+        ({"cardinality": {"by": "(.)"}}, "a slice has the name 'cardinality' already"),
         ([1], "expected groups by their names"),
     ]:
         said = refused("run", config(place, groups=groups, output="x"))

@@ -185,7 +185,7 @@ def test_inspect_tells_what_an_array_is_for(place, refused):
 def test_folders_that_are_not_near_are_not_offered_as_datasets(place, refused):
     (place / "c").mkdir()
     said = refused("inspect", "nowhere")
-    assert "'codexsmall'" in said
+    assert "'kgeval list datasets' shows all" in said
     assert "'c'" not in said
 
 

@@ -35,8 +35,8 @@ def test_a_number_that_no_protocol_gives_has_the_nearest(place, done):
 @pytest.mark.parametrize(
     ("further", "message"),
     [
-        ([], "give either --protocols, or --number"),
-        (["--protocols", "pykeen", "--number", "mrr=.3"], "give either --protocols, or --number"),
+        ([], "give either --protocols P,P or --number METRIC=VALUE"),
+        (["--protocols", "pykeen", "--number", "mrr=.3"], "give either --protocols P,P or --number METRIC=VALUE"),
         (["--number", "mrr"], "mrr: '' is no number such as 0.3312"),
         (["--number", "amri=.3"], "told apart by mrr, mr and hits@k"),
         (["--number", "mr=x"], "mr: 'x' is no number"),

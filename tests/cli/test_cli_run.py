@@ -100,7 +100,7 @@ def test_the_same_command_takes_the_run_that_is_there(place, command):
     before = {path.name: path.read_bytes() for path in (place / "run").iterdir()}
     repeated = invoke(*command)
     assert repeated.exit_code == 0, repeated.output
-    assert "Taken from run, an earlier run of the same" in repeated.stderr
+    assert "Taken from the earlier run run: same configuration and inputs" in repeated.stderr
     assert "mrr" in repeated.stdout
     assert {path.name: path.read_bytes() for path in (place / "run").iterdir()} == before
 

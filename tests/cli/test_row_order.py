@@ -122,4 +122,6 @@ def test_two_runs_are_the_same_or_not(tables, place):
         expected = f"Error: expected two tables of ranks, found {len(names)}: {', '.join(names)}.\n"
         assert (refused.exit_code, refused.stderr) == (2, expected)
     for other in (["--format", "html"], ["--by", "relation"], ["--across-datasets"]):
-        assert "--same compares all rows" in invoke("compare", "sines.parquet", "sums.parquet", "--same", *other).stderr
+        assert (
+            "--same compares all ranks" in invoke("compare", "sines.parquet", "sums.parquet", "--same", *other).stderr
+        )

@@ -301,7 +301,7 @@ READER = [
             "is one of its own: ZeroDivisionError: division by zero. Mend",
         ),
         ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
-        ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Mend or uninstall the p"),
+        ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Repair or uninstall the p"),
         ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' gave 3, where a Checkpoint is expected."),
     ],
 )

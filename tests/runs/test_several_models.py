@@ -308,7 +308,7 @@ def test_a_run_that_is_gone_is_named_and_hides_no_other(several, place):
     assert result.exit_code == 0
     assert result.stdout.startswith("a ")
     assert "mrr" in result.stdout
-    assert "Note: b: no complete run in 'run/b'. Run the configuration again." in result.stderr.splitlines()
+    assert "Note: b: the run in 'run/b' is not complete. Run the configuration again." in result.stderr.splitlines()
     assert json.loads(invoke("summarize", "run", "--json").stdout)["unfinished"] == ["b", "c"]
 
 
@@ -319,7 +319,7 @@ def test_a_kill_leaves_a_table_that_names_what_is_unfinished(several, place, mon
         run(load_config(several()), place / "run")
     table = json.loads((place / "run/metrics.json").read_text())
     assert ([*table["models"]], table["unfinished"]) == (["a"], ["b", "c"])
-    assert "Note: b: no complete run in 'run/b'" in invoke("summarize", "run").stderr
+    assert "Note: b: the run in 'run/b' is not complete" in invoke("summarize", "run").stderr
     assert json.loads(invoke("inspect", "run", "--json").stdout)["unfinished"] == ["b", "c"]
     monkeypatch.undo()
     monkeypatch.chdir(place)

@@ -14,6 +14,7 @@ from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import ALLOW, DIGITS, INTERVALS, QUIET, import_options, named_runs, rows_shown
 from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
+from kgeval.metrics.kinds import RANKS
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
 from kgeval.table import Page
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...", type=PATH)
-@setting_options(MetricRequest, "metrics")
+@setting_options(MetricRequest, "metrics", defaults={"metrics": ", ".join(RANKS.metrics)})
 @INTERVALS
 @click.option(
     "--level",

@@ -15,7 +15,7 @@ from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_d
 from kgeval.errors import ConfigError
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
-from kgeval.metrics.kinds import LabelOptions
+from kgeval.metrics.kinds import KINDS, LabelOptions
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
 
@@ -51,7 +51,7 @@ OF_EVALUATION = (
     help="Task instead of a ranking: confidences (predict those of a weighted graph) or classification (of triples). "
     "--set task.KEY=VALUE sets its keys.",
 )
-@setting_options(MetricRequest, "metrics", "by", *POLICIES)
+@setting_options(MetricRequest, "metrics", "by", *POLICIES, defaults={"metrics": "those of the protocol or task"})
 @setting_options(
     Intervals,
     "unit",
@@ -136,7 +136,10 @@ NEGATIVES = ("task", "negatives")
     unseen="what to do with triples that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
 @setting_options(
-    MetricRequest, "metrics", metrics="the metric, [relation.]name, such as accuracy; 'kgeval list metrics' shows all"
+    MetricRequest,
+    "metrics",
+    metrics="the metric, [relation.]name, such as accuracy; 'kgeval list metrics' shows all",
+    defaults={"metrics": ", ".join(KINDS["classification"].metrics)},
 )
 @click.option("--out", type=FOLDER, help="Run directory to write.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")

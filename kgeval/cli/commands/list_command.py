@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from kgeval.cli.completion import OneOf
 from kgeval.cli.listings import LISTINGS
 from kgeval.cli.shared_options import FORMAT
+from kgeval.synonyms import current
 
 if TYPE_CHECKING:
     from kgeval.table import Page
@@ -82,6 +83,7 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
         for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
             names.setdefault(spelled.lower(), entry)
     wanted = re.sub(r"@\d+$", "", name.lower())
+    wanted = current("format", wanted) if what == "formats" else wanted
     if wanted not in names:
         raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]

@@ -119,7 +119,7 @@ OF_KIND = {
 @click.option(
     "--intervals",
     type=click.Choice(["triple", "query", "relation"]),
-    help="The unit that is resampled for the intervals, for --kind leaderboard and slices.  [default: triple]",
+    help="Unit that is resampled for the intervals, for --kind leaderboard and slices.  [default: triple]",
 )
 @DATASET
 @TIES
