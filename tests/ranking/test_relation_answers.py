@@ -236,10 +236,13 @@ VALID = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda ranks: predict(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
-        (lambda ranks: answers(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
+        (lambda ranks: predict(SCORED["ComplEx"][0], DATA, sides="relation"), "are not made for relations"),
+        (lambda ranks: answers(SCORED["ComplEx"][0], DATA, sides="relation"), "are not made for relations"),
         (lambda ranks: answers_of_ranks(VALID, ranks), "there are no answer sets of relations yet"),
-        (lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}), "predictions are kept of heads and tails"),
+        (
+            lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}),
+            "only predictions of heads and tails can be kept",
+        ),
     ],
 )
 def test_predictions_and_answer_sets_are_of_entities(three_sides, make, message):
