@@ -188,6 +188,7 @@ class _Results:
             return (), ()
         if all(len(tables) == 1 for tables in models.values()):
             own = vars(self.differences) | vars(self.options)
+            own["intervals"] = own.pop("unit")
             found = compare(
                 {model: table for model, (table,) in models.items()}, self.requested, allow=self.allow, **own
             )
