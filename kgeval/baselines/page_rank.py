@@ -44,7 +44,7 @@ class PageRankBaseline(Baseline):
     source = "Page et al., 1999; Shomer et al., 2024"
 
     baseline: Literal["ppr"] = "ppr"
-    """random walks from the anchor, blind to relations"""
+    """random walks from the anchor over all relations"""
     damping: Annotated[float, Field(gt=0, lt=1)] = 0.85
     """the probability of continuing the walk; otherwise it returns to the anchor"""
     iterations: Annotated[int, Field(ge=1)] = 20

@@ -146,7 +146,7 @@ class TypesBaseline(Baseline):
     source = "Krompaß et al., 2015"
 
     baseline: Literal["types"] = "types"
-    """entities of the relation's type, as train shows it"""
+    """entities of the type that train shows for the relation"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
@@ -176,7 +176,7 @@ class SymmetricBaseline(Baseline):
     source = "Akrami et al., 2020"
 
     baseline: Literal["symmetric"] = "symmetric"
-    """every relation is taken to be symmetric"""
+    """train triples with head and tail swapped, for any relation"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         return scorer_of_implied(reverse(dataset.train), dataset)

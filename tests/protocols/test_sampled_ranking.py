@@ -218,7 +218,7 @@ def test_unknown_triples_are_left_out_of_the_whole(data):
         ({"error": 0.1, "triples": 5000}, "give either error .* or triples"),
         ({"triples": 50}, "50 triples are fewer than the smallest sample, 1000"),
         ({"error": 0.1, "metric": "mmr"}, "unknown metric 'mmr'. Did you mean 'mr' or 'mrr'"),
-        ({"error": 0.1, "metric": "count"}, "count is not a function of means"),
+        ({"error": 0.1, "metric": "count"}, "count is no function of means"),
         ({"error": 0.1, "level": 1.0}, "level: expected less than 1"),
         ({"error": 0.1, "first": 5}, "first: expected at least 100"),
     ],

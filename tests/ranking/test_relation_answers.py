@@ -216,7 +216,7 @@ HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E))
         (HEADS, {}, "the model predicts heads only, and a relation is scored by the tail"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
         (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails only"),
-        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "a sample is of heads and tails"),
+        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "only heads and tails can be estimated"),
     ],
 )
 def test_what_cannot_predict_relations_says_why(model, settings, message):
