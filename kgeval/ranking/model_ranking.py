@@ -157,8 +157,8 @@ class ModelRanking(ModelOnDataset):
         words = []
         if of_entities := [side.num_candidates for side in sides if side.side != "relation"]:
             allowed = self._may_compete("tail")
-            few = "" if allowed.all() else f", but only {int(allowed.sum()):,} entities may compete"
-            few += "" if self.scorer.types is None else ", but only those of the answer's type compete"
+            few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
+            few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
             words.append(self.evaluation.corruption.describe(self.dataset, np.concatenate(of_entities)) + few)
         if len(of_entities) < len(sides):
             words.append(f"all {len(self.dataset.relations):,} relations")

@@ -110,6 +110,6 @@ def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tup
     if wanted is not None:
         return wanted, ()
     return "filtered", (
-        "the file does not say whether its ranks are filtered, and they were read as filtered. If "
+        "the file does not say whether its ranks are filtered; they were read as filtered. If "
         "they are raw, use --setting raw (in Python setting='raw').",
     )

@@ -39,7 +39,7 @@ def test_a_number_that_no_protocol_gives_has_the_nearest(place, done):
         (["--protocols", "pykeen", "--number", "mrr=.3"], "give either --protocols P,P or --number METRIC=VALUE"),
         (["--number", "mrr"], "mrr: '' is not a number such as 0.3312"),
         (["--number", "amri=.3"], "a check compares mrr, mr and hits@k"),
-        (["--number", "mr=x"], "mr: 'x' is no number"),
+        (["--number", "mr=x"], "mr: 'x' is not a number"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(place, further, message):

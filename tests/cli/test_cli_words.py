@@ -110,7 +110,7 @@ def test_a_wrong_bound_is_refused_before_the_work(refused, place, monkeypatch, h
 def test_a_bound_on_a_side_that_is_not_ranked_is_refused_before_the_work(refused, place, how):
     (place / "graph/test.txt").write_text("what no run could read")
     how = [*how, *(["--set", "evaluation.sides=tail"] if how[0] == "run" else [])]
-    assert "--fail-under: both.mrr: only tails are ranked. Ask for mrr." in refused(*how, "--fail-under", "both.mrr=.3")
+    assert "--fail-under: both.mrr: only tails are ranked. Use mrr." in refused(*how, "--fail-under", "both.mrr=.3")
 
 
 @pytest.mark.parametrize("run", ["run", "run/ranks.parquet"])

@@ -126,7 +126,7 @@ def test_every_metric_has_an_interval_around_it_or_a_reason(name):
     (group,) = summary.groups
     for spelled, value in group.values.items():
         if name == "count":
-            assert "counts" in group.no_interval[str(spelled)]
+            assert "it is a count" in group.no_interval[str(spelled)]
             continue
         if spelled not in group.intervals:
             assert name.startswith(("cg", "dcg"))
@@ -323,7 +323,9 @@ def test_a_metric_that_draws_leave_undefined_has_no_interval():
     head = TABLE.where(TABLE.column("side") == "head")
     distinct = np.unique(TableView(head).ranks.values)
     own = Metric("fussy", "fussy", "—", "—", lowest=0, highest=1, increasing=None, compute=fussy)
-    with pytest.raises(MetricError, match="fussy has no interval: it is undefined in a draw: a rank is missing"):
+    with pytest.raises(
+        MetricError, match="fussy has no interval: it is undefined in a bootstrap sample: a rank is missing"
+    ):
         summarize(head, own, intervals="triple").interval(own)
 
 

@@ -266,7 +266,7 @@ def test_no_test_triples_leave_everything_undefined(calibration):
 def test_scores_that_are_no_probabilities_are_not_taken_for_such():
     valid = scored([0.5, 3.0], [0, 1])
     data = predict_labels(valid, valid, calibration="none")
-    with pytest.raises(Undefined, match="scores such as 3 are no probabilities"):
+    with pytest.raises(Undefined, match="scores such as 3 are not probabilities"):
         value("brier", data)
     assert value("accuracy", data) == 1
 

@@ -119,8 +119,8 @@ def test_fewer_than_three_seeds_are_said_and_not_computed(count):
     found = interval_over_seeds(RUNS[:count], "mrr")
     assert found.value == pytest.approx(np.mean([summarize(table, "mrr")["mrr"] for table in RUNS[:count]]))
     assert (found.interval, found.of_seeds, found.standard_deviation) == (None, None, None)
-    assert found.reason.startswith(f"{count} seed{'s' * (count - 1)}: too few")
-    assert found.reason.endswith("at least 3 are needed")
+    assert found.reason.startswith(f"{count} seed{'s' * (count - 1)}: an interval or a test over seeds")
+    assert found.reason.endswith("needs at least 3")
 
 
 @pytest.mark.parametrize(

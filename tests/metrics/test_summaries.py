@@ -41,7 +41,7 @@ def test_both_pools_the_rows_of_the_sides():
 def test_a_side_that_was_not_evaluated_is_refused():
     tails = TABLE.where(TABLE.column("side") == "tail")
     for name in ("head.mrr", "both.mrr", "relation_side.mrr"):
-        with pytest.raises(MetricError, match=rf"{name}: only tails are ranked\. Ask for mrr\."):
+        with pytest.raises(MetricError, match=rf"{name}: only tails are ranked\. Use mrr\."):
             summarize(tails, [name])
     assert set(summarize(tails, ["mrr"]).to_dict()["metrics"]) == {"tail"}
 
@@ -60,7 +60,7 @@ def test_what_ranks_one_side_never_says_both(side):
     assert not [text for text in (*shown, *contents, *map(str, frames)) if "both" in text]
     assert f"({side}s only)" in str(summary)
     assert "only" not in str(everything)
-    with pytest.raises(MetricError, match=r"both\.mrr: each group is of one side\. Ask for mrr"):
+    with pytest.raises(MetricError, match=r"both\.mrr: each group has one side\. Use mrr"):
         summarize(TABLE, ["both.mrr"], by="side")
 
 
@@ -201,7 +201,7 @@ def test_columns_of_lists_make_no_groups(cell):
 @pytest.mark.parametrize("other", [None, TABLE.to_pandas(), "runs/mine"], ids=["none", "frame", "path"])
 def test_what_is_no_rank_table_is_refused(other):
     for call in (summarize, lambda table: compare({"mine": table, "same": table})):
-        with pytest.raises(MetricError, match=f"expected a rank table, .* found {type(other).__name__}"):
+        with pytest.raises(MetricError, match=f"expected a rank table .* found {type(other).__name__}"):
             call(other)
 
 

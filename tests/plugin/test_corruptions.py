@@ -153,7 +153,7 @@ def test_what_readers_should_know_is_logged_once(model, test, known, caplog):
             run(model, test, evaluator, additional_filter_triples=known)
     logged = [record.getMessage() for record in caplog.records if record.name.startswith("kgeval")]
     # What is to know of the data is logged once for all evaluators, as trials of a search have one each.
-    of_data = [note for note in evaluator.table.notes if "are in train" in note]
+    of_data = [note for note in evaluator.table.notes if "in train" in note]
     assert [note for note in logged if note not in of_data] == [n for n in evaluator.table.notes if n not in of_data]
     caplog.clear()
     run(model, test, KGEvalEvaluator(corruption=TYPED), additional_filter_triples=known)

@@ -164,7 +164,7 @@ def test_metrics_of_ranks_without_raw_counts(name):
 
 def test_a_cutoff_needs_raw_counts():
     table = without_raw(evaluate(lambda h, r, t: h + t, SMALL))
-    with pytest.raises(TableError, match="raw ones are not known"):
+    with pytest.raises(TableError, match="raw ranks are not known"):
         framework_metrics(table, protocol="anyburl")
 
 
@@ -323,5 +323,5 @@ def test_openke_ranks_a_checkpoint_of_the_other_sign_upside_down():
     plain = evaluate(model, data, protocol="openke")
     assert table.column("greater").tolist() == (plain.column("candidates") - 1 - plain.column("greater")).tolist()
     assert table.column("greater").tolist() == expected.column("greater").tolist()
-    assert any("upside down" in note for note in table.notes)
-    assert not any("upside down" in note for note in plain.notes)
+    assert any("in reverse" in note for note in table.notes)
+    assert not any("in reverse" in note for note in plain.notes)

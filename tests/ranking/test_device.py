@@ -166,7 +166,7 @@ def test_nan_is_refused_or_worst_as_everywhere():
     with pytest.raises(ScoreError, match="NaN for"):
         evaluate(scorer, DATA, device="torch:cpu")
     table = same(scorer, nan="worst")
-    assert any("undefined" in note for note in table.notes)
+    assert any("or NaN" in note for note in table.notes)
 
 
 class Live:

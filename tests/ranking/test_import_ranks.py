@@ -85,12 +85,12 @@ def contradictions(frame, rows, side, counted):
 def test_exchanged_sides_are_noted(tmp_path, ranked):
     """Two of the eighteen files that Akrami et al. (2020) published with raw ranks name the tail first, unsaid."""
     frame = wide(ranked)
-    assert not [note for note in loaded(tmp_path, frame).notes if "are exchanged" in note]
+    assert not [note for note in loaded(tmp_path, frame).notes if "probably exchanged" in note]
     other = {"left": "right", "right": "left"}
     names = {f"{kind}_{side}": f"{kind}_{other[side]}" for kind in ("rank", "frank") for side in other}
     exchanged = frame.rename(columns=names)
     table = loaded(tmp_path, exchanged, unmatched="drop")
-    (note,) = (note for note in table.notes if "are exchanged" in note)
+    (note,) = (note for note in table.notes if "probably exchanged" in note)
     both = table.to_pandas()["triple"].value_counts().loc[lambda count: count == 2].index
     found = contradictions(exchanged, both, "left", "head") + contradictions(exchanged, both, "right", "tail")
     assert f" in {found} of {2 * len(both)} rows the filter removes more candidates" in note
@@ -290,7 +290,7 @@ def test_rows_that_match_nothing_are_left_out_and_counted(tmp_path, ranked):
         load_ranks(path, DATA, columns=NAMES)
     table = load_ranks(path, DATA, columns=NAMES, unmatched="drop")
     notes = "\n".join(table.notes)
-    assert f"rows of {path} that name no test triple of dataset random: 2 left out" in notes
+    assert f"rows of {path} that are no test triple of dataset random: 2 left out" in notes
     assert "filtered tail ranks beyond their candidates: 1 left out" in notes
     assert "filtered head ranks that are no numbers from 1: 1 left out" in notes
     assert "head ranks of triples in an earlier line: 1 left out" in notes
@@ -454,5 +454,5 @@ def test_malformed_parquet_files(tmp_path, ranked, changes, message):
 
 def test_parquet_files_have_names_and_no_order(tmp_path, ranked):
     wide(ranked).to_parquet(tmp_path / "r.parquet")
-    with pytest.raises(TableError, match="a Parquet file has names of columns"):
+    with pytest.raises(TableError, match="a Parquet file has names for its columns"):
         load_ranks(tmp_path / "r.parquet", DATA, columns=NAMES)

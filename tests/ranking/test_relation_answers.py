@@ -211,8 +211,8 @@ HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E))
 @pytest.mark.parametrize(
     ("model", "settings", "message"),
     [
-        (ScoreTable(DATA.test, tail=ARRAY), {}, "a score table has scores of its own queries alone"),
-        (ENCODER, {}, "a dual encoder has query vectors of its own queries alone"),
+        (ScoreTable(DATA.test, tail=ARRAY), {}, "a score table has scores only for its own queries"),
+        (ENCODER, {}, "a dual encoder has query vectors only for its own queries"),
         (HEADS, {}, "the model predicts heads only, and a relation is scored by the tail"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
         (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails only"),

@@ -121,7 +121,7 @@ def test_what_is_missing_is_named_and_what_comes_again_is_refused():
     assert f"not recorded: {expected - 7} ranks of {expected}." in table.notes
     assert repr(recorder) == f"Recorder(7 of {expected} ranks)"
     for again in (first[3:4], np.concatenate([data.test.ids[7:9], data.test.ids[8:9]])):
-        with pytest.raises(InputError, match=r"the tail of \(e\d+, r\d+, e\d+\) was recorded before"):
+        with pytest.raises(InputError, match=r"the tail of \(e\d+, r\d+, e\d+\) was already recorded"):
             recorder.update(again, np.zeros((len(again), 30)), side="tail")
     assert len(recorder.table()) == 7
     recorder.reset()
@@ -136,7 +136,7 @@ def test_a_triple_that_the_split_repeats_may_come_as_often():
     recorder.update(ids, np.array([[0.5, 0.1], [0.5, 0.1], [0.5, 0.1]]), side="tail")
     assert len(recorder.table()) == 2
     assert recorder.table().column("multiplicity").tolist() == [2, 1]
-    with pytest.raises(InputError, match="was recorded before"):
+    with pytest.raises(InputError, match="was already recorded"):
         recorder.update(ids[:1], np.zeros((1, 2)), side="tail")
 
 
@@ -165,7 +165,7 @@ def test_a_batch_that_does_not_fit_is_one_clear_error(triples, scores, side, mes
 def test_triples_of_another_split_and_nan_are_named():
     data = random_dataset(5)
     recorder = Recorder(data)
-    with pytest.raises(InputError, match=r"triples\[1\], \(e\d+, r\d+, e\d+\), is no test triple of dataset random"):
+    with pytest.raises(InputError, match=r"triples\[1\], \(e\d+, r\d+, e\d+\), is not a test triple of dataset random"):
         recorder.update(np.stack([data.test.ids[0], data.train.ids[0]]), np.zeros((2, 30)), side="tail")
     scores = np.zeros((1, 30), np.float32)
     scores[0, 17] = np.nan

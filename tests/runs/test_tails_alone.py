@@ -65,7 +65,7 @@ def test_metrics_of_other_sides_are_refused_before_anything_is_ranked(config, en
     if name == "tail.mrr":
         run(load_config(path), Path("new"))
     else:
-        with pytest.raises(InputError, match="each group is of one side" if by else f"{name}: only tails are ranked"):
+        with pytest.raises(InputError, match="each group has one side" if by else f"{name}: only tails are ranked"):
             run(load_config(path), Path("new"))
     assert Path("new/ranks.parquet").exists() == (name == "tail.mrr")
 

@@ -155,7 +155,8 @@ def test_other_arguments_are_refused(function, message):
 
 def test_what_takes_neither_arrays_nor_tensors_is_refused_with_what_it_said():
     with pytest.raises(
-        ScoreError, match=r"as f\(heads, relations, tails\) of ids.*It said: TypeError: .*; TypeError: "
+        ScoreError,
+        match=r"as f\(heads, relations, tails\), with ids as arrays.*Its errors: TypeError: .*; TypeError: ",
     ):
         evaluate(lambda h, r, t: h + {}, DATA)
 

@@ -104,7 +104,7 @@ def test_ids_of_its_own_are_matched_by_label():
             ScoreError,
             r"shape \(\d, 7\) for \d queries; expected \(\d, 30\)",
         ),
-        (lambda a, r, side: a + {}, ScoreError, r"fails as f\(anchors, relations, side\) of ids"),
+        (lambda a, r, side: a + {}, ScoreError, r"fails as f\(anchors, relations, side\), with ids"),
     ],
     ids=["arguments", "shape", "failure"],
 )

@@ -88,7 +88,7 @@ REFUSED = {
     "uint64": (lambda scores: np.uint64(2**64 - 1) - scores.astype(np.uint64), "the score 1844.* cannot hold exactly"),
     "long tensor": (lambda scores: torch.from_numpy(scores + 2**60 + 1), "cannot hold exactly"),
     "masked": (lambda scores: np.ma.masked_equal(scores, 3), "masked scores"),
-    "sparse tensor": (lambda scores: torch.from_numpy(scores * 1.0).to_sparse(), "no array of real numbers"),
+    "sparse tensor": (lambda scores: torch.from_numpy(scores * 1.0).to_sparse(), "not an array of real numbers"),
 }
 
 

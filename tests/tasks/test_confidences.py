@@ -62,7 +62,7 @@ def test_the_baseline_and_the_leakage_of_ppi5k(shared):
     assert summary.counts["facts"] == summary.counts["negatives"] == 21720
     for told in (
         "the reverse of 19,009 of 21,720 test triples (87.5 %) is in train",
-        "1772 of the 21720 test negatives (8.2%) are known facts",
+        "1,772 of 21,720 test negatives (8.2 %) are known facts",
     ):
         assert any(note.startswith(told) for note in tables.notes)
     with pytest.raises(MetricError, match="nothing was ranked"):
