@@ -71,7 +71,7 @@ class Reader:
     """
 
     name: str
-    """what ``--format`` and ``kgeval list formats`` call it, in lower case"""
+    """what ``--checkpoint-format`` and ``kgeval list formats`` call it, in lower case"""
     summary: str
     """its files, in a line"""
     recognises: Callable[[Path], bool]
@@ -137,7 +137,7 @@ def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
         return fitting[0]
     if fitting:
         names = " and ".join(reader.name for reader in fitting)
-        raise UsageError(f"{str(path)!r} could be {names}: name the format (--format, format=).")
+        raise UsageError(f"{str(path)!r} could be {names}: name the format (--checkpoint-format, format=).")
     if {"entity", "relation"} <= {*options} and any(map(is_pickled, files_of(path))):
         return formats()[NAMED_BY_USER]
     raise UsageError(describe_unknown(path, options))
@@ -230,7 +230,7 @@ def _nearest(names: set[str]) -> list[str]:
         for name, group in groups
         if len(group) <= 2 * len(group & names) < 2 * len(group)
     ]
-    return [f"Nearest: {'; '.join(near)}. If it is that, name it: --format NAME."] if near else []
+    return [f"Nearest: {'; '.join(near)}. If it is that, name it: --checkpoint-format NAME."] if near else []
 
 
 def _some(names: Iterable[str]) -> str:

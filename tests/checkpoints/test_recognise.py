@@ -54,7 +54,9 @@ def test_one_tensor_of_a_usual_name_is_no_hint_at_a_format(tmp_path):
 
 def test_the_one_tensor_that_is_missing_is_named(tmp_path):
     torch.save(tensors(E__weight=table(7, 4), R__weight=table(3, 4)), tmp_path / "m.pt")
-    assert "Nearest: tucker, without W. If it is that, name it: --format NAME." in said_of(tmp_path / "m.pt")[1]
+    assert (
+        "Nearest: tucker, without W. If it is that, name it: --checkpoint-format NAME." in said_of(tmp_path / "m.pt")[1]
+    )
     with pytest.raises(CheckpointError, match=r"m\.pt: the tensor 'W' is missing"):
         load_checkpoint(tmp_path / "m.pt", format="tucker")
 

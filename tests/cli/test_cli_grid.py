@@ -128,10 +128,10 @@ def test_runs_inside_pykeen_tell_their_seeds(place, data):
 
 WRONG = {
     "give either dataset (one) or datasets (several)": {"dataset": "nations"},
-    "two datasets have one name": {"datasets": ["nations", "nations"]},
+    "two datasets have the same name": {"datasets": ["nations", "nations"]},
     "expected a list of different whole numbers": {"seeds": [0, 0]},
-    "models.trained has a random_seed beside them": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
-    "a model's name is that of its folder": {"models": {"a/b": "model"}},
+    "models.trained also has a random_seed": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
+    "a model's name becomes the name of its folder": {"models": {"a/b": "model"}},
     "output: expected the path of a folder, found 5": {"output": 5},
     "datasets and seeds need models by name": {"models": None},
     "models.trained/3.model: ": {"models": {"trained": {**TRAINED, "model": "TransEE"}}},

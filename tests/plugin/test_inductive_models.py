@@ -205,5 +205,5 @@ def test_a_configuration_trains_on_one_graph_and_evaluates_on_the_other(tmp_path
     assert ranks.provenance.candidates == "all 75 entities"
     assert not [note for note in ranks.notes if "no labels" in note]  # it was trained with the ids of the dataset
     config.write_text(json.dumps({"dataset": str(folder), "model": {**model, "model": "DistMult"}}))
-    with pytest.raises(ConfigError, match="DistMult learns the entities of one graph, and dataset small_ind is induct"):
+    with pytest.raises(ConfigError, match="DistMult only scores entities of train, and dataset small_ind is induct"):
         run(load_config(config), tmp_path / "other")

@@ -216,7 +216,7 @@ HEADS = QueryScorer(lambda anchors, relations, side: np.zeros((len(anchors), E))
         (HEADS, {}, "the model answers heads alone, and a relation is scored by the tail"),
         (SCORED["ComplEx"][0], {"corruption": Uniform(count=3)}, "the corruption 'uniform' chooses entities"),
         (SCORED["ComplEx"][0], {"protocol": "libkge"}, "the protocol libkge ranks heads and tails alone"),
-        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "a sample is of heads and tails"),
+        (SCORED["ComplEx"][0], {"estimate": Estimate(error=0.01)}, "only heads and tails can be estimated"),
     ],
 )
 def test_what_cannot_predict_relations_says_why(model, settings, message):
@@ -236,10 +236,13 @@ VALID = evaluate(SCORED["ComplEx"][0], DATA, sides=TARGETS, split="valid")
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda ranks: predict(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
-        (lambda ranks: answers(SCORED["ComplEx"][0], DATA, sides="relation"), "of relations yet"),
+        (lambda ranks: predict(SCORED["ComplEx"][0], DATA, sides="relation"), "are not made for relations"),
+        (lambda ranks: answers(SCORED["ComplEx"][0], DATA, sides="relation"), "are not made for relations"),
         (lambda ranks: answers_of_ranks(VALID, ranks), "there are no answer sets of relations yet"),
-        (lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}), "predictions are kept of heads and tails"),
+        (
+            lambda _: Evaluation(sides=("relation",), keep={"predictions": 3}),
+            "only predictions of heads and tails can be kept",
+        ),
     ],
 )
 def test_predictions_and_answer_sets_are_of_entities(three_sides, make, message):

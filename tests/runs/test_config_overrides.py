@@ -73,8 +73,8 @@ def test_one_model_can_be_replaced_by_several(config):
         ("output=" + "9" * 5000, r"--set 'output=9"),
         ("output=" + "[" * 3000, r"--set 'output=\["),
         ("output=a/${SECRET", r"--set 'output=a/\${SECRET': the variable is not closed. Write \${SECRET}."),
-        ("dataset.path.x=1", r"--set 'dataset.path.x=1': dataset.path is no block of keys"),
-        ("metrics.0=mrr", r"metrics is no block of keys"),
+        ("dataset.path.x=1", r"--set 'dataset.path.x=1': dataset.path has no keys"),
+        ("metrics.0=mrr", r"metrics has no keys"),
         ("evaluatoin.split=valid", r"evaluatoin: unknown key 'evaluatoin' \(--set\). Did you mean 'evaluation'\?"),
         ("evaluation.splt=valid", r"evaluation.splt: unknown key 'splt' \(--set\). Did you mean 'split'\?"),
         (

@@ -404,7 +404,7 @@ def test_a_trained_model_and_its_shards_are_kept(config, place, monkeypatch):
 
 
 def test_a_task_has_no_executor(config):
-    with pytest.raises(ConfigError, match="executor: it ranks the shards of a ranking, and a task has none"):
+    with pytest.raises(ConfigError, match="executor: it ranks shards, and a task has none"):
         load_config(config(task={"kind": "classification"}, executor={"kind": "local"}))
     with pytest.raises(ConfigError, match="executor"):
         load_config(config(executor={"kind": "rai"}))

@@ -81,7 +81,9 @@ def test_sets_are_calibrated_by_ranks_at_the_same_time():
     assert found.covered.tolist() == (ranks[1] <= limit).tolist()
     assert answers_of_ranks(valid, test, coverage=0.8).covered.tolist() == found.covered.tolist()
     static = evaluate(model, data, split="valid", times="static")
-    with pytest.raises(InputError, match="the times of the valid ranks is 'all', that of the test ranks 'same'"):
+    with pytest.raises(
+        InputError, match="the times of the valid ranks is 'static', that of the test ranks 'time-aware'"
+    ):
         answers_of_ranks(static, test)
 
 

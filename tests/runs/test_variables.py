@@ -71,7 +71,7 @@ def test_a_configuration_and_overrides_take_variables(config, place):
     path = config("dataset: {path: ${DATA}}\nmodel: ${UNSET:-model.safetensors}\nseed: ${SEED}\n")
     settings = load_config(path, ["evaluation.split=${UNSET:-valid}"])
     assert (settings.dataset.path, settings.seed, settings.evaluation.split) == ("graph", 7, "valid")
-    with pytest.raises(ConfigError, match=r"--set 'seed=\$\{UNSET\}': the environment has no variable UNSET\."):
+    with pytest.raises(ConfigError, match=r"--set 'seed=\$\{UNSET\}': the environment variable UNSET is not set\."):
         load_config(path, ["seed=${UNSET}"])
 
 
@@ -91,8 +91,8 @@ def test_every_variable_that_is_not_set_is_told_with_all_of_its_lines(config, mo
     with pytest.raises(ConfigError) as refusal:
         load_config(config(content))
     first, second = str(refusal.value).splitlines()
-    assert "the environment has no variable KC (config lines 1, 3, 4, 6). Set it" in first
-    assert "the environment has no variable UNSET (config line 4). Set it" in second
+    assert "the environment variable KC is not set (config lines 1, 3, 4, 6). Set it" in first
+    assert "the environment variable UNSET is not set (config line 4). Set it" in second
 
 
 SECRET = "hunter2!"
@@ -152,7 +152,7 @@ def test_a_stored_configuration_is_run_again_where_its_variables_are_set(secreti
     assert repeated.summary.to_dict()["metrics"] == first.summary.to_dict()["metrics"]
     assert read_stored_model(place / "run/a").model.num_entities == 9
     monkeypatch.delenv("SECRET")
-    with pytest.raises(ConfigError, match=r"the environment has no variable SECRET \(config lines .*\)\. Set it"):
+    with pytest.raises(ConfigError, match=r"the environment variable SECRET is not set \(config lines .*\)\. Set it"):
         load_config(place / "run/a/config.yaml")
 
 

@@ -107,7 +107,7 @@ def test_own_times_are_labelled_or_told_of(wrap):
 
 
 def test_what_labels_no_time_is_refused():
-    with pytest.raises(InputError, match=r"times: these are the known facts, 'same' or 'all'.*given as time_labels"):
+    with pytest.raises(InputError, match=r"times: expected 'time-aware' or 'static'.*use time_labels"):
         evaluate(score, DATA, times={"2014-01-01": 0})
     with pytest.raises(InputError, match=r"time_labels: the model takes no times"):
         evaluate(lambda h, r, t: h, DATA, time_labels=list(DATA.times))

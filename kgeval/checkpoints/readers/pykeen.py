@@ -113,8 +113,9 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     if all(name in tensors for name in FIRST_TABLES):
         named = " ".join(f"--option {name.partition('_')[0]}={name}" for name in FIRST_TABLES)
         raise CheckpointError(
-            f"{file}: it is a model of PyKEEN 0.0 (KEEN), whose files kgeval does not read. If a model of 'kgeval list "
-            f"models' has its formula, name its tensors: --format {NAMED_BY_USER} --option model=MODEL {named}."
+            f"{file}: it is a model of PyKEEN 0.0 (KEEN), whose files kgeval does not read. If a model of "
+            f"'kgeval list models' has its formula, name its tensors: --checkpoint-format {NAMED_BY_USER} --option "
+            f"model=MODEL {named}."
         )
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")

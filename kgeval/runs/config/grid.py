@@ -18,12 +18,12 @@ from kgeval.settings.messages import Problem
 KEYS = ("datasets", "seeds")
 
 PARTS = ("dataset", "model", "seed")
-"""what ``--only`` chooses by"""
+"""the names that ``--only`` takes"""
 
 
 @dataclass(frozen=True)
 class Only:
-    """Which runs of a grid are wanted; by default all."""
+    """The runs of a grid to run; by default all."""
 
     chosen: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ def is_grid(document: Document) -> bool:
 
 
 def expand(document: Document, only: Only) -> dict[str, Document]:
-    """Write a configuration for each dataset, whose models are named by their seed too, as ``TransE/0``."""
+    """Make a configuration for each dataset; names of models end with the seed, such as ``TransE/0``."""
     content = document.content
     datasets, models, seeds = _datasets(document), _models(document), _seeds(document)
     only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": [str(seed) for seed in seeds]})
@@ -78,7 +78,7 @@ def expand(document: Document, only: Only) -> dict[str, Document]:
             own_content = {**rest, "dataset": block, "models": runs, "output": str(output / name)}
             documents[name] = replace(document, content=own_content, lines=lines)
     if not documents:
-        raise ConfigError("--only: no run has all of that.")
+        raise ConfigError("--only: no run matches all of these values.")
     return documents
 
 
@@ -87,7 +87,7 @@ def _refuse(document: Document, key: str, why: str, cure: str = "") -> ConfigErr
 
 
 def _datasets(document: Document) -> dict[str, tuple[Place, Any]]:
-    """The blocks of datasets by their names, which are those of their folders, and where they stand."""
+    """The blocks of datasets by name, and their places in the configuration."""
     content = document.content
     if ("dataset" in content) == ("datasets" in content):
         raise _refuse(document, "datasets", "give either dataset (one) or datasets (several)")
@@ -102,9 +102,11 @@ def _datasets(document: Document) -> dict[str, tuple[Place, Any]]:
         raise _refuse(document, "datasets", "expected a list of datasets, or datasets by name")
     for name, _, _ in found:
         if not is_plain_name(name):
-            raise _refuse(document, "datasets", f"{name!r:.60} is no name of a folder", "Write NAME: block.")
+            raise _refuse(
+                document, "datasets", f"the name {name!r:.60} cannot be the name of a folder", "Write NAME: block."
+            )
     if len({name for name, _, _ in found}) < len(found):
-        raise _refuse(document, "datasets", "two datasets have one name", "Give them names, as in datasets: {a: PATH}.")
+        raise _refuse(document, "datasets", "two datasets have the same name", "Name them, as in datasets: {a: PATH}.")
     return {str(name): (place, block) for name, place, block in found}
 
 
@@ -115,7 +117,7 @@ def _name_of(block: Any) -> str:
 
 
 def _models(document: Document) -> dict[str, tuple[Place, Any]]:
-    """The blocks of models by their names, and where they stand."""
+    """The blocks of models by name, and their places in the configuration."""
     content = document.content
     if "models" not in content and "model" in content:
         value = content["model"]
@@ -127,7 +129,7 @@ def _models(document: Document) -> dict[str, tuple[Place, Any]]:
         raise _refuse(document, "models", "datasets and seeds need models by name")
     for name in models:
         if not is_plain_name(name):
-            why = f"a model's name is that of its folder, so it cannot be {name!r:.60}"
+            why = f"a model's name becomes the name of its folder, so it cannot be {name!r:.60}"
             raise _refuse(document, "models", why)
     return {str(name): (("models", str(name)), block) for name, block in models.items()}
 
@@ -147,7 +149,7 @@ def _runs_of(
     block = model_block(value)
     trained = isinstance(block, Mapping) and block.get("kind") == "pykeen"
     if trained and seeds and "random_seed" in block:
-        raise _refuse(document, "seeds", f"models.{name} has a random_seed beside them", "Leave one of them out.")
+        raise _refuse(document, "seeds", f"models.{name} also has a random_seed", "Leave out seeds or random_seed.")
     if not seeds or not (trained or "{seed}" in str(block)):
         yield name, _filled(block, {"{dataset}": dataset})
         return
@@ -157,7 +159,7 @@ def _runs_of(
 
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:
-    """Put words in the place of ``{dataset}`` and ``{seed}`` in all texts of a block."""
+    """Replace ``{dataset}`` and ``{seed}`` in all texts of a block."""
     if isinstance(value, Mapping):
         return {key: _filled(inner, words) for key, inner in value.items()}
     if isinstance(value, list):
@@ -178,5 +180,5 @@ def _filled(value: Any, words: Mapping[str, str]) -> Any:
 
 
 def _moved(lines: Mapping[Place, str], old: Place, new: Place) -> dict[Place, str]:
-    """The lines of what stands below one place, as those of another."""
+    """Move the lines of a block to another place."""
     return {(*new, *place[len(old) :]): line for place, line in lines.items() if place[: len(old)] == old}

@@ -34,7 +34,7 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def load_configs(paths: Sequence[Path], overrides: Sequence[str], only: Sequence[str]) -> dict[Path, RunConfig]:
-    """Read configuration files; of one with several datasets or seeds, ``FILE/DATASET`` for each dataset."""
+    """Read configuration files. One with several datasets or seeds gives ``FILE/DATASET`` for each dataset."""
     chosen = Only.of(only)
     found: dict[Path, RunConfig] = {}
     for path in paths:
@@ -42,7 +42,7 @@ def load_configs(paths: Sequence[Path], overrides: Sequence[str], only: Sequence
         if is_grid(document):
             found |= {path / name: check(part) for name, part in expand(document, chosen).items()}
         elif only:
-            raise ConfigError(f"--only: {path} has neither datasets nor seeds.")
+            raise ConfigError(f"--only: {path} has neither datasets nor seeds. Leave it out.")
         else:
             found[path] = check(document)
     return found
@@ -57,11 +57,11 @@ def _document(path: Path, overrides: Sequence[str]) -> Document:
 
 
 def refuse_unrepeatable(document: Document) -> None:
-    """Refuse the configuration that PyKEEN's evaluator leaves, which names no model that could be read."""
+    """Refuse the configuration of a run of PyKEEN's evaluator, which names no model to read."""
     if "evaluator" in document.content and "model" not in document.content:
         raise ConfigError(
-            f"{document.source}: this run was evaluated inside PyKEEN, and its model is not kept. Save the pipeline's "
-            "result, result.save_to_directory('FOLDER'), and evaluate that: kgeval evaluate FOLDER --dataset DATASET."
+            f"{document.source}: this run was made inside PyKEEN, and its model was not saved. Save the pipeline's "
+            "result with result.save_to_directory('FOLDER'), then run: kgeval evaluate FOLDER --dataset DATASET."
         )
 
 
@@ -84,19 +84,18 @@ def check(document: Document) -> RunConfig:
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
-    """Say of a file that a stored run names and that is not there how to name it: it, or the run, has moved."""
+    """Say what to do if a file that a stored run names is missing: the file or the run was moved."""
     source = Path(document.source)
     in_file, run = document.line(problem) not in ("", "--set"), StoredRun(source.parent)
     if not (problem.no_path and in_file and run.config_file == source and run.is_complete):
         return problem
     key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
-    where = "Paths are relative to the folder in which the run was made"
-    cure = f"{where}: call kgeval there, or add --set {key}=PATH."
+    cure = f"Paths are relative to the folder where the run was made: start kgeval there, or add --set {key}=PATH."
     return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 
 def _trainings(content: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any]]]:
-    """Yield the location and content of the models to be trained, whose values are not checked yet."""
+    """Yield the location and unchecked content of the models to train."""
     models = content.get("models")
     blocks: dict[Location, Any] = {("model",): content.get("model")}
     if isinstance(models, dict):
@@ -118,7 +117,7 @@ def check_corruption(content: dict[str, Any], options: Mapping[Place, str]) -> C
 def check_against_dataset(config: RunConfig, dataset: Dataset) -> RunConfig:
     """Refuse missing splits and slices, negatives or types that do not fit the dataset, and unfit tasks.
 
-    The returned configuration has a corruption and a task that have read their files.
+    In the returned configuration, the corruption and the task have read their files.
     """
     problems = [*_missing_splits(config, dataset), *_impossible_slices(config, dataset)]
     try:
@@ -150,7 +149,7 @@ def _missing_splits(config: RunConfig, dataset: Dataset) -> Iterator[Problem]:
 
 
 def _refused(location: Location, check: Callable[[Any], object], value: Any) -> Iterator[Problem]:
-    """Yield the problem at a place whose check refuses a value."""
+    """Yield a problem at a location if the check refuses the value."""
     try:
         check(value)
     except InputError as error:
@@ -166,7 +165,7 @@ def _impossible_slices(config: RunConfig, dataset: Dataset) -> Iterator[Problem]
 
 
 def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
-    """Read the files of the corruption, and refuse negatives that fit no query."""
+    """Read the files of the corruption, and refuse negatives that match no query."""
     evaluation = config.evaluation
     if config.task is not None or evaluation.split not in dataset.splits:
         return config
@@ -176,7 +175,7 @@ def _with_negatives(config: RunConfig, dataset: Dataset) -> RunConfig:
     corruption = corruption.prepare(dataset)
     for side in evaluation.sides:
         queries = corruption.queries(dataset.split(evaluation.split), side)
-        if corruption.widths(queries, dataset) is None:  # others may be too many for the memory, all at once
+        if corruption.widths(queries, dataset) is None:  # otherwise they may be too many for the memory
             corruption.choose(queries, known_answers(queries, []), dataset)
         corruption.notes(queries, dataset)
     return config.model_copy(update={"evaluation": evaluation.model_copy(update={"corruption": corruption})})
@@ -189,10 +188,12 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
         if model.trains and "train" not in dataset.splits:
             yield Problem(place, f"dataset {dataset.name} has no train triples")
         if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
-            what = f"{model.model} learns the entities of one graph, and dataset {dataset.name} is inductive"
-            yield Problem((*place, "model"), what, "Train one that scores new entities, such as InductiveNodePiece.")
+            what = f"{model.model} only scores entities of train, and dataset {dataset.name} is inductive"
+            yield Problem(
+                (*place, "model"), what, "Train a model that scores new entities, such as InductiveNodePiece."
+            )
         if isinstance(model, TrainingConfig) and not has_device(model.device):
-            what = f"PyKEEN would train on the processor: this machine has no device {model.device!r}"
-            yield Problem((*place, "device"), what, "Leave it out, or say cpu.")
+            what = f"this machine has no device {model.device!r}"
+            yield Problem((*place, "device"), what, "Leave it out, or write cpu.")
         if isinstance(model, Baseline):
             yield from _refused(place, model.check, dataset)

@@ -1,4 +1,4 @@
-"""The models of a configuration: read from their files, or trained first."""
+"""The models of a configuration: read from files, or trained first."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ BASELINE = "baseline:"
 
 
 def model_block(value: Any) -> Any:
-    """The block that a bare string stands for: a checkpoint's path, or a baseline, as ``baseline:inverse``."""
+    """The block that a bare string is short for: a checkpoint's path, or a baseline, such as ``baseline:inverse``."""
     if not isinstance(value, str):
         return value
     return {"baseline": value.removeprefix(BASELINE)} if value.startswith(BASELINE) else {"path": value}
 
 
 class CheckpointConfig(Settings):
-    """A model that was trained elsewhere. A bare string is its path."""
+    """A trained model in files. A bare string is its path."""
 
     model_config = ConfigDict(json_schema_extra=or_text)
 
@@ -52,11 +52,11 @@ class CheckpointConfig(Settings):
     path: PathText
     """a file or a folder"""
     format: str = "auto"
-    """how it was written, by default recognised from its files; ``kgeval list formats`` shows all"""
+    """the format of the checkpoint; ``kgeval list formats`` shows all. By default it is recognised from the files"""
     options: dict[str, Scalar] = Field(default_factory=dict)
-    """what its files do not hold, for example ``model: TransE`` and ``norm: 1``"""
+    """options that the files do not store, for example ``model: TransE`` and ``norm: 1``"""
     seed: int | None = None
-    """the seed that it was trained with, where several runs of one model are evaluated"""
+    """the seed of the training, if several runs of one model are evaluated"""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,7 +87,7 @@ class CheckpointConfig(Settings):
 
 
 class TrainingConfig(Settings):
-    """A model that PyKEEN trains first. The keys are those of ``pykeen.pipeline.pipeline``."""
+    """A model that PyKEEN trains first. The keys are parameters of ``pykeen.pipeline.pipeline``."""
 
     trains: ClassVar[bool] = True
 
@@ -96,41 +96,41 @@ class TrainingConfig(Settings):
     model: str
     """the name of a PyKEEN model"""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the model is constructed with, for example ``embedding_dim: 64``"""
+    """arguments of the model, for example ``embedding_dim: 64``"""
     loss: str | None = None
     """the loss; by default that of the model"""
     loss_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the loss is constructed with"""
+    """arguments of the loss"""
     regularizer: str | None = None
     """the regularizer; by default that of the model"""
     regularizer_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the regularizer is constructed with"""
+    """arguments of the regularizer"""
     optimizer: str | None = None
     """the optimizer; by default Adam"""
     optimizer_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the optimizer is constructed with, for example ``lr: 0.01``"""
+    """arguments of the optimizer, for example ``lr: 0.01``"""
     lr_scheduler: str | None = None
-    """the schedule of the learning rate; by default none"""
+    """the learning-rate schedule; by default none"""
     lr_scheduler_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the schedule is constructed with"""
+    """arguments of the schedule"""
     training_loop: str | None = None
     """``slcwa`` (negative sampling, the default) or ``lcwa`` (all entities)"""
     training_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the training is called with, for example ``num_epochs: 40`` and ``batch_size: 256``"""
+    """arguments of the training, for example ``num_epochs: 40`` and ``batch_size: 256``"""
     negative_sampler: str | None = None
-    """how ``slcwa`` draws its negatives; by default ``basic``"""
+    """the negative sampler of ``slcwa``; by default ``basic``"""
     negative_sampler_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the sampler is constructed with"""
+    """arguments of the sampler"""
     stopper: str | None = None
-    """``early`` stops when the model gets no better, as kgeval evaluates it on the valid split; by default never"""
+    """``early`` stops when the model's metric on valid no longer improves; by default training does not stop early"""
     stopper_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """what the stopper is constructed with"""
+    """arguments of the stopper"""
     create_inverse_triples: bool = False
-    """train inverse relations too (an option of PyKEEN's datasets)"""
+    """whether inverse relations are trained too (an option of PyKEEN's datasets)"""
     random_seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    """the seed of everything that is drawn in training"""
+    """the seed of the training"""
     device: str | None = None
-    """where to train, for example ``cpu`` or ``cuda:0``; by default on a GPU where there is one"""
+    """the device for training, for example ``cpu`` or ``cuda:0``; by default a GPU if there is one"""
 
     @field_validator(
         *("model", "loss", "regularizer", "optimizer", "lr_scheduler"),
@@ -159,4 +159,5 @@ ModelConfig = Annotated[
     | Annotated[Baseline, ByKind(Baseline, baselines, key="baseline"), BeforeValidator(model_block), Tag(UNTRAINED)],
     Discriminator(_model_kind),
 ]
-"""one of them, by its ``kind`` or by the key ``baseline``; a bare string is a path, or ``baseline:`` and a name"""
+"""a checkpoint, a training or a baseline, by the key ``kind`` or ``baseline``; a bare string is a path or
+``baseline:NAME``"""

@@ -13,13 +13,13 @@ from kgeval.errors import ConfigError, MetricError, did_you_mean
 from kgeval.settings.messages import Problem, short_repr
 
 PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")
-"""what takes arguments, in a block of its name and ``_kwargs``"""
+"""the parts with arguments, in blocks called ``<part>_kwargs``"""
 
 OUTSIDE = {
     "training_kwargs": {"checkpoint_directory", "checkpoint_name", "checkpoint_frequency", "checkpoint_on_failure"},
     "stopper_kwargs": {"best_model_path"},
 }
-"""arguments by which PyKEEN writes outside the run directory, or reads a pickled file and so runs its code"""
+"""arguments that make PyKEEN write outside the run directory, or read a pickled file and so run its code"""
 
 READERS = {
     "training_kwargs": {"checkpoint", "checkpointtrainingcallback"},
@@ -28,7 +28,7 @@ READERS = {
 """components that read pickled files, wherever a value has their name"""
 
 NO_NUMBER = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
-"""what YAML takes for text, and was written for a number"""
+"""texts in YAML that were meant as numbers"""
 
 
 def refuse_unknown(part: str, name: str) -> None:
@@ -56,7 +56,7 @@ def _refuse_unknown_device(name: str) -> None:
 
 
 def has_device(name: str | None) -> bool:
-    """Whether a machine has the GPU that a training asks for; without a name it takes what there is."""
+    """Whether the machine has the device of a training; without a name any device will do."""
     import torch
 
     device = torch.device("cuda" if name == "gpu" else name or "cpu")
@@ -71,7 +71,7 @@ def scores_new_entities(model: str) -> bool:
 
 
 def wrong_arguments(training: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the arguments that PyKEEN does not have, or by which it would use files outside the run directory.
+    """Yield arguments that PyKEEN does not have, or that would make it use files outside the run directory.
 
     ``training`` is the block as it was written. The arguments of an unknown component are not checked.
     """

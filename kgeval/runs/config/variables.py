@@ -20,11 +20,11 @@ HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 @dataclass(frozen=True)
 class Expansion:
-    """What a value was written with."""
+    """A value with variables, as it was written."""
 
     text: str
     written: str
-    """such as ``${HOME}/data``"""
+    """for example ``${HOME}/data``"""
     values: tuple[tuple[str, str], ...]
     """the value of each variable that is set, and the variable as it was written"""
 
@@ -38,7 +38,7 @@ KINDS = {kind: type(f"Expanded{kind.__name__}", (kind, Expanded), {}) for kind i
 
 
 class ExpandingLoader(CountingLoader):
-    """Reads YAML with variables, which expand to a value or a part of one, never to structure.
+    """Reads YAML with variables. A variable expands to a value or a part of a value, never to structure.
 
     Braces have another meaning in YAML inside ``{…}`` and ``[…]``, so variables are hidden from its scanner. A value
     without quotes is read as a number or a truth value if it is one after expansion.
@@ -57,7 +57,7 @@ class ExpandingLoader(CountingLoader):
             distinct = sorted(set(lines))
             where = f"config line{'s' if len(distinct) > 1 else ''} {', '.join(map(str, distinct))}"
             hint = f"Set it, give ${{{name}:-a default}}, or write $${{{name}}} for the text itself."
-            messages.append(f"the environment has no variable {name} ({where}). {hint}")
+            messages.append(f"the environment variable {name} is not set ({where}). {hint}")
         if messages:
             raise ConfigError("\n".join(messages))
         return root
@@ -98,7 +98,7 @@ Place = tuple[str, ...]
 """the path to a value: its keys and positions, as they are written"""
 
 SHORTEST = 3
-"""characters of a value that is replaced inside a longer text; shorter ones stand everywhere by chance"""
+"""the least length of a value that is replaced inside a longer text; shorter ones occur by chance"""
 
 NAMED = {
     *("name", "layout", "kind", "format", "baseline", "protocol", "device", "kernel"),
@@ -106,10 +106,10 @@ NAMED = {
     *("split", "sides", "filter", "times", "unseen", "nan", "metrics", "ties", "chance", "unit", "intervals", "by"),
     *("calibration", "mapping"),
 }
-"""keys whose text is a name that kgeval or PyKEEN knows: a run is read by it, whatever the environment is by then"""
+"""keys whose text is a name that kgeval or PyKEEN knows: a run stores it, so that it does not need the variable"""
 
 SERVICES = ("tracker", "executor")
-"""blocks that are told to a service: numbers may be secret there too"""
+"""blocks for services: numbers may also be secret in them"""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Variables:
         return Variables(shared | {("model", *place): value for place, value in own.items()})
 
     def conceal(self, words: Any) -> Any:
-        """Write the variables again in a text in which their values stand, or in each text of a block or a list."""
+        """Replace the values of variables by the variables, in a text or in each text of a block or list."""
         if isinstance(words, dict):
             return type(words)((name, self.conceal(part)) for name, part in words.items())
         if isinstance(words, list | tuple):
@@ -139,7 +139,7 @@ class Variables:
         return words
 
     def conceal_in_name(self, name: str) -> str:
-        """Likewise in the name of a dataset, unless a variable is all of it: by that name, results are told apart."""
+        """Likewise in the name of a dataset, unless the variable is the whole name, which distinguishes results."""
         values = {value for expansion in self.places.values() for value, _ in expansion.values}
         return name if name in values else str(self.conceal(name))
 
@@ -154,15 +154,15 @@ class Variables:
             raise
 
     def as_written(self, content: Any, place: Place = (), *, whole: bool = False) -> Any:
-        """Write the variables of a configuration again, and escape what only looks like one.
+        """Write the variables of a configuration again, and escape texts that only look like variables.
 
-        Unless ``whole``, numbers and known names stay what they are; ``place`` is where the content stands.
+        Unless ``whole``, numbers and known names stay as they are; ``place`` is the place of the content.
         """
         if isinstance(content, dict):
             return {escaped(key): self.as_written(value, (*place, key), whole=whole) for key, value in content.items()}
         if isinstance(content, list | tuple):
             return [self.as_written(value, (*place, str(step)), whole=whole) for step, value in enumerate(content)]
-        around = innermost(place, self.places)  # a block, where the configuration has a text that is short for it
+        around = innermost(place, self.places)  # maybe a block, if the configuration has a text that is short for it
         if around is None or not (whole or _is_hidden(place, content)):
             return escaped(content)
         expansion = self.places[around]
@@ -172,12 +172,12 @@ class Variables:
 
 
 def innermost(place: Place, known: Container[Place]) -> Place | None:
-    """The longest beginning of a place that is known: the place itself, or a block around it."""
+    """The longest known beginning of a place: the place itself, or a block around it."""
     return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
 
 
 def plain(content: Any) -> Any:
-    """The values alone, without what they were written with."""
+    """The values without the variables that they were written with."""
     if isinstance(content, dict):
         return {plain(key): plain(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -186,7 +186,7 @@ def plain(content: Any) -> Any:
 
 
 def conceal(text: str, expansion: Expansion) -> str:
-    """Write variables again in a text in which their values stand.
+    """Replace the values of variables in a text by the variables.
 
     >>> conceal("no such file 'data/hunter2.csv'", Expansion("hunter2", "${NAME}", (("hunter2", "${NAME}"),)))
     "no such file 'data/${NAME}.csv'"
@@ -211,7 +211,7 @@ def _expansions(content: Any, place: Place) -> Iterator[tuple[Place, Expansion]]
 
 
 def _is_hidden(place: Place, value: Any) -> bool:
-    """Whether a value is stored as it was written: any text but the names that are known, and all of services."""
+    """Whether a value is stored as it was written: any text except known names, and everything for services."""
     if place[0] in SERVICES:
         return True
     *blocks, key = [step for step in place if not step.isdecimal()]

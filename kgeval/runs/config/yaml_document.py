@@ -34,7 +34,7 @@ class Document:
     variables: Variables = field(default_factory=Variables)
 
     def line(self, problem: Problem) -> str:
-        """Return the source of a value with a problem: its line, that of the block around it, or ``--set``."""
+        """Return the source of a value with a problem: its line, the line of the block around it, or ``--set``."""
         place = as_texts(problem.location[:-1] if problem.absent else problem.location)
         around = [self.lines[place[:depth]] for depth in range(len(place), 0, -1) if place[:depth] in self.lines]
         overridden = any(line == "--set" and other[: len(place)] == place for other, line in self.lines.items())
@@ -54,7 +54,7 @@ class Document:
         return dict(self.variables.as_written(self.content, whole=True))
 
     def read(self) -> Document:
-        """Keep the values of the content apart from the variables that they were written with."""
+        """Separate the values of the content from the variables that they were written with."""
         return replace(self, content=plain(self.content), variables=Variables.of(self.content))
 
     def _option(self, problem: Problem) -> str:
@@ -69,7 +69,7 @@ class Document:
     def override(self, assignment: str, expand: Callable[[list[str], Any], Any]) -> None:
         """Set a value by ``KEY=VALUE``, such as ``model.options.norm=1``: a key with dots, a value in YAML.
 
-        ``expand`` gives the block that a value at a place is short for.
+        ``expand`` returns the block that a value at a place is short for.
         """
         key, equals, value = assignment.partition("=")
         option = f"--set {short_repr(assignment)}"
@@ -82,7 +82,7 @@ class Document:
         for depth, name in enumerate(parents, 1):
             block = expand(parents[:depth], place.get(name, {}))
             if not isinstance(block, dict):
-                raise ConfigError(f"{option}: {'.'.join(parents[:depth])} is no block of keys.")
+                raise ConfigError(f"{option}: {'.'.join(parents[:depth])} has no keys.")
             place[name] = dict(block)  # a copy: an alias may refer to the same block
             place = place[name]
         place[last] = parse_value(value, option)
@@ -106,7 +106,7 @@ def read_document(path: Path) -> Document:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: expected a mapping, with keys such as dataset, model and evaluation.")
+        raise ConfigError(f"{path}: expected keys such as dataset, model and evaluation.")
     return Document(str(path), content, lines, problems)
 
 
@@ -114,9 +114,9 @@ def _describe_folder(path: Path) -> str:
     run = StoredRun(path)
     if run.is_complete:
         again = "" if run.is_of_pykeen else f"; 'kgeval run {run.config_file}' runs it again"
-        return f"the folder of a run. 'kgeval summarize {path}' reads it{again}."
+        return f"a run directory. 'kgeval summarize {path}' shows its metrics{again}."
     inside = ", ".join(str(file) for file in sorted(path.glob("*.y*ml"))[:8])
-    return f"a folder. It holds {inside}." if inside else "a folder without a configuration (.yaml) in it."
+    return f"a folder. It contains {inside}." if inside else "a folder without a configuration (.yaml)."
 
 
 def parse_value(text: str, where: str) -> Any:

@@ -98,7 +98,7 @@ RUNS = {
     "chance": "--metric amri --chance without-answer",
     "labels": "--task classification",
     "confidences": "--dataset weighted --task confidences",
-    "estimate": "--error 0.05",
+    "estimate": "--estimate 0.05",
     "temporal": "--dataset dated --times all",
     "temporal, time-aware": "baseline:recurrency --dataset dated",
     "lists": "lists/answers.jsonl --dataset graph --sides tail --option missing=unanswered",

@@ -78,7 +78,7 @@ evaluate {MODEL} --option path=worst
 evaluate {MODEL} --option format=worst
 evaluate {MODEL} --option dataset=worst
 evaluate {MODEL} --option nan=worst
-evaluate {MODEL} --format nativ
+evaluate {MODEL} --checkpoint-format nativ
 evaluate {MODEL} --layout label
 evaluate {MODEL} --ties real
 evaluate {MODEL} --batch-size many
@@ -112,12 +112,12 @@ evaluate {MODEL} --fail-under mrr=
 evaluate {MODEL} --fail-under =.3
 evaluate {MODEL} --fail-under mrr=many
 evaluate {MODEL} --fail-under mrr=nan
-evaluate {MODEL} --error 0
-evaluate {MODEL} --error 0.1 --level 1.5
-evaluate {MODEL} --error 0.1 --set evaluation.estimate.metric=median
-evaluate {MODEL} --error 0.1 --set evaluation.estimate.triples=500
-evaluate {MODEL} --error 0.1 --intervals triple
-evaluate {MODEL} --error 0.1 --set evaluation.keep.predictions=3
+evaluate {MODEL} --estimate 0
+evaluate {MODEL} --estimate 0.1 --level 1.5
+evaluate {MODEL} --estimate 0.1 --set evaluation.estimate.metric=median
+evaluate {MODEL} --estimate 0.1 --set evaluation.estimate.triples=500
+evaluate {MODEL} --estimate 0.1 --intervals triple
+evaluate {MODEL} --estimate 0.1 --set evaluation.keep.predictions=3
 evaluate {MODEL} --intervals triple --level 95
 evaluate {MODEL} --out config.yaml
 evaluate {MODEL} --out config.yaml/run
@@ -173,10 +173,10 @@ predict {MODEL} --query ant eats ? --queries nobody.tsv
 predict {MODEL} --split tset
 predict {MODEL} --out p.txt
 predict {MODEL} --out run/ranks.parquet
-predict {MODEL} --format ogb-lsc
-predict {MODEL} --format ogb-lsc --out x -k 5
-predict {MODEL} --format ogb-lsc --out x.npz
-predict {MODEL} --format ogb-lsc --out x.npz --sides head
+predict {MODEL} --out-format ogb-lsc
+predict {MODEL} --out-format ogb-lsc --out x -k 5
+predict {MODEL} --out-format ogb-lsc --out x.npz
+predict {MODEL} --out-format ogb-lsc --out x.npz --sides head
 predict {MODEL} --at 2020-01-01
 predict {MODEL} --set evaluation.times=all
 predict {MODEL} --set evaluation.keep.predictions=3
@@ -190,7 +190,7 @@ audit graph --out config.yaml
 convert {MODEL} --out m.npz
 convert model --out m.safetensors
 convert modle --out m.safetensors
-convert model --option model=TransE --out m.safetensors --format libkg
+convert model --option model=TransE --out m.safetensors --checkpoint-format libkg
 convert {MODEL} --out run/ranks.parquet
 convert model --option model=TransE --out m.safetensors --dataset grph
 convert model --option model=TransE --out m.safetensors --layout openke
@@ -209,9 +209,9 @@ inspect config.yaml
 inspect graph/test.txt
 inspect run/config.yaml
 inspect model
-inspect model --format pykene
+inspect model --checkpoint-format pykene
 inspect graph --layout opnke
-inspect graph --format native
+inspect graph --checkpoint-format native
 inspect .
 inspect notes
 inspect model --option model
@@ -360,14 +360,14 @@ compare run tails --dataset graph
 compare run tails --reference ran
 compare run tails --draws 0
 compare run tails --level 95
-compare run tails --unit row
+compare run tails --intervals row
 compare run tails --allow triple
 compare run tails --metric mmr
 compare run tails --by cardinalty
 compare run tails --filter train
 compare run ids.csv
 compare run/metrics.json run/config.yaml
-report run --unit entity
+report run --intervals entity
 plot run --kind distribution --out ranks.sgv
 """.strip().splitlines()
 
