@@ -16,7 +16,7 @@ from kgeval.displayed import Displayed, Parts
 from kgeval.latex import Marked, latex
 
 DIGITS = 6
-"""decimals, where no interval tells how many mean something"""
+"""decimals of numbers without an interval"""
 
 
 class Ends(Protocol):
@@ -38,10 +38,10 @@ class Figure(NamedTuple):
     digits: int | None = None
     """after the point; by default as many as the interval justifies"""
     text: str = ""
-    """how it is written, whatever digits are wanted"""
+    """how it is written, if not by its digits"""
     best: bool = False
     near: bool = False
-    """whether no difference to the best is seen"""
+    """whether its difference to the best is not significant"""
 
 
 Cell = str | float | Figure | None
@@ -91,7 +91,7 @@ def written(cell: Cell, digits: int | None = None) -> str:
 
 
 def p_text(p: float, *, is_bound: bool = False) -> str:
-    """Format a p-value; one that is only known to be no larger, because no draw was as extreme, as ``≤``.
+    """Format a p-value; an upper bound, because no draw was as extreme, has ``≤``.
 
     >>> p_text(0.00914), p_text(0.0045, is_bound=True), p_text(0.00031, is_bound=True), p_text(1e-9)
     ('0.0091', '≤ 0.0045', '≤ 0.0004', '< 0.0001')
@@ -110,18 +110,18 @@ class Table:
     keys: int = 1
     """the number of key columns, which are the first ones"""
     parts: Sequence[str] = ()
-    """the group of each column of numbers, such as its side: blocks are split between groups first"""
+    """the group of each column of numbers, such as its side; wide tables are split between groups first"""
     prose: bool = False
     title: str = ""
     notes: Sequence[str] = ()
     heads: Sequence[str] = ()
-    """what stands above the columns of numbers, such as their dataset: equal neighbours share it"""
+    """a heading above each column of numbers, such as its dataset; equal neighbours share it"""
     item: str = ""
-    """what rows are of, where they may be sorted and cut: ``model``, or ``group``, which may have a row a model"""
+    """what a row shows, if rows may be sorted and cut: ``model`` or ``group`` (which may have a row for each model)"""
 
     @property
     def titles(self) -> list[str]:
-        """The columns, each with what stands above it."""
+        """The columns, each after the heading above it."""
         heads = [""] * self.keys + [f"{head} " for head in self.heads] if self.heads else [""] * len(self.columns)
         return [f"{head}{column}" for head, column in zip(heads, self.columns, strict=True)]
 
@@ -226,7 +226,7 @@ def _markdown_cell(text: str, mark: str, *, of_text: bool) -> str:
 
 
 class Shown(Displayed):
-    """A result: heads, tables and notes, in a terminal, in a notebook, in a paper and for other programs."""
+    """A result: heads, tables and notes, as text, in notebooks, in papers and as plain data."""
 
     if TYPE_CHECKING:
         # Not for classes at run time, whose fields would take these for default values.
@@ -236,7 +236,7 @@ class Shown(Displayed):
         def notes(self) -> tuple[str, ...]: ...
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables, the first of which says most."""
+        """Return the tables, the most important first."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Shown(Displayed):
         return first.titles, first.texts()
 
     def papers(self) -> tuple[Table, ...]:
-        """Return the tables with what is above and below them."""
+        """Return the tables with their titles and notes."""
         *others, last = self.tables()
         last = replace(last, notes=[line.removeprefix("Note: ") for line in self.below])
         first, *others = [*others, last]
@@ -285,7 +285,7 @@ class Shown(Displayed):
 
 @dataclass(frozen=True, repr=False)
 class Page(Shown):
-    """What a command line shows of a result, or of several."""
+    """What a command prints about one or several results."""
 
     heads: tuple[str, ...]
     parts: tuple[Table, ...]

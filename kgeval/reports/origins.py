@@ -230,6 +230,7 @@ def ranks_title(study: Study) -> str:
     lowest = min(medians.values())
     best = [isolated(name) for name, median in medians.items() if median == lowest]
     models = " and ".join([best[0], *([best[1] if len(best) == 2 else f"{len(best) - 1} others"] if best[1:] else [])])
-    if len(medians) == 1:
+    if len(best) == len(medians):
+        models = models if len(best) == 1 else f"all {len(best)} models"
         return f"The median rank of {models} is {lowest:,g}"
     return f"{models} {'have' if best[1:] else 'has'} the lowest median rank: {lowest:,g}"

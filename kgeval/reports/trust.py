@@ -106,19 +106,19 @@ def leaks(study: Study) -> Lamp:
         return Lamp("Leaks", unknown=True)
     found, total = cached_audit(study.dataset), len(study.dataset.split(split))
     leaked = found.count("leaked", split)
-    ways = ", ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
+    ways = "; ".join(f"{found.count(way, split):,} {words}" for way, words in WAYS.items() if found.count(way, split))
     warning = (
-        f"{leaked:,} of {total:,} {split} triples ({100 * leaked / max(total, 1):.1f} %) follow from one train triple: "
-        f"{ways} (a triple may count twice). They may raise the metrics; the slice leak shows by how much."
+        f"{leaked:,} of {total:,} {split} triples ({100 * leaked / max(total, 1):.1f} %) leak from train: {ways}. A "
+        "triple may leak in several ways. Leaks may raise the metrics; the slice leak shows by how much."
     )
     return Lamp("Leaks", warning if leaked else "")
 
 
 WAYS = {
-    "repeated": "are in train",
-    "reverse": "are in train with head and tail swapped, under a reverse or symmetric relation",
-    "duplicate": "are in train under a relation with nearly the same pairs",
-    "inverse": "are in train with head and tail swapped, under an inverse relation",
+    "repeated": "repeated",
+    "reverse": "with head and tail swapped, under a reverse or symmetric relation",
+    "duplicate": "under a relation with nearly the same pairs",
+    "inverse": "with head and tail swapped, under an inverse relation",
 }
 
 
@@ -175,12 +175,10 @@ CITATION = "@software{kgeval, author = {The kgeval authors}, title = {kgeval}, v
 
 
 def making(study: Study) -> Section:
-    table = study.models[0].table
     named = [model.table for model in study.models if model.table.protocol != UNKNOWN]
     protocol = protocol_of(named[0]) if named else None
     rules = f"Protocol {protocol.name}: {protocol.summary}." if protocol else "The protocol of these ranks is unknown."
     content = {
-        "provenance": str(table.provenance),
         "protocol": rules,
         "ties": str(getattr(study.ties, "name", study.ties)),
         "models": [_described(model) for model in study.models],
