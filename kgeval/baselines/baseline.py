@@ -111,7 +111,7 @@ class Baseline(Settings):
     """whether it is trained before it is evaluated: never"""
 
     kind: Literal["baseline"] = Field(default="baseline", repr=False)
-    """a model that learns nothing"""
+    """a baseline: a rule without parameters"""
     baseline: str = "own"
     """its name"""
 

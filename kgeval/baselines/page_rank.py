@@ -19,7 +19,7 @@ BATCH_VISITS = 2**19
 
 
 class PageRankBaseline(Baseline):
-    """Entities near the anchor come first, whatever the relation.
+    """Ranks entities first that are near the anchor, the known entity of the query, for any relation.
 
     A walk on the train graph, whose edges join each two entities of a train triple in both directions and count once,
     returns to the anchor with probability 1 − ``damping`` before each step. An entity's score is the share of its time
@@ -44,11 +44,11 @@ class PageRankBaseline(Baseline):
     source = "Page et al., 1999; Shomer et al., 2024"
 
     baseline: Literal["ppr"] = "ppr"
-    """random walks from the anchor, blind to relations"""
+    """random walks from the anchor over all relations"""
     damping: Annotated[float, Field(gt=0, lt=1)] = 0.85
-    """the probability of going on; 1 less it is that of returning to the anchor"""
+    """the probability that the walk continues; otherwise it returns to the anchor"""
     iterations: Annotated[int, Field(ge=1)] = 20
-    """steps of the power iteration; damping to this power bounds what further ones would move"""
+    """the number of steps of the power iteration; the remaining error is at most damping to this power"""
 
     def learn(self, dataset: Dataset) -> PageRankScorer:
         from scipy.sparse import csr_matrix

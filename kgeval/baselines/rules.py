@@ -22,9 +22,9 @@ from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
 
 
 class RecurrencyBaseline(Baseline):
-    """An answer comes the higher, the later it last completed the query before the query's own time.
+    """Ranks an answer higher, the later it last completed the query before the query's time.
 
-    It is for temporal graphs whose future is predicted; where times of train and test mix, it still looks back only.
+    It is for temporal graphs whose future is predicted. If times of train and test mix, it still only looks back.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores
 
 
 class RandomBaseline(Baseline):
-    """All candidates tie: under ``expected``, each metric is that of a random order, without a seed.
+    """Lets all candidates tie: with ``expected`` ties, each metric is the exact mean over random orders.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class RandomBaseline(Baseline):
 
 
 class PopularityBaseline(Baseline):
-    """The entities that the relation takes most often on the predicted side come first.
+    """Ranks entities by how often train has them on the predicted side of the relation.
 
     Examples
     --------
@@ -138,14 +138,14 @@ class PopularityBaseline(Baseline):
 
 
 class TypesBaseline(Baseline):
-    """The entities that the relation ever takes on the predicted side come first, all alike."""
+    """Ranks the entities first that train has on the predicted side of the relation; they all tie."""
 
     title = "ranks answers first that train has on this side of this relation"
     rule = "1 if train has the entity on this side of this relation, else 0"
     source = "Krompaß et al., 2015"
 
     baseline: Literal["types"] = "types"
-    """entities of the relation's type, as train shows it"""
+    """entities of the type that train shows for the relation"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         types = {side: observed_types([dataset.train], side, dataset) for side in SIDES}
@@ -168,25 +168,24 @@ def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
 
 
 class SymmetricBaseline(Baseline):
-    """An answer comes first if train has the triple turned round, (t, r, h), whatever its relation is like."""
+    """Ranks an answer first if train has the triple with head and tail swapped, (t, r, h)."""
 
     title = "ranks an answer first if train has the triple with head and tail swapped"
     rule = "1 if (t, r, h) is in train, else 0"
     source = "Akrami et al., 2020"
 
     baseline: Literal["symmetric"] = "symmetric"
-    """every relation is taken to be symmetric"""
+    """train triples with head and tail swapped, for any relation"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         return scorer_of_implied(reverse(dataset.train), dataset)
 
 
 class InverseBaseline(Baseline):
-    """An answer comes first if train has the pair turned round, (t, r2, h), under a partner r2 of the relation.
+    """Ranks an answer first if train has head and tail swapped, (t, r2, h), under an inverse r2 of the relation.
 
-    r1 and r2 are partners if the reverse of at least ``threshold`` of the train pairs of either is among those of the
-    other. A relation may be its own partner, as symmetric ones are. Dettmers et al. take .99, less the share of
-    validation and test in the dataset.
+    r1 and r2 are inverse if at least ``threshold`` of the train pairs of each have their swapped pair under the other.
+    A symmetric relation is its own inverse. Dettmers et al. use .99 minus the share of valid and test in the dataset.
 
     Examples
     --------
@@ -205,7 +204,7 @@ class InverseBaseline(Baseline):
     baseline: Literal["inverse"] = "inverse"
     """rules r1(h, t) ⇒ r2(t, h), found in train"""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """the share of one relation's pairs that the other has turned round, from which on they are partners"""
+    """the least share of a relation's pairs that its inverse has with head and tail swapped"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         train = dataset.train

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from kgeval.cli.completion import OneOf
-from kgeval.synonyms import NOW, renamed
+from kgeval.synonyms import NOW, current, renamed
 
 
 def with_present_options(command: click.Command, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -33,5 +33,5 @@ def with_present_options(command: click.Command, arguments: Sequence[str]) -> tu
 
 
 def _takes(option: click.Parameter, value: str) -> bool:
-    kind = option.type
-    return value.lower() in ((*kind.names(), "auto") if isinstance(kind, OneOf) else getattr(kind, "choices", ()))
+    kind, name = option.type, current("format", value.lower())
+    return name in ((*kind.names(), "auto") if isinstance(kind, OneOf) else getattr(kind, "choices", ()))

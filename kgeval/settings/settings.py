@@ -105,7 +105,7 @@ def plain(text: str) -> str:
     >>> plain("the metrics, such as ``mrr``,\nas :func:`kgeval.summarize` has them.\n\n>>> 1")
     "the metrics, such as 'mrr', as kgeval.summarize has them."
     """
-    words = " ".join(text.partition(">>>")[0].split())
+    words = " ".join(re.split(r">>>|\n *Examples\n", text)[0].split())
     return re.sub(r":\w+:`~?([^`]+)`", r"\1", words).replace("``", "'")
 
 

@@ -111,7 +111,7 @@ def test_a_run_whose_checkpoint_has_moved_is_run_again(data, refused, place):
     shutil.move("model", "elsewhere")
     message = refused("run", "colleague/run/config.yaml", "--out", "again")
     assert "model.path: no such file or folder 'model'" in message
-    assert "relative to the folder in which the run was made" in message
+    assert "relative to the folder where the run was made" in message
     assert message.endswith("start kgeval there, or add --set model.path=PATH.\n")
     for wrong in (["--set", "model.path=nowhere"], ["--set", "model={path: nowhere}"]):
         assert "relative to" not in refused("evaluate", "colleague/run", *wrong)

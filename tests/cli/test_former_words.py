@@ -9,7 +9,8 @@ import pytest
 
 import kgeval
 from kgeval.analysis import compare_grid
-from kgeval.cli import COMMANDS
+from kgeval.cli import COMMANDS, main
+from kgeval.cli.former_options import with_present_options
 from kgeval.metrics import Intervals
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import load_ranks
@@ -60,6 +61,10 @@ def test_former_values_mean_the_present_ones(place):
         "evaluation.times": "time-aware",
         "model.format": "dglke",
     }
+    assert with_present_options(main.get_command(None, "evaluate"), ["m", "--format=dgl-ke"])[0] == [
+        "m",
+        "--checkpoint-format=dgl-ke",
+    ]
     for word in NOW["format"]:
         write_config(place / "old.yaml", {**CONFIG, "model": {**CONFIG["model"], "format": word}})
         assert load_config(place / "old.yaml").model.format == NOW["format"][word][0]
@@ -86,6 +91,13 @@ def test_former_keywords_warn_where_they_are_used(place):
     for call in (lambda: compare_grid({"d": tables}, unit="query"), lambda: kgeval.report(tables, unit="query")):
         with pytest.warns(Renamed, match="unit is now called intervals"):
             call()
+
+
+@pytest.mark.filterwarnings("error::kgeval.synonyms.Renamed")
+def test_kgeval_itself_uses_the_present_words(place):
+    invoke("run", "config.yaml", "--out", "run2")
+    for command in ("compare", "report", "plot --kind leaderboard --out p.svg", "plot --kind slices --out s.svg"):
+        assert invoke(*command.split(), "run", "run2", "--intervals", "query").exit_code == 0
 
 
 def test_a_unit_and_an_error_are_short_for_their_blocks(place):
@@ -160,8 +172,6 @@ COMPLETED = {
 def test_names_are_completed(typed):
     from click.shell_completion import ShellComplete
 
-    from kgeval.cli import main
-
     *words, last = typed.split(" ")
     found = ShellComplete(main, {}, "kgeval", "_KGEVAL_COMPLETE").get_completions(words, last)
     assert [item.value for item in found] == COMPLETED[typed]
@@ -169,8 +179,6 @@ def test_names_are_completed(typed):
 
 def test_paths_are_completed_by_the_shell():
     from click.shell_completion import ShellComplete
-
-    from kgeval.cli import main
 
     (item,) = ShellComplete(main, {}, "kgeval", "_KGEVAL_COMPLETE").get_completions(["evaluate"], "mod")
     assert (item.type, item.value) == ("file", "mod")
