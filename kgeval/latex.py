@@ -1,4 +1,4 @@
-"""Tables in LaTeX: booktabs, numbers aligned by siunitx, the best bold, what is not seen to be worse underlined."""
+"""Tables in LaTeX: booktabs, numbers aligned by siunitx, the best bold, insignificant differences to it underlined."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LONGEST = 40
 """letters of a label that stay on one line"""
 
 WRAPPED = r">{\raggedright\arraybackslash}p{.35\linewidth}"
-"""a column of longer ones, by the package array, which siunitx loads"""
+"""a column of longer labels, by the package array, which siunitx loads"""
 
 PREAMBLE = r"% \usepackage[T1]{fontenc} \usepackage{booktabs} \usepackage{siunitx}"
 
@@ -62,7 +62,7 @@ def latex(
     *,
     heads: Sequence[str] = (),
 ) -> str:
-    """Write a table whose first columns, ``keys`` of them, are text; of the others, plain numbers are aligned.
+    """Write a table whose first ``keys`` columns are text; plain numbers in the other columns are aligned.
 
     ``heads`` stand above the columns, one above equal neighbours; a table of many such columns is as wide as the page.
     """
@@ -115,7 +115,7 @@ def _spans(heads: Sequence[str]) -> list[str]:
 
 
 def _slug(title: str) -> str:
-    """Make a name to refer to a table by, of the first words of its caption.
+    """Make a label for references to a table, from the first words of its caption.
 
     >>> _slug("3 models on umls, nations; mean")
     '3-models-on-umls-nations'
@@ -136,7 +136,7 @@ def escape(text: str) -> str:
 
 
 def _settable(character: str) -> str:
-    """Spell a character out that LaTeX's usual fonts do not have."""
+    """Write a character that LaTeX's usual fonts lack by its name."""
     known = character.isascii() or ord(character) in ESCAPES or character in "–…" or "\u00a1" <= character <= "\u017f"
     return character if known else f"[U+{ord(character):04X}]"
 
@@ -157,7 +157,7 @@ def _cell(text: str, mark: str, digits: str) -> str:
 
 
 def _room(text: str, column: Sequence[Marked]) -> str:
-    """Leave the room of ± and what follows, so that numbers stand below each other."""
+    """Leave the room of ± and what follows, so that numbers are aligned."""
     spreads = [other[other.index(" ±") :] for other, _ in column if " ±" in other]
     return rf"\phantom{{{escape(spreads[0])}}}" if text and spreads and " ±" not in text else ""
 

@@ -27,14 +27,14 @@ class EvaluatedModel:
     name: str
     table: RankTable
     config: Mapping[str, Any] = field(default_factory=dict)
-    """the configuration of its run; empty where only ranks are there"""
+    """the configuration of its run; empty if there are only ranks"""
     manifest: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     predictions: PredictionTable | None = None
     remarks: tuple[str, ...] = ()
-    """what is no longer as its run wrote it"""
+    """what has changed since its run was written"""
     seeds: tuple[EvaluatedModel, ...] = ()
-    """where it was trained with several seeds, the run of each; all else is of the run in the middle"""
+    """the run of each seed, if there are several; the other fields are those of the run with the middle MRR"""
 
     @property
     def runs(self) -> tuple[EvaluatedModel, ...]:
@@ -47,7 +47,7 @@ class EvaluatedModel:
 
     @property
     def baseline(self) -> bool:
-        """Whether it learns nothing, and stands in grey beside the others."""
+        """Whether it is a baseline, which charts draw in grey."""
         return "baseline" in self.model
 
     @property
@@ -103,7 +103,7 @@ Runs: TypeAlias = Run | Iterable[Run | tuple[str, Run]] | Mapping[str, Run]
 
 
 def read_models(runs: Runs) -> list[EvaluatedModel]:
-    """Read runs; one without a name is called by its model or, where two are called alike, by its folder.
+    """Read runs; a run without a name gets that of its model, or of its folder if two models have one name.
 
     Runs of several seeds of one training, if they have no names, are one model.
     """
@@ -118,7 +118,7 @@ def read_models(runs: Runs) -> list[EvaluatedModel]:
 
 
 def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
-    """Read the graph that the models were ranked on, where a run says which it is and it is still the same."""
+    """Read the dataset of the models, if a run names it and it has not changed."""
     for model in models:
         with suppress(InputError):
             dataset = None if model.folder is None else StoredRun(model.folder).dataset()
@@ -146,7 +146,7 @@ def _read_one(path: Path, name: str) -> EvaluatedModel:
 
 
 def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedModel]:
-    """Give each model a name of its own: the one that was chosen, or else what it is called, or its folders."""
+    """Give each model a unique name: the chosen one, its model's, or its folders'."""
     called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
     repeated = {name for name in called if called.count(name) > 1}
     words = [

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = ("side", "cardinality", "leak", "pattern", "seen", "answer-popularity", "known-answers", "relation-frequency")
-"""the slices of the page, of those that the dataset gives, and the side, which every table has"""
+"""the slices of the page, if the dataset gives them"""
 
 
 def with_slices(tables: Mapping[str, RankTable], dataset: Dataset | None, names: Iterable[str]) -> dict[str, RankTable]:
@@ -78,7 +78,7 @@ class Study:
 
     @property
     def metrics(self) -> list[str]:
-        """Those of the leaderboard, the first of which orders it."""
+        """The metrics of the leaderboard, the first of which orders it."""
         return list(map(str, self.grid.metrics))
 
     @property
@@ -111,7 +111,7 @@ class Study:
         }
 
     def unit_of(self, table: RankTable) -> Unit | None:
-        """What the intervals of a table draw again; those of an estimate are its own."""
+        """What the intervals of a table resample; an estimate has its own intervals."""
         return self.unit if table.sampling is None else None
 
     @cached_property
@@ -143,7 +143,7 @@ class Study:
         return {**minus, "undefined": False, "sort": repr(float(value))}
 
     def ranks_of(self, table: RankTable) -> Float64Array:
-        """The ranks of a table under the tie policy, ties half-way where that is an expectation; float64[row]."""
+        """The ranks of a table under the tie policy, realistic ones if that is an expectation; float64[row]."""
         view = TableView(table)
         policy = "realistic" if tie_policy(self.ties).name == "expected" else self.ties
         return replace(view.ranks, ties=policy, draws=view.draws_for(policy)).values
@@ -241,7 +241,7 @@ def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
 
 
 def row_of(score: Score, spread: Spread) -> dict[str, Any]:
-    """Lay out a score for a chart; NaN stands for what is not there."""
+    """Lay out a score for a chart; missing numbers are NaN."""
     ends = score.ends(spread)
     return {
         "value": np.nan if score.mean is None else score.mean,
