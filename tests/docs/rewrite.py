@@ -18,7 +18,7 @@ from tests.reports.browser import SILENT, find_browser
 PICTURES = DOCS / "images"
 
 LATEX = r"""\documentclass{article}
-\usepackage[paperwidth=150mm,paperheight=50mm,margin=5mm,top=3mm]{geometry}
+\usepackage[paperwidth=150mm,paperheight=55mm,margin=5mm,top=3mm]{geometry}
 \usepackage[T1]{fontenc}\usepackage{lmodern}\usepackage{booktabs}\usepackage{siunitx}
 \pagestyle{empty}\setlength{\intextsep}{0pt}\makeatletter\def\fps@table{h}\makeatother
 \begin{document}

@@ -10,7 +10,7 @@ NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?"
 MASKS = [
     (r"(?ms)^Note: .*?(?=^Note: |^\S.* test triples|^Written|^$|\Z)", ""),  # notes depend on what was seen
     (r"\\phantom\{[^}]*\}|\\bfseries |\\underline\{([^}]*)\}", r"\1"),  # which numbers are the best
-    (r"\b(better|worse|none)\b", "SEEN"),
+    (r"\b(better|worse|none|head|tail|train|valid|test|new|yes|no)\b", "WORD"),
     (r"\(and .*\)|[>≈]", "~"),
     (rf"{NUMBER} *\({NUMBER}–{NUMBER}\)|{NUMBER} *(?:±|\$\\pm\$) *{NUMBER}|[<≤] *{NUMBER}|{NUMBER}", "#"),
     (r"─+", "─"),
