@@ -144,7 +144,7 @@ def test_what_is_not_seen_is_said_with_its_size():
     assert pairs
     for pair in pairs:
         assert pair.adjusted_p > 0.05
-        assert pair.verdict.startswith("no difference seen (detectable: ")
+        assert pair.verdict.startswith("no significant difference (detectable: ")
         assert float(pair.verdict.split(": ")[1][:-1]) == pytest.approx(pair.detectable, rel=0.1)
 
 
@@ -280,7 +280,7 @@ def test_one_model_under_two_names_is_said():
     assert comparison.remarks == ("one and two have the same ranks in every row: are they one model?",)
     (pair,) = comparison.pairs
     assert (pair.difference, pair.p, pair.interval, pair.detectable) == (0, 1, None, None)
-    assert pair.verdict == "no difference seen: no triple differs"
+    assert pair.verdict == "no significant difference: no triple differs"
 
 
 def test_a_metric_that_one_model_has_not_is_not_tested():

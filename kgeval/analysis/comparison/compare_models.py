@@ -67,7 +67,7 @@ def compare(  # noqa: PLR0913
         what is resampled for intervals and tests: ``"triple"``, with both sides; ``"query"``, with all its answers; or
         ``"relation"``, with all its triples
     level
-        the level of the intervals; a difference is seen if its adjusted p-value is at most 1 − level
+        the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level
     by
         the column, or columns, by whose values rows are grouped; each group is tested separately
     reference

@@ -103,7 +103,7 @@ class ModelGrid(Shown):
 
     def _notes_on_tests(self) -> Iterator[str]:
         if test := self._test_in_words():
-            yield f"order: A > B: a difference is seen ({test}). A ≈ B: no difference is seen."
+            yield f"order: A > B: a significant difference ({test}). A ≈ B: no significant difference."
         yield from self._notes_on_untested()
 
     def _notes_on_untested(self) -> Iterator[str]:

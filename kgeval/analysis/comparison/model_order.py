@@ -12,11 +12,11 @@ SIGNS = {"better": ">", "worse": "<", "none": "≈", "": ","}
 
 
 def order_of(models: Sequence[str], seen: Callable[[str, str], str]) -> str:
-    """Write models, the best first, with what the test of each two neighbours saw, and then what this leaves open.
+    """Write models, the best first, with a sign between neighbours.
 
-    ``seen`` says of two models whether the first is seen to be ``"better"``, ``"none"`` where no difference is seen,
-    and nothing where it was not tested. Of two models that are not neighbours, the line says that a difference is seen
-    where it has a ``>`` between them; pairs of which that is not so are named behind it.
+    ``seen`` of two models is ``"better"`` (the first is significantly better: ``>``), ``"none"`` (no significant
+    difference: ``≈``) or empty (not tested). A ``>`` between two models that are not neighbours means a significant
+    difference too; pairs for which this does not hold follow in parentheses.
 
     >>> better = {("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")}
     >>> order_of("abcd", lambda one, other: "better" if (one, other) in better else "none")

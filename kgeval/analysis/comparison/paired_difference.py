@@ -19,7 +19,7 @@ from kgeval.metrics.names import MetricName
 from kgeval.table import DIGITS, number, p_text
 
 POWER = 0.8
-"""the share of test sets on which a test sees a difference of the detectable size"""
+"""the share of test sets on which a difference of the detectable size is significant"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class DifferenceOptions:
     unit: Unit = "triple"
     """what is resampled, and swapped between models as a whole"""
     level: float = 0.95
-    """the level of the intervals; a difference is seen if its adjusted p-value is at most 1 − level"""
+    """the level of the intervals; a difference is significant if its adjusted p-value is at most 1 − level"""
     draws: int = 9999
     """the number of random sign flips"""
     seed: int = 0
@@ -47,7 +47,7 @@ class DifferenceOptions:
 
     @property
     def alpha(self) -> float:
-        """The largest adjusted p-value at which a difference is seen: 1 − level."""
+        """The largest adjusted p-value at which a difference is significant: 1 − level."""
         return 1 - self.level
 
     def pairs(self, models: Collection[str]) -> list[tuple[str, str]]:
@@ -140,9 +140,9 @@ class PairedDifference(Brief):
     def verdict(self) -> str:
         """The result of the test, in words."""
         if self.seen == "none" and self.detectable is not None:
-            return f"no difference seen (detectable: {number(self.detectable, self.decimals)})"
+            return f"no significant difference (detectable: {number(self.detectable, self.decimals)})"
         if self.seen == "none":
-            return f"no difference seen: {self.reason}"
+            return f"no significant difference: {self.reason}"
         return self.seen or f"not tested: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _at_floor(p: float | None, draws: int, family: int = 1) -> bool:
 
 
 def detectable_difference(standard_error: float, *, level: float) -> float:
-    """Compute (z_{(1 + level)/2} + z_{.8}) · SE: a test sees a difference of this size in 4 of 5 samples.
+    """Compute (z_{(1 + level)/2} + z_{.8}) · SE: a difference of this size is significant in 4 of 5 samples.
 
     >>> round(detectable_difference(0.01, level=0.95), 6)
     0.028016
@@ -231,10 +231,10 @@ def _notes_on_family(
     flips = f"{options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed})"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
     yield f"p: {test}, two-sided, {adjustment(tested)}{not_adjusted_for}.{bound}"
-    words = ["none: no difference seen."] if any(pair.seen == "none" for pair in tested) else []
+    words = ["none: no significant difference."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
         sets = "4 of 5 repetitions with other seeds and test sets" if over_seeds else "4 of 5 test sets"
-        words.append(f"detectable: a single test sees a difference of this size on {sets}.")
+        words.append(f"detectable: a difference of this size is significant on {sets}, in a single test.")
     if words:
         yield " ".join(words)
     if fewer := [pair for pair in tested if pair.draws < options.draws and not over_seeds]:

@@ -86,7 +86,7 @@ def seed_differences(
     ...     return [evaluate(lambda h, r, t, n=n: (h * n + t * 7 + r) % 11, "nations") for n in numbers]
     >>> (pair,) = seed_differences({"a": run(29, 31, 37), "b": run(23, 41, 43, 47)}, ["mrr"])
     >>> pair.resampled, pair.units, pair.verdict
-    ('seed × triple', 201, 'no difference seen (detectable: 0.067)')
+    ('seed × triple', 201, 'no significant difference (detectable: 0.067)')
     """
     _refuse_other_runs(runs, options.reference)
     keys = {model: [f"{model}, run {number}" for number in range(1, 1 + len(runs[model]))] for model in runs}
