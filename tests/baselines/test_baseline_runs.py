@@ -179,9 +179,9 @@ def test_a_dataset_without_train_is_refused_but_by_random(graph, tmp_path):
 
 WRONG = {
     "an unknown name": (lambda: Baseline("popular"), "unknown baseline 'popular'. Did you mean 'popularity'"),
-    "no name": (Baseline, "a baseline is given by its name. Choose one of 'inverse', 'popularity'"),
+    "no name": (Baseline, "the name of the baseline is missing. 'kgeval list baselines' shows all."),
     "two names": (lambda: Baseline("inverse", baseline="types"), "baseline: unknown value 'types'"),
-    "a number": (lambda: Baseline(5), "unknown baseline 5. Choose one of"),
+    "a number": (lambda: Baseline(5), "unknown baseline 5. 'kgeval list baselines' shows all."),
     "an unknown setting": (
         lambda: Baseline("ppr", step=3),
         "settings of the baseline:\n  step: unknown key 'step'. Choose one of 'baseline', 'damping', 'iterations'",

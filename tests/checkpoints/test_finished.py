@@ -217,7 +217,7 @@ def test_text_that_is_no_entity_is_refused_unless_it_is_said_what_it_is(tmp_path
     path = tmp_path / "lists.jsonl"
     path.write_text('{"head": "e0000", "relation": "r00", "predictions": ["no such thing", "e0004", "e0004"]}')
     with pytest.raises(
-        CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unmatched=keep;.*unmatched=drop"
+        CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unmatched=keep.*unmatched=drop"
     ):
         load_checkpoint(path, dataset=DATA)
     with pytest.raises(CheckpointError, match=r"unmatched='no': expected error, keep or drop"):

@@ -300,7 +300,7 @@ READER = [
             2,
             "model.odd': ZeroDivisionError: division by zero. Update",
         ),
-        ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
+        ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Repair or"),
         ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Repair or uninstall the p"),
         ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' returned 3; expected a Checkpoint."),
     ],
