@@ -56,7 +56,7 @@ class Leaderboard:
         if any(one.near for one in figures):
             tested = [pair for pair in pairs if pair.p is not None]
             notes.append(
-                f"Underlined: no difference to the best is seen ({options.draws:,} sign flips per {options.unit}, "
+                f"Underlined: no significant difference to the best ({options.draws:,} sign flips per {options.unit}, "
                 f"two-sided, p > {options.alpha:.2g}; {adjustment(tested)})."
             )
         titles = [f"{short_title(name)} {ARROWS[name.metric.increasing]}".rstrip() for name in self.names]

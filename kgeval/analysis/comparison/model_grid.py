@@ -142,7 +142,7 @@ class ModelGrid(Shown):
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
         notes = ["Bold: the best in the column."] if any(cell.best for column in columns for cell in column) else []
         if any(cell.near for column in columns for cell in column):
-            notes.append(f"Underlined: no difference to the best is seen ({self._test_in_words()}).")
+            notes.append(f"Underlined: no significant difference to the best ({self._test_in_words()}).")
         notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_undefined(), *self._notes_on_untested()]
         columns_of_blocks = titles * len(self.blocks)
         return (
