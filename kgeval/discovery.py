@@ -104,14 +104,14 @@ def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path],
         try:
             return bool(recognises(path))
         except (Exception, SystemExit) as error:  # whatever foreign code raises
-            _warn(f"{where} cannot tell whether {str(path)!r} is one of its own: {last_line(error)}")
+            _warn(f"{where} failed when it was shown {str(path)!r}: {last_line(error)}")
             return False
 
     return guarded
 
 
 def _warn(problem: str) -> None:
-    warnings.warn(f"{problem}. Mend or uninstall the package.", BrokenPackage, stacklevel=2)
+    warnings.warn(f"{problem}. Update or uninstall the package.", BrokenPackage, stacklevel=2)
 
 
 def _described(point: Any) -> str:

@@ -1,1 +1,1 @@
-"""Baselines: predictors that count what train holds and learn nothing. A model below one has learned less than that."""
+"""Baselines: predictors that count train triples and learn nothing. A useful model should be better than they are."""

@@ -1,4 +1,4 @@
-"""What a baseline is, which there are, and those of labelled triples, which score triples beside every model."""
+"""The base class of baselines, the list of them, and the baselines that score labelled triples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kgeval.settings.settings import Settings
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedBaseline:
-    """A scorer of all entities of the dataset, those that train never has too."""
+    """A baseline that has counted a dataset. It scores all entities, also those that are not in train."""
 
     settings: Mapping[str, Any]
     """the baseline's name and settings"""
@@ -59,7 +59,7 @@ class FittedBaseline:
         return self.model.scores(queries, candidates)
 
     def describe(self) -> dict[str, Any]:
-        """Tell what it is, as the manifest of a run does."""
+        """Return the entry of the baseline in the manifest of a run."""
         return dict(self.settings)
 
 
@@ -68,19 +68,19 @@ Task = Literal["ranking", "classification", "confidences"]
 
 
 class Baseline(Settings):
-    """A predictor that counts train triples and learns nothing, by its name and its settings.
+    """A predictor that counts train triples and learns nothing, given by its name and settings.
 
-    It is ranked as any model is: ``kgeval.evaluate(kgeval.Baseline("inverse"), data)``. What it knows nothing about
-    ties, so its metrics are best read under the tie policy ``expected``.
+    It is ranked like any model: ``kgeval.evaluate(kgeval.Baseline("inverse"), data)``. Entities that it cannot tell
+    apart get equal scores, so the tie policy ``expected`` fits its metrics best.
 
-    A baseline is its own configuration: ``{baseline: ppr, damping: 0.9}`` *is* ``Baseline("ppr", damping=0.9)``. To
-    write one, give a subclass a name, the ``Literal`` of its field ``baseline``, and override :meth:`learn`; declared
-    in the group ``kgeval.baselines`` of entry points, it is known by that name.
+    A baseline is also its configuration: ``{baseline: ppr, damping: 0.9}`` means ``Baseline("ppr", damping=0.9)``. To
+    write one, give a subclass a field ``baseline``, a ``Literal`` with its name, and override :meth:`learn`. A package
+    declares it in the entry point group ``kgeval.baselines``.
 
     Raises
     ------
     InputError
-        if the name or a setting is unknown, with the nearest one
+        if the name or a setting is unknown; the message names the nearest one
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Baseline(Settings):
     learns_from: ClassVar[tuple[Split, ...]] = ("train",)
     """the splits whose triples it counts"""
     ties: ClassVar[str] = "expected"
-    """the tie policy of its metrics, where neither a user nor the protocol of a framework says another"""
+    """the tie policy of its metrics, unless the user or the protocol sets another"""
     trains: ClassVar[bool] = False
     """whether it is trained before it is evaluated: never"""
 
@@ -130,7 +130,7 @@ class Baseline(Settings):
         Raises
         ------
         InputError
-            if it ranks nothing, or the dataset has not the triples that it counts
+            if the baseline does not rank, or the dataset lacks the triples that it counts
         """
         dataset = as_dataset(dataset)
         self.check(dataset)
@@ -138,18 +138,18 @@ class Baseline(Settings):
         return FittedBaseline(settings, self.learn(dataset), dataset.entities, dataset.relations)
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse, before any work, to rank where it ranks nothing or the dataset lacks the triples that it counts."""
+        """Refuse a baseline that does not rank, and a dataset without the triples that it counts."""
         if "ranking" not in self.tasks:
             ranked = [name for name, other in baselines().items() if "ranking" in other.tasks]
-            where = f"it stands beside every model in {self.tasks[0]}. {did_you_mean('', ranked)}"
-            raise InputError(f"the baseline {self.baseline!r} ranks nothing: {where}")
+            where = f"it is part of every {self.tasks[0]}. {did_you_mean('', ranked)}"
+            raise InputError(f"the baseline {self.baseline!r} does not rank: {where}")
         for split in self.learns_from:
             if split not in dataset.splits:
                 missing = f"no {split} triples, which baseline {self.baseline} counts"
                 raise DatasetError(f"dataset {dataset.name} has {missing}.")
 
     def learn(self, dataset: Dataset) -> Scorer:
-        """Return the scorer of a dataset's entities, in its ids; what ties in it ties in the ranking."""
+        """Return the scorer of a dataset's entities, in its ids. Equal scores are ties of the ranking."""
         raise NotImplementedError
 
 
@@ -163,7 +163,7 @@ def baselines() -> dict[str, type[Baseline]]:
 
 def find_baseline(name: Any) -> type[Baseline]:
     if not isinstance(name, str) or name not in baselines():
-        what = f"unknown baseline {name!r:.60}" if name else "a baseline goes by its name"
+        what = f"unknown baseline {name!r:.60}" if name else "a baseline is given by its name"
         raise InputError(f"{what}. {did_you_mean(str(name)[:60], baselines())}")
     return baselines()[name]
 
@@ -176,7 +176,7 @@ class LabelBaseline(Baseline):
     """A baseline that scores triples, not the answers of queries."""
 
     threshold: ClassVar[float | None] = None
-    """the score from which on it calls a triple true; by default each relation's best of validation"""
+    """the lowest score of a triple predicted true; by default the best threshold of each relation in validation"""
 
     @abstractmethod
     def triple_rule(self, dataset: Dataset, valid: LabelledTriples) -> TripleRule:
@@ -194,7 +194,7 @@ def label_baselines(task: Task) -> tuple[LabelBaseline, ...]:
 
 
 class RelationMajority(LabelBaseline):
-    """All triples of a relation have one score: the share of true ones in validation, true from one half on."""
+    """All triples of a relation have one score, the share of true triples in validation; true from one half on."""
 
     title = "the relation's share of true triples"
     rule = "share of true triples of the relation in validation; true from 1/2 on"
@@ -211,7 +211,7 @@ class RelationMajority(LabelBaseline):
 
 
 class TailFrequency(LabelBaseline):
-    """The count of ``popularity`` for the tail, whichever side a triple is scored on."""
+    """The count of ``popularity`` for the tail of the triple."""
 
     title = "how often train has relation and tail"
     rule = "count of train triples with this relation and tail"
@@ -271,5 +271,5 @@ def _means_by_relation(labelled: LabelledTriples, dataset: Dataset) -> Float64Ar
 
 def confidences_of_train(dataset: Dataset) -> LabelledTriples:
     if "train" not in dataset.confidences:
-        raise DatasetError(f"dataset {dataset.name} has no confidences: its files have no fourth column.")
+        raise DatasetError(f"dataset {dataset.name} has no confidences: its files need a fourth column.")
     return dataset.confidences["train"]

@@ -19,13 +19,13 @@ BATCH_VISITS = 2**19
 
 
 class PageRankBaseline(Baseline):
-    """Entities near the anchor come first, whatever the relation.
+    """Entities near the anchor are ranked first, whatever the relation.
 
-    A walk on the train graph, whose edges join each two entities of a train triple in both directions and count once,
-    returns to the anchor with probability 1 − ``damping`` before each step. An entity's score is the share of its time
+    A random walk on the train graph returns to the anchor with probability 1 − ``damping`` before each step. Edges
+    have no direction, and several triples of two entities are one edge. The score of an entity is the share of time
     that the walk spends there, after ``iterations`` steps of the power iteration from the anchor. It is computed in
-    float64 and kept in float32, so that entities which only rounding could tell apart tie; those out of reach score 0,
-    and so does the anchor itself, where every walk begins.
+    float64 and stored in float32, so that entities that differ only by rounding tie. Entities that cannot be reached
+    score 0, and so does the anchor, where every walk begins.
 
     Examples
     --------
@@ -46,9 +46,9 @@ class PageRankBaseline(Baseline):
     baseline: Literal["ppr"] = "ppr"
     """random walks from the anchor, blind to relations"""
     damping: Annotated[float, Field(gt=0, lt=1)] = 0.85
-    """the probability of going on; 1 less it is that of returning to the anchor"""
+    """the probability of continuing the walk; otherwise it returns to the anchor"""
     iterations: Annotated[int, Field(ge=1)] = 20
-    """steps of the power iteration; damping to this power bounds what further ones would move"""
+    """steps of the power iteration; ``damping`` to this power bounds the change by further steps"""
 
     def learn(self, dataset: Dataset) -> PageRankScorer:
         from scipy.sparse import csr_matrix

@@ -22,9 +22,10 @@ from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
 
 
 class RecurrencyBaseline(Baseline):
-    """An answer comes the higher, the later it last completed the query before the query's own time.
+    """An entity ranks higher, the later it last answered the query in train, before the time of the query.
 
-    It is for temporal graphs whose future is predicted; where times of train and test mix, it still looks back only.
+    It is for temporal graphs whose future is predicted. If the times of train and test overlap, it still uses earlier
+    times only.
 
     Examples
     --------
@@ -46,7 +47,7 @@ class RecurrencyBaseline(Baseline):
     def check(self, dataset: Dataset) -> None:
         super().check(dataset)
         if dataset.times is None:
-            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} looks back in.")
+            raise DatasetError(f"dataset {dataset.name} has no times, which baseline {self.baseline} needs.")
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         rules = {side: looking_back(dataset.train, side) for side in SIDES}
@@ -63,7 +64,7 @@ def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores
 
     def rule(queries: Queries) -> SparseScores:
         if queries.contexts is None:
-            raise InputError("baseline recurrency looks back from the time of a query, and the queries name none.")
+            raise InputError("baseline recurrency needs the time of each query, but the queries have none.")
         keys = np.where(queries.relations < size, queries.anchors * size + queries.relations, -1)
         starts, stops = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
         facts = Rows.spans(starts, stops, np.arange(len(known)))
@@ -78,7 +79,7 @@ def looking_back(train: Triples, side: Side) -> Callable[[Queries], SparseScores
 
 
 class RandomBaseline(Baseline):
-    """All candidates tie: under ``expected``, each metric is that of a random order, without a seed.
+    """All candidates tie: with the tie policy ``expected``, each metric is the expectation over random orders.
 
     Examples
     --------
@@ -108,7 +109,7 @@ class RandomBaseline(Baseline):
 
 
 class PopularityBaseline(Baseline):
-    """The entities that the relation takes most often on the predicted side come first.
+    """Entities are ranked by how often train has them with the relation on the predicted side.
 
     Examples
     --------
@@ -138,7 +139,7 @@ class PopularityBaseline(Baseline):
 
 
 class TypesBaseline(Baseline):
-    """The entities that the relation ever takes on the predicted side come first, all alike."""
+    """Entities that train has with the relation on the predicted side come first, all tied; then all others, tied."""
 
     title = "whether train has it"
     rule = "1 for entities in this relation and side of train, else 0"
@@ -168,7 +169,7 @@ def _alike(rows: Rows, of_query: IntArray) -> SparseScores:
 
 
 class SymmetricBaseline(Baseline):
-    """An answer comes first if train has the triple turned round, (t, r, h), whatever its relation is like."""
+    """An entity is ranked first if train has the reversed triple, (t, r, h), for symmetric and other relations."""
 
     title = "the triple turned round in train"
     rule = "1 if (t, r, h) is in train, else 0"
@@ -182,11 +183,11 @@ class SymmetricBaseline(Baseline):
 
 
 class InverseBaseline(Baseline):
-    """An answer comes first if train has the pair turned round, (t, r2, h), under a partner r2 of the relation.
+    """An entity is ranked first if train has the reversed pair, (t, r2, h), with a partner r2 of the relation.
 
-    r1 and r2 are partners if the reverse of at least ``threshold`` of the train pairs of either is among those of the
-    other. A relation may be its own partner, as symmetric ones are. Dettmers et al. take .99, less the share of
-    validation and test in the dataset.
+    Two relations are partners if at least the share ``threshold`` of the train pairs of one of them, reversed, are pairs
+    of the other. A symmetric relation is its own partner. Dettmers et al. use .99 minus the share of validation and
+    test in the dataset.
 
     Examples
     --------
@@ -205,7 +206,7 @@ class InverseBaseline(Baseline):
     baseline: Literal["inverse"] = "inverse"
     """rules r1(h, t) ⇒ r2(t, h), found in train"""
     threshold: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """the share of one relation's pairs that the other has turned round, from which on they are partners"""
+    """the least share of the pairs of one relation that the other must have in reverse, for them to be partners"""
 
     def learn(self, dataset: Dataset) -> SparseScorer:
         train = dataset.train
@@ -213,7 +214,7 @@ class InverseBaseline(Baseline):
         overlaps = None if facts is None else facts.turned(least=self.threshold)
         if overlaps is None:
             raise DatasetError(
-                f"dataset {dataset.name} has too many pairs of relations to find inverse ones among them."
+                f"dataset {dataset.name} has too many pairs of relations to search for inverse relations."
             )
         partners = overlaps.partners(train.relations)
         heads, _, tails = train.ids[partners.owners].T

@@ -1,4 +1,4 @@
-"""Checkpoints of every framework: one reader each, from files to (model family, arrays, vocabularies)."""
+"""Checkpoints of all frameworks. Each format has a reader, which makes a model of its files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 
 IDS = "ids"
-"""the option by which a user says that a model's ids are the dataset's"""
+"""the option with which a user says that the ids of a model are those of the dataset"""
 
 __all__ = ["Checkpoint", "as_model", "load_checkpoint", "read_checkpoint"]
 
@@ -41,23 +41,23 @@ def load_checkpoint(
     path
         a file or a folder
     dataset
-        the graph it will be evaluated on, or its folder or PyKEEN name: their vocabularies are compared at once, and
-        models whose frameworks store no labels get the dataset's
+        the dataset of the evaluation, its folder or its PyKEEN name. Its labels are compared with the model's, and are
+        used for models whose framework stores none
     format
         ``"auto"`` recognises the format from the files; or a name that ``kgeval list formats`` shows; or a
         :class:`kgeval.Reader`
     nan
-        ``"error"`` refuses parameters that are not finite; ``"worst"`` lets them through, for ``evaluate(nan="worst")``
+        ``"error"`` refuses parameters that are not finite; ``"worst"`` accepts them, for ``evaluate(nan="worst")``
     options
-        what the files do not hold, under the framework's own names: ``model="TransE"``, ``p_norm=1``; for the native
-        format under those of the model family: ``norm=1``. ``labels="FOLDER"`` names the folder of the labels, where
-        they do not lie beside the model; ``ids="dataset"`` says that a model without labels has the dataset's ids.
-        ``Checkpoint.origins`` tells where every option came from
+        what the files do not contain, under the framework's names: ``model="TransE"``, ``p_norm=1``. In the native
+        format the names are those of the model family: ``norm=1``. ``labels="FOLDER"`` is the folder of the labels if
+        they are not beside the model. ``ids="dataset"`` means that a model without labels has the ids of the dataset.
+        ``Checkpoint.origins`` shows the source of every option
 
     Raises
     ------
     CheckpointError
-        if the files are missing, damaged, of unknown format or incomplete, with what to give
+        if the files are missing, damaged, incomplete or in no known format; the message says what to do
 
     Examples
     --------
@@ -66,13 +66,13 @@ def load_checkpoint(
     kgeval.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
     """
     if not isinstance(path, str | os.PathLike):
-        raise CheckpointError(f"a checkpoint is a file or a folder, not {path!r:.60}.")
+        raise CheckpointError(f"expected the path of a checkpoint (a file or a folder), found {path!r:.60}.")
     known = None if dataset is None else as_dataset(dataset)
     return read_checkpoint(Path(path), options, dataset=known, format=format, nan=nan)
 
 
 def as_model(model: Any, dataset: Dataset, *, nan: str = "error") -> Any:
-    """Take a model as it is, load the checkpoint that a path names, or let a baseline count a dataset."""
+    """Return a model as it is, load the checkpoint at a path, or fit a baseline to a dataset."""
     if isinstance(model, Baseline):
         return model.fit(dataset)
     return load_checkpoint(Path(model), dataset=dataset, nan=nan) if isinstance(model, str | os.PathLike) else model
@@ -86,7 +86,7 @@ def read_checkpoint(
     format: str | Reader = "auto",
     nan: str = "error",
 ) -> Checkpoint:
-    """Read a model as :func:`load_checkpoint` does, whatever the names of its options."""
+    """Read a model as :func:`load_checkpoint` does, with options of any name."""
     refuse_special(path)
     if not exists_safely(path):
         raise CheckpointError(f"no such file or folder {str(path)!r}. {suggest_paths(path)}".strip())
@@ -104,9 +104,7 @@ def read_checkpoint(
         raise
     user_options.refuse_missing()
     if not isinstance(checkpoint, Checkpoint):
-        raise CheckpointError(
-            f"{path}: the reader {reader.name!r} gave {checkpoint!r:.60}, where a Checkpoint is expected."
-        )
+        raise CheckpointError(f"{path}: the reader {reader.name!r} returned {checkpoint!r:.60}; expected a Checkpoint.")
     ids = user_options.resolve(IDS, None, "")
     user_options.refuse_unused(path)
     if ids not in (None, "dataset"):

@@ -25,7 +25,7 @@ BATCH_ROWS = 2**16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Checkpoint:
-    """A scorer that was read from files. It has its own ids, which ``evaluate`` aligns with a dataset by label."""
+    """A scorer that was read from files. It has its own ids, which ``evaluate`` matches with a dataset by label."""
 
     model: Family | Reciprocal | Typed
     format: str
@@ -37,17 +37,17 @@ class Checkpoint:
     origins: Mapping[str, str] = field(default_factory=dict)
     """the source of the model's name and of each option"""
     name: str | None = None
-    """the framework's name of the model, where that is not the name of its family"""
+    """the framework's name of the model, if it is not the name of its family"""
     numbering: Numbering = "unknown"
-    """the meaning of its ids, where it has no labels"""
+    """the meaning of its ids, if it has no labels"""
     layouts: tuple[str, ...] = ()
-    """the layouts of datasets whose files have its ids, where ``numbering`` is ``files``"""
+    """if ``numbering`` is ``files``: the dataset layouts whose files have the same ids"""
     lower_is_better: bool = False
-    """whether the framework's own evaluator takes the lowest score for the best"""
+    """whether the framework's own evaluator ranks the lowest score first"""
     missing_without_dataset: str = ""
-    """the parameters of its scores that only a dataset has, where it was read without one"""
+    """what only the dataset says about the scores, if the model was read without one"""
     times: Vocabulary | None = None
-    """of a temporal model, the label of each time"""
+    """the label of each time of a temporal model"""
 
     def __post_init__(self) -> None:
         sizes = (self.num_entities, self.num_relations, self.num_times)
@@ -89,7 +89,7 @@ class Checkpoint:
 
     @property
     def num_times(self) -> int | None:
-        """The number of its times; None where a fact scores alike at all times."""
+        """The number of its times; ``None`` if scores do not depend on time."""
         return getattr(self.model, "num_times", None)
 
     @property
@@ -122,7 +122,7 @@ class Checkpoint:
         }
 
     def labelled(self, dataset: Dataset) -> Checkpoint:
-        """Return the checkpoint with the sorted labels of a dataset, if its framework numbers these and stores none."""
+        """Return the checkpoint with the sorted labels of a dataset, if its framework uses these and stores none."""
         if self.numbering != "sorted":
             return self
         return replace(
@@ -132,9 +132,9 @@ class Checkpoint:
         )
 
     def with_ids_of_dataset(self) -> Checkpoint:
-        """Return the checkpoint as one whose ids are those of the dataset: its user says so."""
+        """Return the checkpoint as one with the ids of the dataset, as the user says."""
         if self.entities is not None and self.relations is not None:
-            raise UsageError(f"{self.files[0]}: the model has labels of its ids. Leave the option ids out.")
+            raise UsageError(f"{self.files[0]}: the model has labels, so its ids are known. Leave the option ids out.")
         return replace(self, numbering="dataset", layouts=())
 
     def refuse_nonfinite(self) -> None:
@@ -149,8 +149,9 @@ class Checkpoint:
                 if labels is not None and where[0] < len(labels):
                     row += f" ({labels[where[0]]})"
                 raise CheckpointError(
-                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; "
-                    f"{count} of its values are not finite. Fix the model, or say nan='worst' (--nan worst)."
+                    f"{self.files[0]}: the array {name!r} holds {array[where]} at {row}, column {place}; {count} of "
+                    "its values are not finite. Fix the model, or rank such scores last: --nan worst (in Python "
+                    "nan='worst')."
                 )
 
 
@@ -179,12 +180,12 @@ def _nonfinite(array: FloatArray) -> tuple[int, tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelWithoutFormula(Checkpoint):
-    """A scorer that was read from files and is no model family."""
+    """A scorer that was read from files and has no formula, such as prediction lists."""
 
     @property
     def family(self) -> Family:
         """Refuse: there is no formula, and there are no arrays."""
-        raise CheckpointError(f"{self.files[0]}: it is of no model family, so that it cannot be converted.")
+        raise CheckpointError(f"{self.files[0]}: it has no formula and no arrays, so it cannot be converted.")
 
     @property
     def arrays(self) -> Mapping[str, FloatArray]:

@@ -1,4 +1,4 @@
-"""What the user says about a checkpoint, reconciled with what its files say."""
+"""Options of a checkpoint: what the user says, compared with what the files say."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
 
 FEW = 4
-"""if a missing option has at most so many values, the first is assumed, so that one error names all missing options"""
+"""a missing option with at most this many values is assumed for now, so that one error names all missing options"""
 
 MODEL = ("model", "model_name", "scoring_type")
 """what frameworks call the option that further options depend on"""
 
 
 class Options:
-    """The options that the user gives, each of which the reader must use.
+    """The options from the user. The reader must use each of them; an unused option is refused.
 
     >>> options = Options({"norm": 2})
     >>> options.resolve("norm", None, "model.pt"), options.resolve("model", "TransE", "model.pt")
@@ -37,10 +37,30 @@ class Options:
         """what each option is"""
         self._known: list[str] = []
         self._missing: dict[str, tuple[str, list[str]]] = {}
-        """of each required option that nobody gives: where it could have been, and how to give it"""
+        """for each required option that is missing: where it was searched, and how to give it"""
 
     def resolve(self, name: str, stored: Any, where: str) -> Any:
-        """Take an option from the user or from the file, which must not contradict each other; None without either."""
+        """Return the value of an option.
+
+        Parameters
+        ----------
+        name
+            the option's name, as the user gives it
+        stored
+            the value in the files; ``None`` if they do not have it
+        where
+            the file or setting that has the stored value, for messages and ``origins``
+
+        Returns
+        -------
+        Any
+            the value of the user or of the files; ``None`` if neither has it
+
+        Raises
+        ------
+        UsageError
+            if the user and the files contradict each other
+        """
         self._known.append(name)
         if name not in self._values:
             if stored is not None:
@@ -49,16 +69,21 @@ class Options:
         value = self._values.pop(name)
         if stored is not None and _as_text(stored) != _as_text(value):
             raise UsageError(
-                f"option {name}={value!r} contradicts {where}, which says {stored!r}. Leave the option out."
+                f"option {name}={value!r} contradicts {where}, which has {stored!r}. Leave the option out."
             )
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
         return self.resolved[name]
 
     def require(self, name: str, stored: Any, where: str, choices: Sequence[Any]) -> Any:
-        """Take an option as :meth:`resolve` does, which must be one of some values.
+        """Return the value of an option as :meth:`resolve` does; it must be one of ``choices``.
 
-        Where nobody gives it and it has few values, the first of them is returned, so that reading goes on to the
-        other options that are missing: :meth:`refuse_missing` then asks for all of them.
+        If the option is missing and has few choices, the first choice is returned. So reading continues, and
+        :meth:`refuse_missing` can ask for all missing options at once.
+
+        Raises
+        ------
+        UsageError
+            if the value is not one of ``choices``, or if it is missing and has many choices
         """
         value = self.resolve(name, stored, where)
         texts = [spelled(choice) for choice in choices]
@@ -75,7 +100,7 @@ class Options:
         raise UsageError(f"{where}: {name}={value!r}: expected {expected}.")
 
     def refuse_missing(self) -> None:
-        """Refuse to go on without the required options that neither the user nor the files give.
+        """Refuse to continue if required options are missing.
 
         >>> options = Options({})
         >>> _ = options.require("p_norm", None, "m.ckpt", [1, 2]), options.require("bias", None, "m.ckpt", [True])
@@ -97,7 +122,7 @@ class Options:
         )
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:
-        """Record where a family's options came from: the framework's setting in ``sources``, or else its code."""
+        """Record the origin of a family's options: the framework's setting in ``sources``, or else its code."""
         for name in family.options:
             source = sources.get(name, "")
             origin = f"{source} ({self.origins[source]})" if source in self.origins else f"the code of {framework}"
@@ -125,7 +150,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def truth_value(where: object, name: str, value: Any) -> bool:
-    """Take a setting that is true or false, and false where the file does not say it.
+    """Check a setting that is true or false; a missing one is false.
 
     >>> truth_value("config.json", "bias", "no")
     Traceback (most recent call last):

@@ -16,22 +16,22 @@ from kgeval.errors import UsageError
 from kgeval.pickles.pickled import is_pickled
 
 NAMED_BY_USER = "state-dict"
-"""the format of files in no framework's own, whose tensors the user names"""
+"""the format of a state_dict in no known format, whose tensors the user names"""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A checkpoint format: how its files are recognised, and how they become a model.
+    """A checkpoint format: how to recognise its files, and how to read a model from them.
 
     ``read`` takes a file or folder and the :class:`~kgeval.checkpoints.options.Options` of the user. It returns a
-    :class:`~kgeval.checkpoints.checkpoint.Checkpoint`: a :class:`kgeval.Family` (in a
-    :class:`~kgeval.scorers.mapped.Reciprocal` where heads are predicted with inverse relations), the
-    files that it has read, the labels of the ids where it finds any, and ``options.origins``. What the files do not say
-    it takes with ``options.resolve`` or ``options.require``, so that what the user says for nothing is refused. It
-    executes nothing that it reads, and refuses damaged files with a ``CheckpointError``.
+    :class:`~kgeval.checkpoints.checkpoint.Checkpoint` with a :class:`kgeval.Family` (in a
+    :class:`~kgeval.scorers.mapped.Reciprocal` if heads are predicted with inverse relations), the files that it has
+    read, the labels that it has found, and ``options.origins``. It asks for what the files do not say with
+    ``options.resolve`` or ``options.require``; options that it does not ask for are refused. It executes nothing from
+    the files, and refuses damaged ones with a ``CheckpointError``.
 
-    ``load_checkpoint(format=…)`` takes a reader, or the name of one: the files in ``kgeval/checkpoints/readers``
-    declare them, other packages in entry points of the group ``kgeval.checkpoints``.
+    ``load_checkpoint(format=…)`` takes a reader or its name. kgeval's own readers are declared in
+    ``kgeval/checkpoints/readers``, readers of other packages in the entry point group ``kgeval.checkpoints``.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class Reader:
     """
 
     name: str
-    """what ``--format`` and ``kgeval list formats`` call it, in lower case"""
+    """its name in ``--checkpoint-format`` and ``kgeval list formats``, in lower case"""
     summary: str
-    """its files, in a line"""
+    """its files, in one line"""
     recognises: Callable[[Path], bool]
     """whether a file or folder is in this format; cheap, and never by guessing"""
     read: Callable[[Path, Options], Checkpoint]
-    """(a path, what the user said) -> the model"""
+    """(path, options of the user) -> the model"""
     known_by: tuple[frozenset[str], ...] = ()
-    """groups of tensors (of a file) or files (of a folder), each enough to know the format by; for hints"""
+    """for hints: groups of tensors in a file, or of files in a folder; each group alone identifies the format"""
     models: Sequence[Mapping[str, str]] = ()
-    """the table of a format that is one: of each model its name, family, tensors and options"""
+    """for a format that is a table of models: the name, family, tensors and options of each model"""
 
 
 @cache

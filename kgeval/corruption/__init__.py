@@ -1,4 +1,4 @@
-"""Corruption generators: the rules that choose the candidates of a query."""
+"""Corruptions: the rules that choose the candidates of a query."""
 
 from __future__ import annotations
 

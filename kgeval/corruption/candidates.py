@@ -1,4 +1,4 @@
-"""Candidates: the entities that compete with the answers of each query; the same for all queries, or each its own."""
+"""Candidates: the entities that are ranked with the answers of a query, the same for all queries or different ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Candidates:
     """
 
     rows: Rows
-    """one row a query, ascending, and distinct unless they compete as listed; a single row if all queries share it"""
+    """one row a query, ascending, and distinct unless ``as_listed``; a single row if all queries share it"""
     notes: tuple[str, ...] = ()
     """what a reader of the results should know about these candidates"""
     as_listed: bool = False
-    """whether every place of a list competes: an entity as often as it is listed, and an answer with itself"""
+    """whether every place of a list is a candidate: an entity as often as it is listed, and the answer itself"""
     is_shared: bool = False
     """whether all queries have the same candidates"""
 
@@ -74,16 +74,18 @@ class Candidates:
         return self if allowed.all() else replace(self, rows=self.rows.where(allowed[self.rows.ids]))
 
     def check(self, num_queries: int, num_entities: int) -> None:
-        """Refuse candidates that are no ids of entities, ascending, for so many queries."""
+        """Refuse candidates that are not ascending entity ids for this number of queries."""
         ids = self.rows.ids
         if not isinstance(ids, np.ndarray) or ids.dtype != np.int64 or ids.ndim != 1:
             found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
             raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
         if not self.is_shared and len(self.rows) != num_queries:
-            raise InputError(f"there are candidates of {len(self.rows)} queries where {num_queries} are expected.")
+            raise InputError(f"found candidates for {len(self.rows)} queries; expected {num_queries}.")
         if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
             wrong = ids.min() if ids.min() < 0 else ids.max()
-            raise InputError(f"a candidate is entity {wrong}, but the dataset's {num_entities} entities start at 0.")
+            raise InputError(f"a candidate is entity {wrong}, but the entities are 0 to {num_entities - 1}.")
         steps, within = np.diff(ids), np.diff(self.rows.owners) == 0
         if (steps[within] < (0 if self.as_listed else 1)).any():
-            raise InputError("a query's candidates are not ascending and distinct. Pass each row through np.unique.")
+            raise InputError(
+                "the candidates of a query must be ascending and distinct. Pass each row through np.unique."
+            )

@@ -40,14 +40,14 @@ def generate_negatives(
 ) -> Iterator[pa.Table]:
     """Yield the negatives of a split, in tables of string columns head, relation, tail, side.
 
-    Each triple of the split gives one negative per side and candidate. Its own answer is never among them, and neither
-    are the known answers of the ``filter`` splits, unless the corruption allows known ones. ``on_note`` is
-    called with what to know about the negatives, such as that a draw fell short.
+    Each triple of the split gives one negative per side and candidate. The answer is never a negative. Known answers
+    of the ``filter`` splits are none either, unless the corruption allows them. ``on_note`` is called with notes on the
+    negatives, for example that too few entities could be drawn.
 
     Raises
     ------
     InputError
-        if the dataset, its split, a side or a filter split is unknown, or the corruption is none
+        if the dataset, its split, a side, a filter split or the corruption is unknown
     """
     if not isinstance(corruption, CorruptionGenerator):
         raise InputError(
@@ -78,7 +78,7 @@ def write_negatives(path: str | Path, tables: Iterator[pa.Table]) -> int:
     file: Any
     path, written = Path(path), 0
     if path.suffix not in ENDINGS:
-        raise InputError(f"{str(path)!r}: negatives are written as {', '.join(ENDINGS)}.")
+        raise InputError(f"{str(path)!r}: the file must end in {', '.join(ENDINGS)}.")
     parquet = path.suffix == ".parquet"
     with replacing(path) as partial, pq.ParquetWriter(partial, SCHEMA) if parquet else partial.open("wb") as file:
         write = file.write_table if parquet else lambda table: file.writelines(_lines(table))
@@ -96,8 +96,8 @@ def _lines(table: pa.Table) -> Iterator[bytes]:
         broken = column.filter(pc.match_substring_regex(column, "[\t\r\n]"))
         if len(broken):
             raise InputError(
-                f"the label {broken[0].as_py()!r} holds a tab or a line end, which a line of tab-separated text "
-                "cannot. Write to a .parquet file."
+                f"the label {broken[0].as_py()!r} has a tab or a line end, which tab-separated text cannot hold. "
+                "Write to a .parquet file."
             )
     return (f"{line}\n".encode() for line in pc.binary_join_element_wise(*table.columns, "\t").to_pylist())
 

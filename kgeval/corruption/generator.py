@@ -1,4 +1,4 @@
-"""Corruption generators: what chooses the candidates of queries; a subclass of one's own is one more."""
+"""Corruption generators choose the candidates of queries. A subclass of your own adds one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kgeval.data.triples import Triples
 
 
-ALONE = "; their answers rank 1 of 1"
+ALONE = "; each such answer ranks 1 of 1"
 """the end of a note on queries that have no candidates from a corruption, which is true if no other adds any"""
 
 
 class ReadOnce(Settings):
-    """Settings that read files, or compute something, once for a dataset: to use them then touches no file again."""
+    """Settings that read files or compute something once for a dataset; no file is read again later."""
 
     _prepared: tuple[Dataset | None, Any] = PrivateAttr(default=(None, None))
     """the dataset that they are prepared for, and what :meth:`read` returned for it"""
@@ -52,13 +52,13 @@ class ReadOnce(Settings):
 
 
 class CorruptionGenerator(ReadOnce):
-    """Chooses which entities compete with the answer of a query.
+    """Chooses the candidates of a query: the entities that are ranked with its answer.
 
-    A generator is its own configuration: ``{kind: uniform, count: 500}`` *is* ``Uniform(count=500)``. Whatever it
-    proposes, an answer never competes with itself, and the filter still takes known answers out of the ranking.
+    A generator is also its configuration: ``{kind: uniform, count: 500}`` means ``Uniform(count=500)``. An answer is
+    never its own candidate, and known answers are filtered out later, whatever the generator chooses.
 
-    To write one, override :meth:`candidates`, and :meth:`read` if it reads files. Give it a ``kind`` of its own, a
-    ``Literal``, and declare it in the group ``kgeval.corruptions`` of entry points for it to be known by name.
+    To write one, override :meth:`candidates`, and :meth:`read` if it reads files. Its ``kind`` is a ``Literal``, the
+    name in configurations. A package declares it in the entry point group ``kgeval.corruptions``.
 
     Examples
     --------
@@ -99,14 +99,14 @@ class CorruptionGenerator(ReadOnce):
         return Queries.of(triples, side)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
-        """Return how many candidates of its own each query has at most; int64[query].
+        """Return the largest number of its own candidates for each query; int64[query].
 
-        They are then chosen of as many queries at a time as fit into memory. None: of all queries together.
+        Queries are then processed in batches that fit into memory. ``None``: all queries at once.
         """
         return None
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
-        """Return what a reader should know of the candidates of all these queries, where they are chosen in blocks."""
+        """Return notes on the candidates of all these queries, which may be chosen in batches."""
         return ()
 
     def candidates(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
@@ -124,12 +124,12 @@ class CorruptionGenerator(ReadOnce):
         raise NotImplementedError
 
     def choose(self, queries: Queries, known: Rows, dataset: Dataset) -> Candidates:
-        """Choose the candidates of each query, and check them: a generator of another package may return anything.
+        """Choose the candidates of each query, and check them.
 
         Raises
         ------
         InputError
-            if they are no ascending ids of entities, or relations, for each query
+            if they are not ascending ids of entities, or relations, for each query
         """
         from kgeval.corruption.candidates import Candidates
 
@@ -144,12 +144,12 @@ class CorruptionGenerator(ReadOnce):
         return candidates
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
-        """Say in a few words which candidates it chose, as in ``20 uniform (seed 0)``; sizes are int64[query]."""
+        """Describe the chosen candidates, as in ``20 uniform (seed 0)``; sizes are int64[query]."""
         return f"{size_range(sizes)} by {type(self).__name__}"
 
 
 def size_range(sizes: IntArray) -> str:
-    """Spell how many candidates queries have; ``some`` where the sizes are not known.
+    """Write how many candidates queries have; ``some`` if the sizes are not known.
 
     >>> import numpy as np
     >>> size_range(np.array([1, 2310, 7])), size_range(np.array([500, 500])), size_range(np.array([]))

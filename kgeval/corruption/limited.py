@@ -1,4 +1,4 @@
-"""Limited corruptions: each query has some of the entities, listed in a file, or drawn uniformly or by frequency."""
+"""Corruptions with some of the entities, which are listed in a file, or drawn uniformly or by frequency."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triple_files import TRIPLE, read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
-from kgeval.errors import DatasetError, did_you_mean, nearest
+from kgeval.errors import DatasetError, counted, did_you_mean, nearest
 from kgeval.threads import slices
 
 BATCH_TRIPLES = 4096
@@ -27,11 +27,11 @@ BATCH_TRIPLES = 4096
 
 
 class FileNegatives(CorruptionGenerator):
-    """Corrupt a triple with the entities that the negatives of a file put in the answer's place.
+    """Entities from the negative triples in a file.
 
-    A negative (h', r, t) belongs to the query (?, r, t), and (h, r, t') to (h, r, ?).
-    With a column ``side`` (head or tail: the side that was corrupted) it belongs to that side only. With a column of
-    confidences the file may hold true triples too: only rows of confidence 0 are negatives.
+    A negative (h', r, t) belongs to the query (?, r, t), and a negative (h, r, t') to (h, r, ?). A column ``side``
+    (head or tail) says which side was corrupted; the negative then belongs to that side only. If there is a column of
+    confidences, only rows with confidence 0 are negatives.
 
     >>> FileNegatives(path="negatives.tsv")
     FileNegatives(kind='file', path='negatives.tsv')
@@ -75,8 +75,13 @@ class FileNegatives(CorruptionGenerator):
         without = int((self.widths(queries, dataset) == 0).sum())
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
-            raise DatasetError(f"{self.path}: none of its {count} negatives fits a {queries.side} query of the split.")
-        note = f"{without} {queries.side} queries have no negatives in {self.path}{ALONE}."
+            raise DatasetError(
+                f"{self.path}: none of its {count} negatives belongs to a {queries.side} query of the split."
+            )
+        note = (
+            f"{counted(without, f'{queries.side} query', f'{queries.side} queries')} without negatives in "
+            f"{self.path}{ALONE}."
+        )
         return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -84,10 +89,10 @@ class FileNegatives(CorruptionGenerator):
 
 
 class OGBNegatives(CorruptionGenerator):
-    """Corrupt a triple with its own ``head_neg`` and ``tail_neg`` in a file of the Open Graph Benchmark.
+    """The negatives of each triple in a file of the Open Graph Benchmark (head_neg, tail_neg).
 
-    Triples that ask the same question have different negatives, so each is a query of its own. A negative that is
-    listed twice for a triple counts once, and a note says how many those were; ``as_listed``, it counts twice.
+    Triples with the same query have different negatives, so each triple is ranked separately. A negative listed twice
+    for a triple counts once, and a note says how many there were; with ``as_listed`` it counts twice.
 
     >>> OGBNegatives(path="dataset/ogbl_wikikg2/split/time/test.pt")
     OGBNegatives(kind='ogb', path='dataset/ogbl_wikikg2/split/time/test.pt', as_listed=False)
@@ -98,15 +103,15 @@ class OGBNegatives(CorruptionGenerator):
     path: str
     """``split/<name>/test.pt`` or ``valid.pt``, in the folder of the dataset"""
     as_listed: bool = False
-    """whether every place of a list competes, as in OGB's evaluator: a negative as often as it is listed, and an
-    answer among its own negatives with itself"""
+    """whether every place of a list is a candidate, as in OGB's evaluator: a negative as often as it is listed, and
+    also an answer among its own negatives"""
 
     @property
     def files(self) -> tuple[Path, ...]:
         return (Path(self.path),)
 
     def queries(self, triples: Triples, side: Side) -> Queries:
-        """Take every triple for a query of its own."""
+        """Make one query of every triple."""
         return Queries.per_triple(triples, side)
 
     def read(self, dataset: Dataset) -> tuple[dict[Side, IntArray], TripleIndex, IntArray]:
@@ -138,18 +143,18 @@ class OGBNegatives(CorruptionGenerator):
             negatives = self._negatives(queries[part], dataset)
             again += int(_is_repeated(negatives).sum())
             itself += int((negatives == queries[part].answers[:, None]).sum())
-        note = f"{again} {queries.side} negatives of {Path(self.path)} are listed twice for a triple"
+        note = f"{counted(again, f'{queries.side} negative')} of {Path(self.path)} listed twice for one triple"
         if self.as_listed:
-            return (f"{note}, {itself} are its answer; all compete.",) if again + itself else ()
-        return (f"{note}; they count once.",) if again else ()
+            return (f"{note}, {itself:,} equal to its answer; all are candidates.",) if again + itself else ()
+        return (f"{note}; each counts once.",) if again else ()
 
     def _stored(self, side: Side, dataset: Dataset) -> IntArray:
         """Return the negatives of all triples of the file; int64[triple, negative]."""
         negatives: dict[Side, IntArray] = self.content(dataset)[0]
         if side not in negatives:
             raise DatasetError(
-                f"{self.path}: no {side}_neg in it. OGB has fixed negatives of its test and valid triples: evaluate "
-                "those, or set another corruption."
+                f"{self.path}: no {side}_neg in it. OGB has negatives for its test and valid triples only. Evaluate "
+                "those, or choose another corruption."
             )
         return negatives[side]
 
@@ -177,12 +182,11 @@ def _is_repeated(rows: IntArray) -> BoolArray:
 
 
 class Sampled(CorruptionGenerator):
-    """Corrupts a triple with ``count`` entities, drawn without replacement.
+    """A number of entities, drawn without replacement.
 
-    The draw depends on (seed, side, anchor, relation) and the known answers it avoids, so batches, shards and the
-    order of the triples change nothing, and two models get the same negatives. All answers of a query get the same
-    entities. A query with fewer than ``count`` entities left gets those that are left, and the result says how many
-    queries that were.
+    The draw depends on the seed, side, anchor, relation and the known answers that it avoids. So batches, shards and
+    the order of triples change nothing, and all models get the same negatives. All answers of a query get the same
+    entities. If a query has fewer than ``count`` possible entities, it gets all of them, and a note says so.
 
     Sampled metrics are not estimates of full ones: they depend on ``count`` (Krichene and Rendle, 2020).
     """
@@ -192,7 +196,7 @@ class Sampled(CorruptionGenerator):
     seed: int = Field(0, ge=0, lt=2**63)
     """the seed of the draw"""
     allow_known: bool = False
-    """whether known answers may be drawn too (the filter still takes them out of the filtered ranks)"""
+    """whether known answers may be drawn too (the filter still removes them from filtered ranks)"""
 
     @property
     def allows_known(self) -> bool:  # type: ignore[override]
@@ -217,7 +221,10 @@ class Sampled(CorruptionGenerator):
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
         """Note how many queries got fewer entities than ``count``."""
         short = int((sizes < self.count).sum())
-        note = f"{short} {side} queries have fewer than {self.count} entities left to draw; they got all of those."
+        note = (
+            f"{counted(short, f'{side} query', f'{side} queries')} with fewer than {self.count:,} possible negatives; "
+            "all of these were used."
+        )
         return (note,) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -226,7 +233,7 @@ class Sampled(CorruptionGenerator):
 
 
 class Uniform(Sampled):
-    """Corrupt a triple with ``count`` entities, each as likely as the others, drawn without replacement.
+    """A number of entities, drawn uniformly without replacement.
 
     >>> Uniform(count=500)
     Uniform(kind='uniform', count=500, seed=0, allow_known=False)
@@ -245,10 +252,10 @@ class _Weighted(Sampled):
 
 
 class DegreeWeighted(_Weighted):
-    """Corrupt a triple with ``count`` entities, drawn by how often train triples have them as head or tail.
+    """A number of entities, drawn in proportion to their degree in train.
 
-    Entities are drawn one after the other without replacement, each with a probability proportional to its degree
-    among those that are left. A loop counts twice; one that train does not have is never drawn.
+    Entities are drawn one after another without replacement. The probability of each is its degree, divided by the sum
+    of degrees of the entities that are left. A loop counts twice. An entity that is not in train is never drawn.
 
     >>> DegreeWeighted(count=500)
     DegreeWeighted(kind='degree', count=500, seed=0, allow_known=False)
@@ -263,10 +270,10 @@ class DegreeWeighted(_Weighted):
 
 
 class PopularityWeighted(_Weighted):
-    """Corrupt a triple with ``count`` entities, drawn by how many train triples have them on the predicted side.
+    """A number of entities, drawn in proportion to how often train has them on the predicted side.
 
-    Entities are drawn one after the other without replacement, each with a probability proportional to its number of
-    train triples among those that are left. One that train never has on that side is never drawn.
+    Entities are drawn one after another without replacement. The probability of each is its number of train triples on
+    that side, divided by the sum for the entities that are left. An entity with none is never drawn.
 
     >>> PopularityWeighted(count=500)
     PopularityWeighted(kind='popular', count=500, seed=0, allow_known=False)

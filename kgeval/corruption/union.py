@@ -1,4 +1,4 @@
-"""The union of several corruptions, such as 1,000 entities that are drawn uniformly and 1,000 by degree."""
+"""The union of several corruptions, for example 1,000 entities drawn uniformly and 1,000 by degree."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def _parts() -> dict[str, type[CorruptionGenerator]]:
 def _several(parts: tuple[CorruptionGenerator, ...]) -> tuple[CorruptionGenerator, ...]:
     """Refuse fewer than two; pydantic's own check would do so where one of two has an error."""
     if len(parts) < 2:
-        raise ValueError("a union has two corruptions or more. Set the one alone, or add another")
+        raise ValueError("a union needs at least two corruptions. Add one, or use the one without union")
     return parts
 
 
 class CandidateUnion(CorruptionGenerator):
-    """Corrupt a triple with the entities that any of several corruptions chooses, each of them once.
+    """All entities that at least one of several corruptions chooses.
 
     DGL-KE (Zheng et al., 2020) evaluates Freebase with 1,000 entities drawn uniformly and 1,000 by degree, without a
-    filter. Here an entity that several parts choose competes once, so a query may have fewer than 2,000 candidates.
-    Every part chooses what it would choose alone: two draws of one kind need different seeds. Negatives that are
-    exported leave known answers out, even if a part allows them.
+    filter. Here an entity chosen by several parts counts once, so a query may have fewer than 2,000 candidates.
+    Every part chooses the same as it would alone, so two draws of one kind need different seeds. Exported negatives
+    never contain known answers, even if a part allows them.
 
     >>> CandidateUnion(of=[{"kind": "uniform", "count": 1000}, {"kind": "degree", "count": 1000}]).of[1]
     DegreeWeighted(kind='degree', count=1000, seed=0, allow_known=False)
@@ -66,7 +66,7 @@ class CandidateUnion(CorruptionGenerator):
         return tuple(part.prepare(dataset) for part in self.of)
 
     def queries(self, triples: Triples, side: Side) -> Queries:
-        """Take every triple for a query of its own if a part has candidates of its own for each."""
+        """Make one query of every triple if a part has different candidates for each triple."""
         return max((part.queries(triples, side) for part in self.of), key=len)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
@@ -90,7 +90,9 @@ class CandidateUnion(CorruptionGenerator):
 
         chosen = [part.choose(queries, known, dataset) for part in self.content(dataset)]
         # A note that counts these queries would stand once for each block of queries, with another count each time.
-        notes = tuple(re.sub(r"^\d+ ", "some ", note) for part in chosen for note in part.notes)
+        notes = tuple(
+            re.sub(r"^[\d,]+ (\w+) quer(y|ies) ", r"some \1 queries ", note) for part in chosen for note in part.notes
+        )
         rows, size = [part.per_query(len(queries)) for part in chosen], len(dataset.entities)
         owners, ids = np.divmod(np.unique(np.concatenate([row.owners * size + row.ids for row in rows])), size)
         return Candidates(Rows.sized(np.bincount(owners, minlength=len(queries)), ids), notes)

@@ -1,4 +1,4 @@
-"""Candidates without sampling: all entities, those of a list, or those that fit the type of the relation."""
+"""Corruptions without sampling: all entities, the entities of a list, or the entities that fit the relation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data import SIDES, Side, Split
-from kgeval.errors import DatasetError
+from kgeval.errors import DatasetError, counted
 from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class AllEntities(CorruptionGenerator):
-    """Corrupt a triple with every entity of the graph; where its relation is predicted, with every relation.
+    """All entities of the graph; where relations are predicted, all relations.
 
-    Exported as negatives and read back (``{kind: file}``), they give the same filtered ranks. The raw ranks differ:
-    known answers are no negatives, and are not exported.
+    Exported as negatives and read again (``{kind: file}``), they give the same filtered ranks. Raw ranks differ,
+    because known answers are not exported.
 
     >>> AllEntities()
     AllEntities(kind='all')
@@ -53,10 +53,10 @@ class AllEntities(CorruptionGenerator):
 
 
 class EntityList(CorruptionGenerator):
-    """Corrupt a triple with the entities of a list, which is the same for all queries.
+    """The entities of a list, the same for all queries.
 
-    An answer that is not on the list is ranked among it all the same, and the result says how many those were. Labels
-    that the dataset does not have are left out, and counted.
+    An answer that is not on the list is ranked nevertheless, and a note says how many there were. Labels that the
+    dataset does not have are left out, and a note says how many.
 
     >>> EntityList(path="drugs.txt")
     EntityList(kind='entities', path='drugs.txt')
@@ -65,7 +65,7 @@ class EntityList(CorruptionGenerator):
     kind: Literal["entities"] = "entities"
     """the entities of a list, the same for all queries"""
     path: str
-    """text with the label of an entity in each line"""
+    """a text file with the label of an entity on each line"""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -92,8 +92,8 @@ class EntityList(CorruptionGenerator):
 
         ids, num_unknown = self.content(dataset)
         others = int((~np.isin(queries.answers, ids)).sum())
-        of_answers = f"{others} {queries.side} answers are not in {self.path}; they were ranked all the same."
-        of_labels = f"{num_unknown} labels in {self.path} are not in the dataset; they were left out."
+        of_answers = f"{counted(others, f'{queries.side} answer')} not in {self.path}; ranked nevertheless."
+        of_labels = f"{counted(num_unknown, 'label')} in {self.path} not in the dataset: left out."
         return tuple(note for count, note in ((others, of_answers), (num_unknown, of_labels)) if count)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -101,13 +101,13 @@ class EntityList(CorruptionGenerator):
 
 
 class TypeConstrained(CorruptionGenerator):
-    """Corrupt a triple with the entities that fit its relation on that side.
+    """The entities that fit the relation on the predicted side.
 
-    Those are, by default, the entities that the relation has on that side in the triples of ``splits``. With all three
-    splits, as OpenKE counts them, every answer is among them, which uses test triples; with train, the default, an
-    answer may be another entity: it is ranked among the typed candidates all the same, and the result says how many
-    those were. With ``types``, they are all entities that share a type with one of those; entities without a type are
-    no candidates. With ``path``, they are those of a file, for each relation.
+    By default these are the entities that the relation has on that side in the triples of ``splits``. With all three
+    splits, as in OpenKE, every answer is a candidate, but test triples are used. With train, the default, an answer may
+    not be a candidate; it is ranked nevertheless, and a note says how many there were. With ``types``, candidates are
+    all entities that share a type with one of these entities; entities without a type are not candidates. With
+    ``path``, a file lists the candidates of each relation.
 
     >>> TypeConstrained(types="prefix")
     TypeConstrained(kind='typed', path=None, types='prefix', splits=('train',))
@@ -119,14 +119,14 @@ class TypeConstrained(CorruptionGenerator):
     """OpenKE's ``type_constrain.txt``, with ``entity2id.txt`` and ``relation2id.txt`` beside it; or a ``.json`` file
     ``{relation: [entity, …]}`` of the candidates of tails, such as ``rel2candidates.json`` of the few-shot sets"""
     types: str | None = None
-    """the types of entities: a file with an entity and a type in each row, or ``prefix``, what stands before ``::`` in
-    a label (``Compound::DB00014``)"""
+    """the types of entities: a file with an entity and a type in each row; or ``prefix``, the text before ``::`` in a
+    label (``Compound::DB00014``)"""
     splits: Annotated[
         tuple[Split, ...],
         BeforeValidator(listed, json_schema_input_type=Split | tuple[Split, ...]),
         Field(strict=False, min_length=1),
     ] = ("train",)
-    """without ``path``: the splits whose triples show which entities, or which types, a relation takes"""
+    """without ``path``: the splits whose triples show which entities, or which types, a relation has"""
 
     @model_validator(mode="after")
     def _one_source(self) -> TypeConstrained:
@@ -165,7 +165,10 @@ class TypeConstrained(CorruptionGenerator):
         """
         rows: dict[Side, Rows] = self.content(dataset)[0]
         if side not in rows:
-            raise DatasetError(f"{self.path}: it lists candidates of tails only, none of {side}s. Set sides: tail.")
+            raise DatasetError(
+                f"{self.path}: it lists candidates of tails only, none of {side}s. Rank tails only: --sides tail (in "
+                "Python sides='tail')."
+            )
         return rows[side]
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
@@ -183,9 +186,12 @@ class TypeConstrained(CorruptionGenerator):
         untyped = (rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum()
         without = (rows.lengths[queries.relations] == 0).sum()
         of_answers = (
-            f"{untyped} {queries.side} answers are not of their relation's type; they were ranked all the same."
+            f"{counted(int(untyped), f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
         )
-        of_queries = f"{without} {queries.side} queries have a relation without types{ALONE}."
+        of_queries = (
+            f"{counted(int(without), f'{queries.side} query', f'{queries.side} queries')} with a relation without "
+            f"types{ALONE}."
+        )
         found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
         return (*found, *self.content(dataset)[1])
 

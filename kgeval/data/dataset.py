@@ -26,7 +26,10 @@ from kgeval.errors import DatasetError, did_you_mean, first_few, visible
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A graph in splits. Make one of labels or ids, or read one with ``kgeval.load_dataset``."""
+    """A graph with train, valid and test triples.
+
+    Read one with ``kgeval.load_dataset``, or make one with ``Dataset.from_labels`` or ``Dataset.build``.
+    """
 
     name: str
     entities: Vocabulary
@@ -35,22 +38,22 @@ class Dataset:
     valid: Triples
     test: Triples
     multiplicity: Mapping[str, IntArray] = field(default_factory=dict)
-    """how often each triple stands in a split, int64[triple]; only splits in which one is repeated"""
+    """how often each triple occurs in a split, int64[triple]; only for splits with repeated triples"""
     files: tuple[Path, ...] = ()
     """the files it was read from, if any"""
     confidences: Mapping[str, LabelledTriples] = field(default_factory=dict)
-    """of a weighted graph, all rows of each split, repetitions too, with their confidences"""
+    """for a weighted graph: all rows of each split, also repeated ones, with their confidences"""
     id_source: str | None = None
-    """where the ids come from: the layout of the files, ``"kgeval"`` or ``"PyKEEN"``; None for the caller"""
+    """where the ids come from: the layout of the files, ``"kgeval"`` or ``"PyKEEN"``; ``None``: the caller"""
     notes: tuple[str, ...] = ()
-    """what to know about how it was read"""
+    """notes on how it was read"""
     names: Mapping[str, str] = field(default_factory=dict)
     """human names of entities and relations, by label; they are shown in messages and tables"""
     times: Vocabulary | None = None
-    """of a temporal graph, the label of each context, in the order of time"""
+    """for a temporal graph: the label of each time, in the order of time"""
     training_graph: Dataset | None = None
-    """of an inductive dataset, the graph that models learn from, which has entities of its own; ``train`` is then the
-    inference graph, whose entities compete"""
+    """for an inductive dataset: the graph that models learn from, with its own entities; ``train`` is then the
+    inference graph, whose entities are the candidates"""
     _others: dict[str, Triples] = field(default_factory=dict, init=False, repr=False)
     """other sets of triples by name, once they are read"""
 
@@ -74,22 +77,22 @@ class Dataset:
         Parameters
         ----------
         name
-            what to call the dataset
+            the name of the dataset
         splits
             triples of ids by split: ``train``, ``valid``, ``test``
         entities, relations
             the labels in the order of their ids
         confidences
-            of a weighted graph, by split: float64[row]
+            for a weighted graph, by split: float64[row]
         files, id_source, notes, times
             as in :class:`Dataset`
         where
-            how a message names a row, given its split and its number from 0; by default by both
+            how messages name a row, given its split and its number from 0
 
         Raises
         ------
         DatasetError
-            if there is no such split, or it has an id outside the vocabularies; if only some triples have times
+            if a split is unknown, an id is outside the vocabularies, or only some triples have times
 
         Examples
         --------
@@ -145,19 +148,19 @@ class Dataset:
         Parameters
         ----------
         train, valid, test
-            the triples of each split: a list or an array of rows (head, relation, tail), or a data frame, whose columns
-            ``head``, ``relation`` and ``tail`` may be in any order; without such names they are told apart by their
-            positions. A fourth column, ``confidence``, makes a weighted graph; ``time``, a temporal one
+            the triples of each split: a list or an array of rows (head, relation, tail), or a data frame. The columns
+            ``head``, ``relation`` and ``tail`` of a data frame may be in any order; without these names the order is
+            head, relation, tail. A fourth column ``confidence`` makes a weighted graph, ``time`` a temporal one
         name
-            what to call the dataset
+            the name of the dataset
         entities, relations
             the labels in the order of their ids; by default sorted, those of train first, as PyKEEN numbers them
 
         Raises
         ------
         DatasetError
-            if there is no triple; if a row has another length, or a label that is no text or that ``entities`` or
-            ``relations`` do not have, with the split and the row
+            if there is no triple, a row has the wrong length, or a label is not text or not in ``entities`` or
+            ``relations``; the message names the split and the row
 
         Examples
         --------
@@ -183,7 +186,7 @@ class Dataset:
 
     @property
     def repeated(self) -> dict[str, int]:
-        """How many triples of a split repeat an earlier one, and were left out; only splits where that happened."""
+        """The number of repeated triples that were left out, by split; only splits that have some."""
         return {split: int((times - 1).sum()) for split, times in self.multiplicity.items()}
 
     @property
@@ -198,7 +201,7 @@ class Dataset:
         Raises
         ------
         DatasetError
-            if there is no such split or file, or it is empty; if the file names what the dataset does not have
+            if the split or file does not exist or is empty, or the file has a label that the dataset does not have
         """
         if name in self.splits:
             return self.splits[name]
@@ -211,7 +214,7 @@ class Dataset:
         return self._others[name]
 
     def present(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Leave the splits out that the dataset does not have; files stay."""
+        """Leave out the splits that the dataset does not have, but keep files."""
         return tuple(name for name in names if name in self.splits or name not in SPLITS)
 
     def answers_of(self, side: Side) -> Vocabulary:
@@ -219,7 +222,7 @@ class Dataset:
         return self.relations if side == "relation" else self.entities
 
     def sha256(self) -> str:
-        """Digest the labels and the triples in their order, wherever they were read from.
+        """Return the SHA-256 of the labels and the triples, in their order.
 
         >>> len(Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).sha256())
         64
@@ -239,7 +242,7 @@ class Dataset:
         return digest.hexdigest()
 
     def triple(self, head: int, relation: int, tail: int) -> str:
-        """Write a triple by its labels, with names where it has them, and ``?`` for a negative id.
+        """Write a triple with its labels and names, and ``?`` for a negative id.
 
         >>> Dataset.build("d", {}, entities=Vocabulary(["a"]), relations=Vocabulary(["r"])).triple(0, 0, -1)
         '(a, r, ?)'
@@ -277,10 +280,10 @@ def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, whe
 
 
 def _check_times(triples: Triples, times: Vocabulary | None, where: Callable[[int], str]) -> None:
-    """Refuse triples without a time in a temporal graph, triples with one in another, and times that there are not."""
+    """Refuse missing times in a temporal graph, times in another graph, and unknown times."""
     if (triples.contexts is None) != (times is None) and len(triples):
         has, lacks = ("a time", "no times") if times is None else ("no time", "times")
-        raise DatasetError(f"{where(0)} has {has}, and the dataset has {lacks}.")
+        raise DatasetError(f"{where(0)} has {has}, but the dataset has {lacks}.")
     if times is not None and triples.contexts is not None:
         wrong = (triples.contexts < 0) | (triples.contexts >= len(times))
         if wrong.any():

@@ -52,9 +52,9 @@ class DatasetConfig(Settings):
     name: str | None = None
     """a PyKEEN dataset"""
     layout: str = "auto"
-    """the layout of the folder, by default recognised from its files; ``kgeval list datasets`` shows all"""
+    """the layout of the folder, by default recognised by its files; ``kgeval list datasets`` shows all"""
     options: dict[str, Any] = Field(default_factory=dict)
-    """what the PyKEEN dataset is constructed with"""
+    """arguments of the PyKEEN dataset"""
     names: Annotated[
         tuple[ReadableFile, ...],
         BeforeValidator(listed, json_schema_input_type=str | tuple[str, ...]),
@@ -87,13 +87,15 @@ class DatasetConfig(Settings):
         if (self.path is None) == (self.name is None):
             raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
         if self.path is not None and self.options:
-            raise ValueError("options are those of a PyKEEN dataset, by its name; a folder has none")
+            raise ValueError("options are for a PyKEEN dataset, given by name; a folder has none")
         if self.path is not None and self.layout == PYKEEN:
-            raise ValueError(f"layout {PYKEEN!r} takes a PyKEEN name, and this is a folder. Give its name, or another")
+            raise ValueError(
+                f"layout {PYKEEN!r} takes a PyKEEN name, but this is a folder. Give a name, or another layout"
+            )
         if self.name is not None and self.layout not in ("auto", PYKEEN):
             raise ValueError(
-                f"layout {short_repr(self.layout)} is one of folders, and there is no folder {short_repr(self.name)}. "
-                "Leave the layout out for the PyKEEN dataset of that name"
+                f"layout {short_repr(self.layout)} is for folders, but there is no folder {short_repr(self.name)}. "
+                "For the PyKEEN dataset of that name, leave the layout out"
             )
         return self
 

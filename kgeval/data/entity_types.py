@@ -78,7 +78,7 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
             raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
         types = table["type"].combine_chunks()
         if (row := pc.index(types, "").as_py()) >= 0:
-            raise DatasetError(f"{path}, line {line_of(path, row)}: an entity without a type. Leave out its row.")
+            raise DatasetError(f"{path}, line {line_of(path, row)}: the entity has no type. Add it, or delete the row.")
         ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
     known = ids >= 0
     names, numbers = np.unique(types.to_numpy(zero_copy_only=False)[known], return_inverse=True)

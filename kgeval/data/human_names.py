@@ -66,7 +66,7 @@ class Names(Mapping[str, str]):
 def read_names(path: str | Path) -> Names:
     """Read a file of names such as ``entity2text.txt``: a label, a tab and its name in each row."""
     if not isinstance(path, (str, os.PathLike)):
-        raise DatasetError(f"names are given by label, or as a file of them or several, not as {path!r:.60}.")
+        raise DatasetError(f"names: expected a dictionary by label, a file or several files; found {path!r:.60}.")
     path = Path(path)
     rows = read_columns(path, ["row"], delimiter=UNIT_SEPARATOR)["row"]
     cells = pc.extract_regex(rows, r"^(?P<label>[^\t]*)\t\s*(?P<name>.*?)\s*$")
@@ -99,8 +99,8 @@ def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> Names:
         where = "names" if isinstance(source, Mapping) else source
         named, label = next(iter(names), None), next(iter(dataset.entities), None)
         raise DatasetError(
-            f"{where}: no entity and no relation of dataset {dataset.name} has a name there. Its labels are like "
-            f"{label!r:.60}, those with names like {named!r:.60}."
+            f"{where}: no label there is in dataset {dataset.name}. The dataset has labels like {label!r:.60}, the "
+            f"names are for labels like {named!r:.60}."
         )
     return names
 

@@ -30,7 +30,7 @@ def read_mapping(path: Path) -> pa.Table:
     whole = np.asarray(pc.match_substring(rows, ","), np.bool_)
     if not whole.all():
         line = line_of(path, int(np.argmin(whole)))
-        raise DatasetError(f"{path}, line {line}: no comma, where label,id are expected.")
+        raise DatasetError(f"{path}, line {line}: expected label,id; found no comma.")
     parts = pc.split_pattern(rows, ",", max_splits=1, reverse=True)
     return pa.table({name: pc.list_element(parts, index) for index, name in enumerate(("label", "id"))})
 
@@ -70,7 +70,7 @@ def announced_rows(path: Path) -> int | None:
 def refuse_cut(path: Path, table: pa.Table, announced: int | None) -> None:
     if announced not in (None, table.num_rows):
         raise DatasetError(
-            f"{path}: line 1 announces {announced} rows, {table.num_rows} follow. The file may be cut short."
+            f"{path}: line 1 announces {announced} rows, but {table.num_rows} follow. The file may be cut short."
         )
 
 
@@ -87,8 +87,8 @@ def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int = 0) -
     if not np.array_equal(ids[order], np.arange(count)):
         row = _misplaced(ids, order)
         raise DatasetError(
-            f"{path}, line {line_of(path, row, skip)}: the id {ids[row]} is out of place: "
-            f"its {count} ids are not 0 to {count - 1}, each once."
+            f"{path}, line {line_of(path, row, skip)}: the id {ids[row]} is wrong: the {count} ids must be 0 to "
+            f"{count - 1}, each once."
         )
     try:
         return Vocabulary(table["label"].take(pa.array(order)), kind)
@@ -102,8 +102,8 @@ def _row_ids(path: Path, table: pa.Table, skip: int) -> IntArray:
     if not whole.all():
         row = int(np.argmin(whole))
         raise DatasetError(
-            f"{path}, line {line_of(path, row, skip)}: an id is not a whole number. "
-            f"Lines are {'<TAB>'.join(table.column_names)}; this id is {spelled[row].as_py()[:40]!r}."
+            f"{path}, line {line_of(path, row, skip)}: the id {spelled[row].as_py()[:40]!r} is not a whole number. "
+            f"Expected lines of {'<TAB>'.join(table.column_names)}."
         )
     return np.asarray(spelled.cast(pa.int64()))
 
@@ -182,7 +182,7 @@ def read_graph_settings(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read as YAML ({reason(error)}).") from error
     if not isinstance(content, dict):
-        raise DatasetError(f"{path}: describes no dataset: it holds no names and values.")
+        raise DatasetError(f"{path}: expected the settings of a dataset, as names and values.")
     return content
 
 
@@ -191,7 +191,7 @@ def numbered_labels(settings: Path, key: str, size: Any, kind: str) -> Vocabular
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
     if size > free_memory() // LABEL:
-        raise DatasetError(f"{settings}: {key}: {size} are more than the memory has room for.")
+        raise DatasetError(f"{settings}: {key}: {size} do not fit into memory.")
     return Vocabulary.numbered(size, kind)
 
 
@@ -231,12 +231,12 @@ def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
     """Refuse ids whose largest is far beyond their number: labels for all below it would take any memory."""
     if ids.size and int(ids.max()) > MAX_UNUSED_ID_RATIO * (ids.size + 1):
         raise DatasetError(
-            f"{name}: a triple names {kind} id {ids.max()}, though there are only {ids.size}. Is a file damaged?"
+            f"{name}: a triple names {kind} id {ids.max()}, but there are only {ids.size}. A file may be damaged."
         )
 
 
 def _as_int64(path: Path, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= 2**62):
         wrong = int(ids.min()) if int(ids.min()) < 0 else int(ids.max())
-        raise DatasetError(f"{path}: the id {wrong} is out of place: ids start at 0 and are small.")
+        raise DatasetError(f"{path}: the id {wrong} is not valid: ids start at 0 and are small.")
     return np.asarray(ids, np.int64)

@@ -53,7 +53,9 @@ class KnownAnswers:
     def spans(self, queries: Queries) -> tuple[IntArray, IntArray]:
         """Find where the answers of queries begin and end; int64[query] both."""
         if len(self.sizes) > 1 and queries.contexts is None:
-            raise InputError("the queries name no time, and the facts of the filter have times: say filter=() (raw).")
+            raise InputError(
+                "the dataset is temporal, but these queries have no time. Add one, or use filter=() for raw ranks."
+            )
         columns = [queries.relations] if queries.contexts is None else [queries.relations, queries.contexts]
         keys = _keys(queries.anchors, columns, self.sizes)
         for column, size in zip(columns, self.sizes, strict=False):

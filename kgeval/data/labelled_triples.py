@@ -102,14 +102,14 @@ def read_confidences(path: str | Path, table: pa.Table) -> Float64Array | None:
     try:
         labels = np.asarray(pc.cast(column, pa.float64()).fill_null(np.nan), np.float64)
     except pa.ArrowInvalid as error:
-        raise DatasetError(f"{path}: the column {names[0]} holds what is no number ({error}).") from error
+        raise DatasetError(f"{path}: the column {names[0]} has a cell that is not a number ({error}).") from error
     wrong = ~((labels >= 0) & (labels <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
         found = column[row].as_py()
         raise DatasetError(
-            f"{path}, row {row + 1}: the {names[0]} {found!r} is no number from 0 to 1. "
-            "Scale the column, or leave it out; times need a header that calls their column time."
+            f"{path}, row {row + 1}: the {names[0]} {found!r} is not a number from 0 to 1. Scale the column, or leave "
+            "it out. If it holds times, call it time in the header."
         )
     return labels
 

@@ -21,9 +21,9 @@ class Layout:
     """whether a folder is in this layout; cheap, by file names"""
     read: Callable[[Path], Dataset]
     needs: tuple[tuple[str, ...], ...]
-    """the files that a folder must have, each by the names or patterns that it may have, the usual one first"""
+    """the files that a folder must have; for each the possible names or patterns, the usual one first"""
     general: bool = False
-    """whether another layout that recognises the folder too takes precedence"""
+    """whether another layout that also recognises the folder is used instead"""
 
 
 @cache

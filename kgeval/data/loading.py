@@ -39,7 +39,7 @@ def describe_unknown(folder: Path) -> str:
 
 
 def _nearest_layout(folder: Path) -> list[str]:
-    """Say what the layout lacks that has most of its files there, or of several such the fewest missing."""
+    """Name the layout with most of its files in the folder, and the files that are missing."""
     lacks = {
         layout.name: [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
         for layout in layouts().values()
@@ -52,7 +52,7 @@ def _nearest_layout(folder: Path) -> list[str]:
 
 
 PYKEEN = "pykeen"
-"""the layout of PyKEEN's own datasets, which are no folders"""
+"""the layout of PyKEEN's own datasets, which are names, not folders"""
 
 Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
@@ -67,17 +67,17 @@ def load_dataset(source: Source, *, layout: str = "auto", names: NamesSource = (
         a folder, or the name of a PyKEEN dataset such as ``"umls"``; a PyKEEN dataset object; or triples factories,
         ``{"train": training, "valid": validation, "test": testing}``, with their ids and labels
     layout
-        ``"auto"`` recognises the layout from the file names; or a name that ``kgeval list datasets`` shows, or
-        ``"pykeen"`` for a PyKEEN name where there is a folder of that name too
+        ``"auto"`` recognises the layout by the file names; or a name that ``kgeval list datasets`` shows; or
+        ``"pykeen"`` for a PyKEEN name, if there is a folder of that name too
     names
-        human names of entities and relations, by label, or files of rows ``label<TAB>name``; by default
-        ``entity2text.txt`` and ``relation2text.txt``, where the folder has them. Messages and tables show them
+        human names of entities and relations, which messages and tables show: a dictionary by label, or files with
+        rows ``label<TAB>name``; by default ``entity2text.txt`` and ``relation2text.txt`` in the folder, if it has them
 
     Raises
     ------
     DatasetError
-        if there is no such folder or name, if the layout is not recognised, if a file is malformed, or if triples
-        factories number their entities or relations differently
+        if the folder or name does not exist, the layout is not recognised, a file is malformed, or triples factories
+        have different ids
 
     Examples
     --------
@@ -102,7 +102,9 @@ def _read_source(source: Source, layout: str) -> Dataset:
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
         return _read_folder(path, layout)
     if exists_safely(path) and path.is_file():
-        raise DatasetError(f"{str(path)!r} is a file. A dataset is a folder that holds train, valid and test files.")
+        raise DatasetError(
+            f"{str(path)!r} is a file. A dataset is a folder with train, valid and test files. Give that folder."
+        )
     return _read_named(str(source), path, layout)
 
 
@@ -124,7 +126,10 @@ def _read_folder(path: Path, layout: str) -> Dataset:
         return _read(fitting[0], path)
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
-        raise DatasetError(f"folder {str(path)!r} fits several layouts ({names}): name one of them.")
+        raise DatasetError(
+            f"folder {str(path)!r} fits the layouts {names}. Name one: --layout {fitting[0].name} (in Python "
+            f"layout={fitting[0].name!r})."
+        )
     for entry in sorted(path.iterdir()):
         refuse_special(entry)
     raise DatasetError(describe_unknown(path))
@@ -134,7 +139,7 @@ def _read(layout: Layout, path: Path) -> Dataset:
     """Read a folder and the names in it, and record the layout that its ids are from."""
     dataset = layout.read(path)
     if not isinstance(dataset, Dataset):
-        raise DatasetError(f"{path}: the layout {layout.name!r} gave {dataset!r:.60}, where a Dataset is expected.")
+        raise DatasetError(f"{path}: the layout {layout.name!r} returned {dataset!r:.60}; expected a Dataset.")
     dataset = with_found_names(dataset, path)
     return replace(dataset, id_source=dataset.id_source or layout.name)
 
@@ -146,8 +151,8 @@ def _read_named(name: str, path: Path, layout: str) -> Dataset:
         raise DatasetError(f"{why}. {suggest_paths(path)}".strip())
     if layout not in {"auto", PYKEEN}:
         raise DatasetError(
-            f"no such folder {name!r}, and layout {layout!r} is one of folders. {suggest_paths(path)} "
-            f"For a PyKEEN dataset of that name leave the layout out, or say {PYKEEN!r}."
+            f"no such folder {name!r} (layout {layout!r} is for folders). {suggest_paths(path)} For the PyKEEN "
+            f"dataset of that name, leave the layout out or use {PYKEEN!r}."
         )
     from kgeval.data.layouts.pykeen import read_named
 

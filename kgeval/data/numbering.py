@@ -68,7 +68,7 @@ def _of_all_splits(
     for split in columns if found else ():
         if split not in found:
             having = Path(sources[next(iter(found))]).name
-            raise DatasetError(f"{sources[split]}: no {what}, but {having} has them: give every split {need}.")
+            raise DatasetError(f"{sources[split]}: no {what}, but {having} has them. Give every split {need}.")
     return found
 
 
@@ -89,7 +89,9 @@ def as_table(rows: Any, source: str) -> pa.Table:
         try:
             table[name] = pa.array(cells[name], pa.float64())
         except (pa.ArrowException, TypeError) as error:
-            raise DatasetError(f"{source}: the column {name} holds what is no number ({reason(error)}).") from error
+            raise DatasetError(
+                f"{source}: the column {name} has a cell that is not a number ({reason(error)})."
+            ) from error
     return pa.table(table)
 
 

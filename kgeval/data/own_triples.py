@@ -30,7 +30,7 @@ def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Voca
     if times is None:
         return Triples(ids).distinct().triples
     if (column := read_times(path, table)) is None:
-        raise DatasetError(f"{path}: no column 'time', and the facts of the dataset have one.")
+        raise DatasetError(f"{path}: no column 'time', but the dataset is temporal. Add the column.")
     contexts = times.ids(column)
     if (contexts < 0).any():
         row = int(np.argmax(contexts < 0))

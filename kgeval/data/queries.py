@@ -102,8 +102,8 @@ class Queries:
         """The time of each query; int64[query]."""
         if self.contexts is None:
             raise InputError(
-                "the model scores facts at a time, and the queries name none. In a graph, the time is the fourth "
-                "column; in a query of its own, the fourth part (--at TIME)."
+                "the model needs the time of each query, but the queries have none. In a dataset, the time is the "
+                "fourth column; in a single query, the fourth part (--at TIME)."
             )
         return self.contexts
 

@@ -15,7 +15,7 @@ from kgeval.data.known import by_relation, observed_types, read_types
 from kgeval.data.rows import Rows
 from kgeval.data.text import refuse_missing
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import DatasetError, reason
+from kgeval.errors import DatasetError, counted, reason
 from kgeval.files.opening import read_json
 
 RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
@@ -38,8 +38,8 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
     taken = {side: _gathered(observed_types(splits, side, dataset), types.rows) for side in SIDES}
     rows = {side: _gathered(row, members) for side, row in taken.items()}
     where = "their labels" if source == PREFIX else source
-    untyped = f"{types.num_untyped} entities have no type in {where}; they are no candidates."
-    unknown = f"{types.num_unknown} entities in {where} are not in the dataset; they were left out."
+    untyped = f"{counted(types.num_untyped, 'entity', 'entities')} without a type in {where}: not used as candidates."
+    unknown = f"{counted(types.num_unknown, 'entity', 'entities')} in {where} not in the dataset: left out."
     notes = tuple(note for count, note in ((types.num_untyped, untyped), (types.num_unknown, unknown)) if count)
     return rows, notes
 
@@ -78,8 +78,8 @@ def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
     owners = np.repeat(relations, [len(listed) for listed in lists.values()])
     known = (owners >= 0) & (entities >= 0)
     notes = [
-        f"{count} {kind} in {path} are not in the dataset; they were left out."
-        for count, kind in ((unknown_relations, "relations"), (unknown_entities, "entities"))
+        f"{counted(count, *kind)} in {path} not in the dataset: left out."
+        for count, kind in ((unknown_relations, ("relation",)), (unknown_entities, ("entity", "entities")))
         if count
     ]
     return {"tail": by_relation(owners[known], entities[known], dataset)}, tuple(notes)

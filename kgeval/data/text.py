@@ -184,7 +184,9 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
     blank = 0
     while line := text.readline(MAX_LINE):
         if len(line) == MAX_LINE:
-            raise FileError(f"{path}: a line of it has more than {MAX_LINE} characters, as in no text. It was refused.")
+            raise FileError(
+                f"{path}: a line has more than {MAX_LINE} characters, too many for a text file. It was refused."
+            )
         blank = 0 if line.strip("\r\n") else blank + 1
         if blank > MAX_BLANK_LINES:
             raise FileError(f"{path}: it has more than {MAX_BLANK_LINES} blank lines in a row. It was refused.")

@@ -97,8 +97,8 @@ BEGIN, END = (
 """What columns of the two ends of an interval are called."""
 
 NO_INTERVALS = (
-    "Facts that hold over an interval of time, from a begin to an end, are not read: give each fact one time, or leave "
-    "both columns out for a graph without times."
+    "Facts with a time interval (from begin to end) are not supported. Give each fact one time, or leave both columns "
+    "out."
 )
 
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
@@ -127,7 +127,9 @@ def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
     text = column.cast(pa.string())
     empty = pc.or_kleene(pc.is_null(text), pc.equal(text, "")).to_numpy()
     if empty.any():
-        raise DatasetError(f"{path}, row {int(empty.argmax()) + 1}: the {names[0]} is empty: every fact has a time.")
+        raise DatasetError(
+            f"{path}, row {int(empty.argmax()) + 1}: the {names[0]} is empty, but every fact needs a time."
+        )
     return text
 
 

@@ -1,4 +1,4 @@
-"""Triples of ids: rows of (head, relation, tail), each perhaps in a context such as a time."""
+"""Triples of ids: rows of (head, relation, tail), which may have a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """Rows of (head id, relation id, tail id).
+    """Triples as rows of (head id, relation id, tail id).
 
     Examples
     --------
@@ -39,22 +39,22 @@ class Triples:
     ids: IntArray
     """int64[triple, 3], columns head, relation, tail"""
     contexts: IntArray | None = None
-    """int64[triple], the id of what a statement says besides: its time; None where it says nothing"""
+    """int64[triple], the id of the time of each triple; ``None`` if there are no times"""
 
     @classmethod
     def of(cls, rows: Triples | Iterable[tuple[int, int, int]] | npt.ArrayLike) -> Triples:
-        """Make triples of rows of three ids; triples are returned unchanged.
+        """Make triples from rows of three ids; ``Triples`` are returned unchanged.
 
         Raises
         ------
         DatasetError
-            if they have another shape or type, or if an id is negative or beyond 2^63 − 1
+            if the shape or type is wrong, or if an id is negative or larger than 2^63 − 1
 
         Examples
         --------
         >>> Triples.of([(0, 0, 1), (1, 0)])
         Traceback (most recent call last):
-        kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 has another length than row 0.
+        kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 is not as long as row 0.
         """
         if isinstance(rows, Triples):
             return rows
@@ -85,7 +85,7 @@ class Triples:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """Yield each triple as (head, relation, tail), in a temporal graph with its time; ids, as ``int``."""
+        """Yield each triple as a tuple of ids (``int``): head, relation, tail, and the time if it has one."""
         columns = [*self.ids.T, *([] if self.contexts is None else [self.contexts])]
         for start in range(0, len(self), BLOCK):
             yield from zip(*(column[start : start + BLOCK].tolist() for column in columns), strict=True)
@@ -102,7 +102,7 @@ class Triples:
         return Triples(self.ids[rows], None if self.contexts is None else self.contexts[rows])
 
     def without_contexts(self) -> Triples:
-        """Return the triples alone, whatever else their statements say."""
+        """Return the triples without their times."""
         return Triples(self.ids)
 
     @property
@@ -133,7 +133,7 @@ class Triples:
         return SideQueries(self.tails, self.relations, self.heads)
 
     def distinct(self) -> Distinct:
-        """Keep the first of equal triples, in the original order; in another context a triple is another one."""
+        """Keep the first of equal triples, in the original order; triples at different times are different."""
         if len(self) == 0:
             return Distinct(self, None)
         keys = self._keys()
@@ -174,7 +174,7 @@ def _as_array(rows: Any) -> np.ndarray[Any, Any]:
         return np.asarray(sequence)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
         ragged = [row for row, ids in enumerate(sequence) if np.size(ids) != np.size(sequence[0])]
-        why = f"row {ragged[0]} has another length than row 0" if ragged else reason(error)
+        why = f"row {ragged[0]} is not as long as row 0" if ragged else reason(error)
         raise DatasetError(f"triples must be integer ids of shape (n, 3): {why}.") from error
 
 

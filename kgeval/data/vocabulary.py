@@ -21,12 +21,12 @@ class Vocabulary:
     labels
         the labels, in the order of their ids; each may occur once
     kind
-        what is labelled, for messages: ``"entity"`` or ``"relation"``
+        ``"entity"`` or ``"relation"``, for messages
 
     Raises
     ------
     InputError
-        if a label occurs twice, is missing or is no text
+        if a label occurs twice, is missing or is not text
 
     Examples
     --------
@@ -43,37 +43,35 @@ class Vocabulary:
         if len(pc.unique(self.labels)) != len(self.labels):  # several times faster than count_distinct
             counts = pc.value_counts(self.labels)
             twice = next(row["values"].as_py() for row in counts if row["counts"].as_py() > 1)
-            raise InputError(
-                f"two ids carry the {kind} label {twice!r}: a label must name one {kind}. Rename one of them."
-            )
+            raise InputError(f"two ids carry the {kind} label {twice!r}. Labels must be unique: rename one of them.")
 
     @classmethod
     def numbered(cls, size: int, kind: str = "entity") -> Vocabulary:
-        """Label ``size`` things with their own ids, for graphs that have no labels."""
+        """Use the ids 0 to ``size`` − 1 as labels, for graphs without labels."""
         return cls(pa.array(range(size), pa.int64()).cast(pa.string()), kind)
 
     @classmethod
     def of_distinct(cls, labels: pa.Array, kind: str = "entity") -> Vocabulary:
-        """Take labels, string[id], that are known to be distinct: of millions, that takes a while to check."""
+        """Make a vocabulary of labels, string[id], that are known to be distinct; this skips a slow check."""
         vocabulary = cls.__new__(cls)
         vocabulary.kind, vocabulary.labels = kind, labels
         return vocabulary
 
     @classmethod
     def of(cls, labels: Labels, kind: str = "entity") -> Vocabulary:
-        """Take labels as a vocabulary: those in the order of their ids, or the id of each.
+        """Make a vocabulary of labels in the order of their ids, or of a dictionary of ids.
 
         Parameters
         ----------
         labels
-            a list, an array or a vocabulary, a label for each id; or a dictionary of the id of each label
+            a list, an array or a vocabulary with a label for each id; or a dictionary ``{label: id}``
         kind
             what is labelled
 
         Raises
         ------
         InputError
-            if a label is no text or occurs twice, or if the ids of a dictionary are not 0, 1, 2 and so on
+            if a label is not text or occurs twice, or if the ids of a dictionary are not 0, 1, 2 and so on
 
         Examples
         --------
@@ -88,7 +86,14 @@ class Vocabulary:
         wrong = next((key for key, index in labels.items() if not isinstance(index, int | np.integer)), None)
         if wrong is not None:
             turned = isinstance(wrong, int | np.integer) and isinstance(labels[wrong], str)
-            hint = " Turn it round: {label: index for index, label in labels.items()}." if turned else ""
+            hint = (
+                (
+                    " It looks like the reverse, the label of each id. Swap it: {label: index for index, label in "
+                    "labels.items()}"
+                )
+                if turned
+                else ""
+            )
             found = f"found {{{wrong!r}: {labels[wrong]!r}}} in it"
             raise InputError(f"expected a dictionary of the id of each {kind} label, {found}.{hint}")
         if sorted(ids) != list(range(len(ids))):
@@ -135,7 +140,7 @@ class Vocabulary:
         Raises
         ------
         InputError
-            if the label is unknown, with the nearest known ones
+            if the label is unknown; the message names the nearest ones
         """
         index = int(self.ids([label])[0])
         if index < 0:
@@ -154,7 +159,7 @@ class Vocabulary:
 
 
 Labels: TypeAlias = Vocabulary | Iterable[str] | Mapping[Any, Any]
-"""labels as people have them: a list, an array or a vocabulary in the order of their ids, or the id of each"""
+"""labels: a list, an array or a vocabulary in the order of their ids, or a dictionary ``{label: id}``"""
 
 
 def display_label(label: str, names: Mapping[str, str]) -> str:
@@ -168,7 +173,7 @@ def display_label(label: str, names: Mapping[str, str]) -> str:
 
 
 def _as_strings(labels: Any, kind: str) -> pa.Array:
-    """Convert labels to a string array; a number is no label, and neither is None."""
+    """Convert labels to a string array; refuse numbers and None."""
     if isinstance(labels, pa.ChunkedArray):
         labels = labels.combine_chunks()
     if not isinstance(labels, pa.Array):

@@ -29,7 +29,9 @@ class _ShortReads(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         """Read some bytes; ``zipfile`` reads the list of contents as one piece."""
         if self.longest is not None and size is not None and size > self.longest:
-            raise FileError(f"{self.name}: its list of contents has {size} bytes, as that of no model. It was refused.")
+            raise FileError(
+                f"{self.name}: its list of contents has {size} bytes, more than a model needs. It was refused."
+            )
         return super().read(size)
 
 
@@ -95,7 +97,7 @@ class Arrays:
         try:
             array = self._find(name)
             if array.dtype.kind not in "iuf":
-                raise FileError(f"{self.path}: {name!r} holds {array.dtype}, no numbers.")
+                raise FileError(f"{self.path}: {name!r} holds {array.dtype}; expected numbers.")
             block = int(np.prod(array.chunks or (), dtype=object)) * array.dtype.itemsize
             self._budget.take(array.nbytes if block <= LEAST else max(array.nbytes, block))
             return np.asarray(array[()])

@@ -45,8 +45,8 @@ class Budget:
         self._left -= count
         if self._left < 0:
             raise FileError(
-                f"{self._path}: it unpacks to more than {self._most} bytes, as no sound file of {self._size} bytes "
-                "does. It was refused."
+                f"{self._path}: it unpacks to more than {self._most} bytes, too many for a file of {self._size} "
+                "bytes. It was refused."
             )
 
     def step(self) -> None:
@@ -54,7 +54,7 @@ class Budget:
         self._steps -= 1
         if self._steps < 0:
             raise FileError(
-                f"{self._path}: it takes more steps to read than a sound file of {self._size} bytes. It was refused."
+                f"{self._path}: it takes too many steps to read for a file of {self._size} bytes. It was refused."
             )
 
 
@@ -86,9 +86,9 @@ def refuse_special(path: Path) -> None:
     if not what and any(place.is_relative_to(system) for system in SYSTEM):
         what = "a part of the system"
     if what:
-        raise FileError(f"{path}: it is {what}, no file of data. Copy what it gives into a file.")
+        raise FileError(f"{path}: it is {what}, not a file. Copy its content to a file, and give that.")
     if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_POINTER and _begins_with(path, POINTER):
-        raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch that: git lfs pull.")
+        raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
 
 
 def checked(path: Path, *, times: int = 0, sparse: int = SPARSE) -> int:
@@ -99,10 +99,10 @@ def checked(path: Path, *, times: int = 0, sparse: int = SPARSE) -> int:
     refuse_special(path)
     size = path.stat().st_size
     if size >= sparse and _written(path, size) < size // 2:
-        raise FileError(f"{path}: of its {size} bytes most were never written. It was refused.")
+        raise FileError(f"{path}: most of its {size} bytes were never written. It was refused.")
     if times and times * size > (free := free_memory()):
-        what = f"{path}: it has {size} bytes, which take {times} times that to read"
-        raise FileError(f"{what}; {free} bytes of memory are free.")
+        what = f"{path}: reading its {size} bytes takes {times} times as much memory"
+        raise FileError(f"{what}, but {free} bytes are free.")
     return size
 
 
@@ -135,11 +135,11 @@ def read_json(path: Path, *, strict: bool = False) -> Any:
         text = read_bytes(path).decode("utf-8")
         return json.loads(text, parse_constant=_refuse_constant) if strict else json.loads(text)
     except MemoryError as error:  # lists of empty lists take more
-        raise FileError(f"{path}: the memory has no room for what is in it.") from error
+        raise FileError(f"{path}: its content does not fit into memory.") from error
 
 
 def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _begins_with(path: Path, beginning: bytes) -> bool:

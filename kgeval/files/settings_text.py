@@ -95,7 +95,7 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
     if node.tag != TEXT and len(node.value) > MAX_SCALAR:
-        raise ValueError(f"a value of {len(node.value)} characters is no text")
+        raise ValueError(f"a value of {len(node.value)} characters is too long")
     return []
 
 
@@ -136,5 +136,7 @@ def _replaced(content: Any, by: Callable[[re.Match[str]], str]) -> Any:
 def _value_of(match: re.Match[str]) -> str:
     value = look_up(f"{match[1]}{match[2]}{match[3] or ''}")
     if value is None:
-        raise ConfigError(f"the environment has no variable {match[2]}, which a stored configuration names. Set it.")
+        raise ConfigError(
+            f"the environment variable {match[2]} is not set, but a stored configuration uses it. Set it."
+        )
     return value

@@ -93,7 +93,7 @@ def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterab
         if after_parts:
             sizes[id(whole)] = 1 + sum(sizes.get(id(part), 1) for part in parts(whole))
             if sizes[id(whole)] > most:
-                what = f"the pickle makes more than {most} values of a few, by repeating them"
+                what = f"the pickle repeats a few values to more than {most}"
                 raise PickleError(f"{what}. It was refused.")
         elif id(whole) not in sizes:
             sizes[id(whole)] = 1
@@ -180,7 +180,7 @@ def shape_of(lengths: Any) -> tuple[int, ...]:
 def tensor(storage: Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Any:
     """Make a strided view of a storage; one that exceeds the storage is refused."""
     if not isinstance(storage, Storage):
-        raise PickleError("a tensor is made of something that is no storage.")
+        raise PickleError("a tensor is made from something that is not a storage.")
     data, size, stride = storage.numbers, shape_of(size), shape_of(stride)
     last = offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     numbers = int(np.prod(size, dtype=object))

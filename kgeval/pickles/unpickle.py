@@ -132,7 +132,7 @@ class _NumpyType:
 
     def numeric(self) -> np.dtype[Any]:
         if self.name not in NUMBERS or self.order not in {"<", "|", "="}:
-            raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are no plain numbers.")
+            raise PickleError(f"the pickle holds an array of {self.order}{self.name}, which are not plain numbers.")
         return np.dtype(self.name)
 
 
@@ -180,13 +180,13 @@ class _Unpickler(pickle.Unpickler):
         if module.partition(".")[0] in LIBRARIES or full_name in STUBS:
             return type("Stub", (StubObject,), {"origin": full_name})
         raise PickleError(
-            f"the pickle asks for {full_name}, which no model needs. It was refused; nothing was executed."
+            f"the pickle asks for {full_name}, which no model needs. It was refused, and nothing was executed."
         )
 
     def _read_nested(self, budget: Budget, content: Any) -> Any:
         """Read a file of the older format that ``torch`` has pickled as bytes."""
         if not isinstance(content, bytes):
-            raise PickleError("the pickle holds a tensor that is made of no bytes.")
+            raise PickleError("the pickle makes a tensor from something that is not bytes.")
         budget.take(len(content))
         return self._nested(content, budget)
 
@@ -196,7 +196,8 @@ class _Unpickler(pickle.Unpickler):
         data = self._numbers(reference.storage_type, reference.key)
         if data.size < reference.count:
             raise PickleError(
-                f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced: cut short?"
+                f"storage {reference.key} holds {data.size} numbers where {reference.count} are announced. The "
+                "file may be cut short."
             )
         return Storage(data)
 
@@ -204,12 +205,12 @@ class _Unpickler(pickle.Unpickler):
 def _scalar(budget: Budget, kind: Any, content: Any) -> str | int | float | bool:
     """Return the text or the number of a numpy scalar, as one of Python's own."""
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes):
-        raise PickleError("the pickle holds a numpy scalar that is made of no bytes.")
+        raise PickleError("the pickle makes a numpy scalar from something that is not bytes.")
     budget.take(len(content))
     if kind.name.startswith("U"):
         return content.decode("utf-32-le").rstrip("\0")
     if len(content) != kind.numeric().itemsize:
-        raise PickleError(f"the pickle holds a numpy scalar of {kind.name} that is made of {len(content)} bytes.")
+        raise PickleError(f"the pickle makes a numpy scalar of {kind.name} from {len(content)} bytes.")
     value: int | float | bool = np.frombuffer(content, kind.numeric())[0].item()
     return value
 
@@ -224,14 +225,14 @@ def _empty_array(budget: Budget, *_: Any) -> Any:
 def _array_from_buffer(budget: Budget, content: Any, kind: Any, shape: Any, order: Any) -> Any:
     """Return an array of bytes, as newer pickles store it."""
     if not isinstance(kind, _NumpyType) or not isinstance(content, bytes | bytearray) or order not in {"C", "F"}:
-        raise PickleError("the pickle holds an array that is made of no bytes.")
+        raise PickleError("the pickle makes an array from something that is not bytes.")
     budget.take(len(content))
     return np.frombuffer(bytes(content), kind.numeric()).reshape(shape_of(shape), order=order)
 
 
 def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
     if not isinstance(text, str) or encoding != "latin1":
-        raise PickleError("the pickle encodes something that stands for no bytes.")
+        raise PickleError("the pickle encodes something that is not bytes.")
     budget.take(len(text))
     return text.encode("latin1")
 

@@ -29,8 +29,8 @@ def warn_of_untested(version: str | None = None) -> None:
     if not TESTED[0] <= numbers < TESTED[1]:
         first, last = (".".join(map(str, bound)) for bound in TESTED)
         warnings.warn(
-            f"kgeval.pykeen was tested with PyKEEN {first} up to {last}, and this is {found}. "
-            "Check one evaluation against evaluator='rankbased'.",
+            f"kgeval.pykeen was tested with PyKEEN {first} to {last}; this is {found}. Check one evaluation against "
+            "evaluator='rankbased'.",
             stacklevel=3,
         )
 

@@ -59,7 +59,7 @@ class Batches:
 
     def table(self) -> RankTable:
         if not self.parts:
-            raise InputError("there is nothing to finalize: no batch was processed since the last evaluation.")
+            raise InputError("nothing to finalize: no batch was processed since the last evaluation.")
         data = stack(self.parts)
         sizes = [1 + max(np.max(data[name]) for name in names) for names in (("head", "tail"), ("relation",))]
         note = "PyKEEN passed scores that it had filtered itself: the raw counts are those of the filtered scores."

@@ -136,7 +136,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
             self._require_train_triples()
         for file in self.evaluation.corruption.files:
             if not file.is_file():
-                raise InputError(f"{file}: there is no such file, from which the corruption is read.")
+                raise InputError(f"{file}: no such file, but the corruption is read from it.")
         self.dataset = None if dataset is None else as_dataset(dataset)
         self.result_directory = None if result_directory is None else Path(result_directory)
         self._given = dataset

@@ -62,7 +62,7 @@ class Request:
         if entities is not None:
             competing = np.unique(_ids(entities))
             if not len(competing):
-                raise InputError("restrict_entities_to is empty: no entity is left to compete.")
+                raise InputError("restrict_entities_to is empty, so there are no candidates.")
             within &= np.isin(test.ids[:, [0, 2]], competing).all(axis=1)
         if relations is not None:
             within &= np.isin(test.relations, _ids(relations))

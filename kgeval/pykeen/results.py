@@ -81,7 +81,7 @@ class KGEvalMetricResults(RankBasedMetricResults):  # type: ignore[misc]  # PyKE
             metric = _of_ranked(name if isinstance(name, str) else ".".join(name))
             return summarize(self.table, [metric])[metric]
         if key not in self.data:
-            raise MetricError(f"these results do not hold {'.'.join(key)}.")
+            raise MetricError(f"these results do not have {'.'.join(key)}.")
         return float(self.data[key])
 
 

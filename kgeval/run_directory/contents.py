@@ -77,7 +77,7 @@ def progress_of(folder: Path) -> str:
     done = sum(map(num_shards, begun))
     progress = f"{done} of {counted(sum(counts), 'shard')} {'is' if done == 1 else 'are'} ranked"
     divided = f"if it was divided by --shard, rank the others, then: kgeval merge {shlex.quote(str(folder))}"
-    return f" The run there is not finished: {progress}. Repeat its command, which continues it; {divided}"
+    return f" The run there is not finished: {progress}. Repeat its command to continue it; {divided}"
 
 
 def describe_machine() -> dict[str, Any]:
@@ -128,7 +128,9 @@ def altered(folder: Path) -> list[str]:
         return [MANIFEST]
     for name in written:
         if not is_plain_name(name):
-            raise InputError(f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is no name of a file beside it.")
+            raise InputError(
+                f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is not the name of a file beside it."
+            )
     files = {name: folder / name for name in written}
     return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
 
@@ -139,7 +141,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
     if not isinstance(content, dict):
-        raise InputError(f"{str(path)!r} cannot be read (it holds no block of keys).")
+        raise InputError(f"{str(path)!r} cannot be read (expected a block of keys).")
     return content
 
 

@@ -56,11 +56,11 @@ class CommonTable:
         blocks = {name: content.get(name, block) for name, block in empty.items()}
         known = all(isinstance(blocks[name], type(block)) for name, block in empty.items())
         if not known or not all(isinstance(metrics, dict) for metrics in blocks["models"].values()):
-            raise InputError(f"{damaged}: not the table of several models.")
+            raise InputError(f"{damaged}: expected the table of several models.")
         table = cls(**blocks)
         for name in (*table.models, *table.unfinished):
             if not isinstance(name, str) or not is_run_name(name):
-                raise InputError(f"{damaged}: {name!r:.60} is no name of a folder beside it.")
+                raise InputError(f"{damaged}: {name!r:.60} is not the name of a folder beside it.")
         return table
 
     def write(self, folder: Path) -> None:

@@ -119,7 +119,7 @@ def _in_use(folder: Path) -> str:
 
 def _refuse_link(stage: Path) -> None:
     if stage.is_symlink():  # clearing it would delete the files of another folder
-        what = f"{str(stage)!r} is a link to another folder, whose files would be cleared"
+        what = f"{str(stage)!r} is a link to another folder, whose files would be deleted"
         raise InputError(f"{what}. Remove the link.")
 
 
@@ -185,7 +185,7 @@ def _missing_folders(folder: Path) -> list[Path]:
         paths = [folder, *folder.parents]
         for path in paths:
             if path.exists() and not path.is_dir():
-                raise InputError(f"{str(path)!r} is a file; a run needs a folder. Choose another name.")
+                raise InputError(f"{str(path)!r} is a file, but a run needs a folder. Choose another name.")
         return [path for path in paths if not path.exists()]
 
 
@@ -194,14 +194,14 @@ def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> Non
     existing = [name for name in names if (folder / name).exists()]
     for name in existing:
         if (folder / name).is_dir():
-            raise RunError(f"{str(folder / name)!r} is a folder; a file of that name has to be written.")
+            raise RunError(f"{str(folder / name)!r} is a folder, but a file of that name must be written.")
     if force or (resume and is_run(folder)):
         return
     if existing:
         what = f"{str(folder)!r} already holds a run ({', '.join(existing)})"
         raise InputError(f"{what}. Choose another folder, or add --force.")
     if trains and (folder / MODEL).exists():
-        what = f"{str(folder / MODEL)!r} exists already, and the trained model has to be saved there"
+        what = f"{str(folder / MODEL)!r} exists already, but the trained model must be saved there"
         raise InputError(f"{what}. Choose another folder, or add --force to replace it.")
 
 

@@ -140,7 +140,7 @@ class StoredRun:
         except (OSError, ValueError) as error:
             raise ConfigError(f"{self.config_file}: not the configuration of a run ({reason(error)}).") from error
         if not isinstance(content, dict):
-            raise ConfigError(f"{self.config_file}: not the configuration of a run.\nit holds no keys.")
+            raise ConfigError(f"{self.config_file}: not the configuration of a run.\nIt has no keys.")
         return content
 
     @cached_property
@@ -188,7 +188,7 @@ class StoredRun:
     def changes(self) -> tuple[str, ...]:
         """Say which files are not as the run wrote them."""
         names = self.changed_files
-        return (f"not as the run wrote it: {', '.join(names)}.",) if names else ()
+        return (f"changed since the run was written: {', '.join(names)}.",) if names else ()
 
     @property
     def keeps(self) -> str:
@@ -224,13 +224,13 @@ class StoredRun:
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:
             if self.is_stored:
-                raise InputError(f"{str(path)!r} holds ranks that name their dataset: leave --dataset out.")
+                raise InputError(f"{str(path)!r} has ranks that name their dataset. Leave --dataset out.")
             return load_ranks(path, dataset, **options)
         if self.is_text:
-            what = f"{str(path)!r}: ranks that were made elsewhere need the dataset that was ranked"
-            raise InputError(f"{what}: --dataset.")
+            what = f"{str(path)!r}: ranks of another program need the dataset that was ranked. Add --dataset DATASET"
+            raise InputError(f"{what}.")
         if path.is_file() and LabelTable.is_in(path):
-            what = f"{str(path)!r} is a label table: scores of labelled triples, not ranks"
+            what = f"{str(path)!r} holds scores of labelled triples, not ranks"
             raise InputError(f"{what}. Give the folder of the run that it is part of.")
         return RankTable.from_parquet(self.ranks_file)
 
@@ -242,15 +242,15 @@ class StoredRun:
     def dataset(self) -> Dataset:
         """Read the graph that the configuration names, wherever that is now: its triples may be others."""
         if not self.config:
-            what = f"{str(self.path)!r} does not tell where its dataset is, on which slices rest"
-            raise InputError(f"{what}. Add --dataset.")
+            what = f"{str(self.path)!r} does not say where its dataset is, and slices need it"
+            raise InputError(f"{what}. Add --dataset DATASET.")
         try:
             return DatasetConfig.model_validate(expanded(self.config["dataset"])).load()
         except (InputError, OSError, ValueError, TypeError, KeyError) as error:
             why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-            what = f"{str(self.path)!r}: the dataset that its {CONFIG} names cannot be read, and slices rest on it"
+            what = f"{str(self.path)!r}: the dataset in its {CONFIG} cannot be read, and slices need it"
             told = reason(ValueError(why.removeprefix("Value error, ")))
-            raise InputError(f"{what}. Add --dataset.\n{told}") from error
+            raise InputError(f"{what}. Add --dataset DATASET.\n{told}") from error
 
     def refuse_interrupted(self) -> None:
         """Refuse a folder with the tables of a run that was killed before it was complete."""

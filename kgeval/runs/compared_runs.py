@@ -56,7 +56,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     files = [run.ranks_file.resolve() for _, run in places]
     for number, (_, run) in enumerate(places):
         if files[number] in files[:number]:
-            raise InputError(f"{str(run.path)!r} is given twice: one model is not compared with itself.")
+            raise InputError(f"{str(run.path)!r} is given twice. Leave one of them out.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
     groups = {
@@ -67,7 +67,9 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     used = {"dataset": names_slices(by, groups), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
     if idle and not any(run.is_text for _, run in places):
-        raise ConfigError(f"{option_name(idle[0])}: stored ranks tell theirs; no text file is compared.")
+        raise ConfigError(
+            f"{option_name(idle[0])} applies to text files of ranks only; stored runs already contain it. Leave it out."
+        )
     tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
     datasets = dataset_names(tables)
     apart = len(set(datasets)) > 1 and "dataset" not in options.get("allow", ())
@@ -92,7 +94,7 @@ def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, 
         for name, groups in own_groups(run).items():
             first, known = found.setdefault(name, (run, groups))
             if name in by and known != groups:
-                what = f"{str(first.path)!r} and {str(run.path)!r} have different groups called {name!r}"
+                what = f"{str(first.path)!r} and {str(run.path)!r} define the groups {name!r} differently"
                 raise ConfigError(f"{what}. Give a file with the groups to compare by: --by FILE.yaml.")
     return {name: groups for name, (_, groups) in found.items()}
 
@@ -109,7 +111,7 @@ def grid_of(runs: Sequence[ComparedRun]) -> Grid:
         models = grid.setdefault(first.dataset or runs[0].table.dataset, {})
         if name in models:
             where = f" on {first.dataset}" if first.dataset else ""
-            raise InputError(f"two models are called {name!r}{where}: name them, as in NAME=PATH.")
+            raise InputError(f"two models are called {name!r}{where}. Name them, as in NAME=PATH.")
         models[name] = own
     return grid
 
@@ -140,7 +142,7 @@ def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which runs inside folders are not there to compare, because they failed or were interrupted."""
     for path in (Path(path) for _, path in runs):
         if missing := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
-            yield f"not compared, as they failed or did not finish in {str(path)!r}: {', '.join(missing)}."
+            yield f"not compared, because failed or unfinished in {str(path)!r}: {', '.join(missing)}."
 
 
 def values_by_dataset(

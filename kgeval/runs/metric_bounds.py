@@ -47,8 +47,8 @@ class Threshold:
         if increasing is (self.option == OVER):
             other, better = (UNDER, "higher") if self.option == OVER else (OVER, "lower")
             name = f"{self.model}.{self.metric}" if self.model else self.metric
-            what = f"{self.option}: {self.metric} is better the {better} it is"
-            raise ConfigError(f"{what}. Give its bound by {other} {name}={self.bound:g}.")
+            what = f"{self.option}: {self.metric} is better if {better}"
+            raise ConfigError(f"{what}. Use {other} {name}={self.bound:g}.")
 
     def misses(self, summary: Summary) -> Iterator[str]:
         """Say how a model misses the bound, if it does; what is undefined does."""
@@ -92,7 +92,7 @@ def _split(option: str, name: str, models: Collection[str], kind: KindName) -> t
     except MetricError as error:
         model = max((model for model in models if name.startswith(f"{model}.")), key=len, default="")
         if not model and models and "." in name:
-            raise ConfigError(f"{option}: {error} It is no model either: they are {', '.join(models)}.") from error
+            raise ConfigError(f"{option}: {error} The models are {', '.join(models)}.") from error
         return model, name.removeprefix(f"{model}.")
     return "", name
 
@@ -102,7 +102,7 @@ def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
         return parse(name).metric
     metric_name = parse(name, kind)
     if metric_name not in parse_all(metrics or KINDS[kind].metrics, kind):
-        raise MetricError(f"{name} is not among the metrics of this task. Add it to them.")
+        raise MetricError(f"{name} is not computed here. Add it to the metrics (--metric).")
     return metric_name.metric
 
 
@@ -131,7 +131,9 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
             each.refuse_unfit(summary.kind, metrics)
             missed += [(each.option, where + how) for how in each.misses(summary)]
     names = {"", *(model.name for model in models)}
-    missed += [(each.option, f"{each.model}: it has no run.") for each in thresholds if each.model not in names]
+    missed += [
+        (each.option, f"{each.model}: no run of it was finished.") for each in thresholds if each.model not in names
+    ]
     return missed
 
 

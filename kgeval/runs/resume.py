@@ -49,7 +49,7 @@ class Fingerprint:
             if old.get(key) == new.get(key) and earlier.variables.get(key) != digest:
                 yield f"{key}: {new.get(key)} has another value"
         if earlier.dataset != self.dataset:
-            yield "the dataset has other triples"
+            yield "the triples of the dataset have changed"
         for path in {**earlier.files, **self.files}:
             if earlier.files.get(path) != self.files.get(path):
                 yield f"{path} has changed"
@@ -90,13 +90,13 @@ def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
 
     An estimate that has become tighter is no change: its sample is gone on with.
     """
-    damaged, stored = [f"{name} is not as it was written" for name in run.altered], _fingerprint(run)
+    damaged, stored = [f"{name} has changed since it was written" for name in run.altered], _fingerprint(run)
     if _is_tighter(stored.config, current.config):
         sizes = {key: current.config[key] for key in SIZES if key in current.config}
         stored = replace(stored, config={**stored.config, **sizes})
     changed = [*damaged, *current.changes(stored)]
     if changed:
-        what = f"{str(run.path)!r} already holds a run, and this would be another: {first_few(changed)}"
+        what = f"{str(run.path)!r} already holds a different run: {first_few(changed)}"
         raise InputError(f"{what}. Choose another folder, or add --force.")
 
 

@@ -61,7 +61,7 @@ def run(
     a side that the model cannot predict is refused before ranking.
     """
     if others := [] if out is None else other_files(out, config.jobs):
-        warn(f"{str(out)!r} holds other files ({first_few(others, 3)}); they stay, and the run is written beside them.")
+        warn(f"{str(out)!r} holds other files ({first_few(others, 3)}). They are kept; the run is written beside them.")
     with ExitStack() as stack:
         stack.enter_context(config.document.variables.concealed())
         refuse_unusable(config.tracker, config.jobs)
@@ -86,14 +86,14 @@ def _reserve_folders(config: RunConfig, out: Path | None, *, force: bool, stack:
     """Lock the run directories until the stack is closed; return by model the stage where its run is written."""
     if out is None:
         if any(model.trains for model in config.jobs.values()):
-            raise ConfigError("a model that is trained first needs an output folder.")
+            raise ConfigError("a model to train needs a folder to be saved in. Add --out FOLDER (in Python out=…).")
         return dict.fromkeys(config.jobs)
     if config.models is None:
         trains = config.jobs[""].trains
         return {"": stack.enter_context(reserve(out, force=force, resume=True, trains=trains))}
     stack.enter_context(locked(out))
     if StoredRun(out).is_complete:
-        raise InputError(f"{str(out)!r} holds a run of one model; several need a folder of their own. Choose another.")
+        raise InputError(f"{str(out)!r} holds a run of one model. Choose another folder for several models.")
     return {
         name: stack.enter_context(reserve(out / name, force=force, resume=True, trains=model.trains))
         for name, model in config.jobs.items()
@@ -104,7 +104,7 @@ def _run_several(work: _Work, jobs: Sequence[Job], out: Path | None) -> list[Out
     """Evaluate several models, except those with a stored run, and keep their common table up to date."""
     stored, failures = work.read_all(jobs)
     for name, error in failures.items():
-        work.warn(f"{name} cannot be read, the other models are evaluated: {error}")
+        work.warn(f"{name} cannot be read and is left out: {error}")
     outcomes: list[Outcome] = []
 
     def write_table() -> None:
@@ -134,7 +134,7 @@ def _write_page(folder: Path, dataset: Dataset, *, warn: Callable[[str], None]) 
     try:
         report(folder, dataset=dataset).save(StoredRun(folder).page)
     except KgevalError as error:
-        warn(f"there is no page of {str(folder)!r}: {error}")
+        warn(f"the page of {str(folder)!r} was not written: {error}")
 
 
 def _is_of_files(error: Exception, job: Job) -> bool:

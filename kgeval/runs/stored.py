@@ -49,7 +49,7 @@ class StoredModel(NamedTuple):
 def load_model(config: RunConfig, dataset: Dataset) -> Checkpoint | FittedBaseline:
     source = config.model
     if source is None or isinstance(source, TrainingConfig):
-        raise ConfigError("model.kind: a checkpoint is needed; train it with kgeval run first.")
+        raise ConfigError("model.kind: expected a checkpoint. Train the model with kgeval run first.")
     if isinstance(source, Baseline):
         return source.fit(dataset)
     return source.load(dataset, nan=config.evaluation.nan)
@@ -65,7 +65,7 @@ def read_stored_model(path: Path) -> StoredModel:
     _refuse_changed_inputs(run)
     dataset = config.dataset.load()
     if run.fingerprint != dataset.sha256():
-        raise InputError(f"{str(path)!r}: dataset {dataset.name} has other triples than those that were ranked.")
+        raise InputError(f"{str(path)!r}: the triples of dataset {dataset.name} have changed since they were ranked.")
     if isinstance(config.model, TrainingConfig):
         model: Any = load_checkpoint(_trained_model(run), dataset=dataset, nan=config.evaluation.nan)
     else:
@@ -89,14 +89,14 @@ def _run_of_one_model(path: Path) -> StoredRun:
     if holds_runs(path):
         raise InputError(f"{str(path)!r} holds the runs of several models. Give the folder of one.")
     if not run.is_complete:
-        hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset."
-        raise InputError(f"{str(path)!r} is no run directory.{hint}")
+        hint = progress_of(path) or " For a checkpoint, add its dataset: --dataset DATASET."
+        raise InputError(f"{str(path)!r} is not a run directory.{hint}")
     return run
 
 
 def _trained_model(run: StoredRun) -> Path:
     if not run.trained_model.is_dir():
-        raise InputError(f"{str(run.path)!r}: the model that it trained is not there any more.")
+        raise InputError(f"{str(run.path)!r}: the model that it trained was deleted or moved.")
     return run.trained_model
 
 
@@ -107,7 +107,7 @@ def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None)
             continue
         path = Path(name) if exists_safely(Path(name)) else Path(expanded(name))
         if not exists_safely(path) or not path.is_file():
-            raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, is not there any more.")
+            raise InputError(f"{str(run.path)!r}: {name!r}, which was ranked, was deleted or moved.")
         if sha256_of_file(path) != digest:
             raise InputError(f"{str(run.path)!r}: {name!r} has changed since it was ranked. Evaluate it again.")
 
@@ -146,7 +146,7 @@ def read_outcome(
     elif isinstance(task, Confidences):
         policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
     else:
-        raise ConfigError(f"{run.config_file}: not the configuration of a run of confidences.")
+        raise ConfigError(f"{run.config_file}: expected the configuration of a run of confidences.")
     return Outcome(name, run.table(), policies=policies, by=by, changes=run.changes, **about)
 
 
@@ -158,9 +158,7 @@ def read_outcomes(
     by_kind = {kind_of(run, metrics): name for name, run in runs.items()}
     if len(by_kind) > 1:
         kinds = " and ".join(f"of {kind} ({name})" for kind, name in sorted(by_kind.items()))
-        raise InputError(
-            f"{str(folder)!r} holds runs {kinds}: no table has the metrics of both. Summarize one run at a time."
-        )
+        raise InputError(f"{str(folder)!r} holds runs {kinds}, whose metrics differ. Summarize one run at a time.")
     if not metrics and len({read_request(run).metrics for run in runs.values()}) > 1:
         (kind,) = by_kind
         metrics = KINDS[kind].metrics
@@ -204,7 +202,7 @@ def _refuse_inapplicable(options: Mapping[str, Any], kind: str) -> None:
         if name in KINDS[kind].without:
             raise ConfigError(f"{option_name(name)}: {KINDS[kind].without[name]}.")
         if kind != "ranks" and name in ("dataset", *IMPORT_OPTIONS):
-            raise ConfigError(f"{option_name(name)}: the run tells its own. Leave it out.")
+            raise ConfigError(f"{option_name(name)}: the run already contains it. Leave it out.")
     if kind != "ranks" and (other := set(options.get("by", ())) - {"relation"}):
         raise ConfigError(f"--by {min(other)}: a run of {kind} is grouped by relation only.")
 
@@ -224,7 +222,10 @@ def _read_ranking(
             "the raw ones; for another filter, evaluate again. For a text file of ranks, add --dataset."
         )
     if imported and "dataset" not in options:
-        raise ConfigError(f"{option_name(next(iter(imported)))}: stored ranks tell theirs; it goes with --dataset.")
+        raise ConfigError(
+            f"{option_name(next(iter(imported)))} applies to text files of ranks, with --dataset; stored runs already "
+            "contain it. Leave it out."
+        )
     table = run.ranks(None if run.is_stored and names_slices(by, groups) else options.get("dataset"), **imported)
     return table.raw() if raw else table
 
@@ -256,11 +257,11 @@ def group_stored(
     dataset = run.dataset() if source is None else load_dataset(source)
     if run.fingerprint in (None, dataset.sha256()):
         return annotate(table, dataset, added), ()
-    what = f"dataset {dataset.name} is not as it was ranked in {str(run.path)!r}"
-    what = f"{what}: labels, triples or their order are others"
+    what = f"dataset {dataset.name} has changed since it was ranked in {str(run.path)!r}"
+    what = f"{what}: labels, triples or their order differ"
     if source is None:
-        raise InputError(f"{what}. Give the one that was ranked: --dataset.")
-    return annotate(table, dataset, added), (f"{what}; the slices are of what was given.",)
+        raise InputError(f"{what}. Give the dataset that was ranked: --dataset DATASET.")
+    return annotate(table, dataset, added), (f"{what}. The slices use the given dataset.",)
 
 
 def named(summary: Summary, names: Mapping[str, str]) -> Summary:

@@ -91,7 +91,7 @@ def tracking(config: TrackerConfig, model: str, dataset: str) -> Iterator[Any]:
         tracker = tracker_resolver.make(config.kind, config.options(model))
         tracker.start_run(model or dataset)
     except Exception as error:  # every tracker calls a library of its own
-        hint = ". Install the library that it needs, or choose csv or json" if isinstance(error, ImportError) else ""
+        hint = ". Install its library, or choose csv or json" if isinstance(error, ImportError) else ""
         raise ConfigError(f"the tracker {config.kind!r} could not be started: {reason(error)}{hint}.") from error
     try:
         yield tracker
@@ -125,4 +125,4 @@ def _as_run_error() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise RunError(f"the tracker failed: {reason(error)}. The run itself was written before.") from error
+        raise RunError(f"the tracker failed: {reason(error)}. The run itself is complete.") from error

@@ -111,7 +111,9 @@ class Columns:
         if Path(path).is_dir():
             path = Path(path) / cls.FILE
             if not path.is_file():
-                raise TableError(f"{str(path.parent)!r} is a folder without {cls.FILE}: no run with a {cls.KIND}.")
+                raise TableError(
+                    f"{str(path.parent)!r} is a folder without {cls.FILE}, so not a run with a {cls.KIND}."
+                )
         try:
             data = read_parquet(Path(path))
             metadata = json.loads((data.schema.metadata or {}).get(cls.KEY.encode(), b"{}"))
@@ -149,7 +151,7 @@ class Columns:
         try:
             about = {name: kinds[name].validate_python(metadata[name]) for name in kinds.keys() & metadata.keys()}
         except ValidationError as error:
-            raise ValueError("its metadata are not kgeval's") from error
+            raise ValueError("its metadata are not of kgeval") from error
         table = cls(data, **about)
         table.refuse_nonsense()
         return table

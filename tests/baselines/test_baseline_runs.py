@@ -179,7 +179,7 @@ def test_a_dataset_without_train_is_refused_but_by_random(graph, tmp_path):
 
 WRONG = {
     "an unknown name": (lambda: Baseline("popular"), "unknown baseline 'popular'. Did you mean 'popularity'"),
-    "no name": (Baseline, "a baseline goes by its name. Choose one of 'inverse', 'popularity'"),
+    "no name": (Baseline, "a baseline is given by its name. Choose one of 'inverse', 'popularity'"),
     "two names": (lambda: Baseline("inverse", baseline="types"), "baseline: unknown value 'types'"),
     "a number": (lambda: Baseline(5), "unknown baseline 5. Choose one of"),
     "an unknown setting": (
@@ -189,7 +189,7 @@ WRONG = {
     "no steps": (lambda: Baseline("ppr", iterations=0), "iterations: expected at least 1, found 0"),
     "labels alone": (
         lambda: evaluate(Baseline("relation majority"), "nations"),
-        "the baseline 'relation majority' ranks nothing: it stands beside every model in classification.",
+        "the baseline 'relation majority' does not rank: it is part of every classification.",
     ),
 }
 

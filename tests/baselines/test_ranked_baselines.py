@@ -198,7 +198,7 @@ def test_its_ranks_are_those_of_its_scores():
 
 
 def test_a_graph_without_times_has_no_past(nations):
-    with pytest.raises(DatasetError, match="dataset nations has no times, which baseline recurrency looks back in"):
+    with pytest.raises(DatasetError, match="dataset nations has no times, which baseline recurrency needs"):
         evaluate(Baseline("recurrency"), nations)
     table = evaluate(lambda h, r, t: h, nations)
     with pytest.raises(DatasetError, match="slice 'seen-time' needs times, and dataset nations has none"):

@@ -88,13 +88,13 @@ def test_predictions_are_recognised_and_described(tmp_path, lists):
     assert [name for name, reader in formats().items() if reader.recognises(path)] == ["anyburl"]
     found = load_checkpoint(path, dataset=DATA)
     assert found.describe()["queries"]["tail"] == len({key for key in lists if key[0] == "tail"})
-    with pytest.raises(CheckpointError, match="it is of no model family, so that it cannot be converted"):
+    with pytest.raises(CheckpointError, match="it has no formula and no arrays, so it cannot be converted"):
         save_checkpoint(found, tmp_path / "model.safetensors")
 
 
 def test_predictions_without_their_dataset_are_refused(tmp_path, lists):
     (tmp_path / "p.txt").write_text(written(lists))
-    with pytest.raises(CheckpointError, match="Give the dataset that they are about"):
+    with pytest.raises(CheckpointError, match="Give the dataset: --dataset"):
         load_checkpoint(tmp_path / "p.txt")
 
 
@@ -121,7 +121,7 @@ BEGINNING = "e0000 r00 e0001\nHeads: e0000\t0.5\t\nTails: e0001\t0.25\te0002\t0.
         ("Tails: e0001\n", "line 4: expected pairs of entity and confidence, between tabs; found 1 cells"),
         ("Tails: e0001\thigh\n", "line 4: the confidence 'high' of 'e0001' is no number"),
         ("Tails: e0001\tnan\n", "line 4: the confidence 'nan' of 'e0001' is no number"),
-        ("Tails: e0001\t0.75\n", "line 4: Tails: a second time for the same triple"),
+        ("Tails: e0001\t0.75\n", "line 4: Tails: occurs twice for one triple"),
         ("Heads: e0003\t0.5\te0003\t0.75\n", "line 4: 'e0003' is listed twice, with the confidences 0.5, 0.75"),
     ],
 )

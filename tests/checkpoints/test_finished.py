@@ -154,7 +154,7 @@ def with_nan(folder):
         (
             lambda folder: (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n"),
             {"similarity": "dot", "split": "test"},
-            "queries.tsv says what the rows are",
+            "queries.tsv already names the triples of the rows",
         ),
         (with_nan, {"similarity": "dot"}, "the array 'entity' holds nan at row 3, column 4"),
         (
@@ -284,7 +284,7 @@ LINE = '{"head": "e0000", "relation": "r00", "predictions": '
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (LINE + '[]}\n{"a":', "line 2: no JSON"),
+        (LINE + '[]}\n{"a":', "line 2: not JSON"),
         (LINE + "3}", "line 1: expected a list or an object"),
         (LINE + '[["e0001", "x"]]}', "line 1: expected labels, or pairs"),
         (

@@ -109,7 +109,7 @@ def test_labels_may_lie_in_another_folder(tmp_path, graph):
         (tmp_path / name).rename(tmp_path / "labels" / name)
     checkpoint = load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path / "labels"))
     assert (list(checkpoint.entities), list(checkpoint.relations)) == (ENTITIES, RELATIONS)
-    with pytest.raises(CheckpointError, match=r"is no folder with labels in it. Known files: entities\.dict"):
+    with pytest.raises(CheckpointError, match=r"expected a folder with label files: entities\.dict"):
         load_checkpoint(tmp_path, dataset=graph, labels=str(tmp_path))
 
 
@@ -118,7 +118,7 @@ def test_labels_that_ampligraph_keeps_in_a_database_are_asked_for(tmp_path, grap
     sound = load_checkpoint(tmp_path, dataset=graph)
     content = {"entities_dict": "ents.db", "relations_dict": "rels.db"}
     (tmp_path / "model/model_metadata.ampkl").write_bytes(pickle.dumps(content))
-    with pytest.raises(CheckpointError, match=r"its entities are not in it, but in a database .* the option labels"):
+    with pytest.raises(CheckpointError, match=r"its entities are in a database .* the option labels=FOLDER"):
         load_checkpoint(tmp_path, dataset=graph)
     (tmp_path / "written").mkdir()
     for name, labels in (("entities", ENTITIES), ("relations", RELATIONS)):
@@ -236,7 +236,9 @@ def test_a_dicee_folder_without_weights_is_refused(tmp_path, graph):
 @pytest.mark.parametrize("model", ["FMult", "FMult2"])
 def test_a_dicee_model_of_random_points_has_no_scores(tmp_path, graph, model):
     configured(tmp_path, dicee_lfmult, model=model)
-    with pytest.raises(CheckpointError, match=f"a saved {model} lacks the random points .*: it has no scores"):
+    with pytest.raises(
+        CheckpointError, match=f"a saved {model} lacks the random points .*, so its scores cannot be computed"
+    ):
         load_checkpoint(tmp_path, dataset=graph)
 
 

@@ -159,7 +159,7 @@ def test_own_arrays_are_not_taken_for_ids_that_were_made_up(tmp_path, kind, sour
         (tmp_path / f"{name}.dict").write_text("".join(lines), encoding="utf-8")
     named = load_checkpoint(tmp_path / "model", dataset=data, labels=str(tmp_path), **options)
     np.testing.assert_allclose(evaluate(named, data, sides="tail").column("score"), expected)
-    with pytest.raises(CheckpointError, match=r"has labels of its ids\. Leave the option ids out"):
+    with pytest.raises(CheckpointError, match=r"has labels, so its ids are known\. Leave the option ids out"):
         load_checkpoint(tmp_path / "model", dataset=data, labels=str(tmp_path), ids="dataset", **options)
 
 

@@ -42,9 +42,9 @@ def test_the_header_of_a_dicee_table_tells_its_labels(tmp_path, labels):
     [
         ("a,0\nb,1\n", "its first row is 'a,0'; expected ',entity' as dicee writes"),
         (",entity,x\n0,a,1\n", "its first row is ',entity,x'"),
-        (",entity\nx,a\n", "no table of ids and labels"),
+        (",entity\nx,a\n", "not a table of ids and labels"),
         (",entity\n0,a,b\n", "line 2: 3 columns"),
-        ("", "no table of ids and labels"),
+        ("", "not a table of ids and labels"),
     ],
 )
 def test_a_table_that_is_none_of_dicees_is_refused(tmp_path, content, reason):
@@ -72,7 +72,7 @@ def test_the_id_of_a_marius_label_follows_the_last_comma(tmp_path):
 def test_a_marius_row_without_a_comma_is_refused(tmp_path):
     mapped(tmp_path, ODD)
     (tmp_path / "node_mapping.txt").write_text("a,0\nb 1\n", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"node_mapping\.txt, line 2: no comma, where label,id are expected"):
+    with pytest.raises(CheckpointError, match=r"node_mapping\.txt, line 2: expected label,id; found no comma"):
         load_checkpoint(tmp_path)
 
 

@@ -79,7 +79,7 @@ def test_halves_are_put_side_by_side(tmp_path):
 def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
     torch.save(state(gamma=np.float32([9]), gate__weight=table(4, 4)), tmp_path / "mine.pt")
     with pytest.raises(
-        CheckpointError, match=r"no use for the tensors 'gamma', 'gate\.weight'.*the option ignored=NAME"
+        CheckpointError, match=r"does not use the tensors 'gamma', 'gate\.weight'.*the option ignored=NAME"
     ):
         load_checkpoint(tmp_path, **NAMES, **TRANSE)
     found = load_checkpoint(tmp_path, **NAMES, **TRANSE, ignored="gamma,gate.*")
@@ -92,11 +92,11 @@ def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
         ({"entity": "ent.wait"}, r"the tensor 'ent\.wait' is missing. .*'ent\.weight'"),
         ({"model": "TransH", "normalization": "none"}, r"TransH needs the array 'normal'\."),
         ({"model": "RESCAL", "norm": None}, "RESCAL: a relation must be"),
-        ({"model": None}, "give the option model, one of"),
+        ({"model": None}, "Give the option model=MODEL"),
         ({"normal": "ent.weight"}, "TransE has no array 'normal'"),
         (
             {"entity": "ent.weight,rel.weight"},
-            r"halves have the shapes \(7, 4\) \(ent\.weight\), \(3, 4\) \(rel\.weight\)",
+            r"have different shapes: \(7, 4\) \(ent\.weight\), \(3, 4\) \(rel\.weight\)",
         ),
         ({"width": 4}, "unknown option 'width'"),
     ],
@@ -162,14 +162,14 @@ def test_a_model_of_keen_is_refused_and_read_by_the_names_of_its_tensors(tmp_pat
     ("mistake", "message"),
     [
         ({"numbering": "Sorted"}, "format 'tiny': unknown numbering 'Sorted'. Did you mean 'sorted'"),
-        ({"ignored": "loss.*"}, "format 'tiny': ignored is a tuple, and 'loss.*' is none"),
-        ({"files": holds({".pt"}, {"nodes"})}, "format 'tiny': files is a tuple"),
+        ({"ignored": "loss.*"}, "format 'tiny': ignored: expected a tuple, found 'loss.*'"),
+        ({"files": holds({".pt"}, {"nodes"})}, "format 'tiny': files: expected a tuple"),
         (
             {"arguments": {"entities": named("nodes")}},
             "of DistMult: .*'entity'. Its arguments are entity, relation",
         ),
         ({"arguments": TABLES | {"entity": lambda tensors: None}}, "the argument 'entity' is a function. Write Take"),
-        ({"of_model": "epoch"}, "a model of DistMult: ignored is a tuple"),
+        ({"of_model": "epoch"}, "a model of DistMult: ignored: expected a tuple"),
     ],
 )
 def test_a_table_with_a_mistake_is_refused_when_it_is_written(mistake, message):

@@ -126,7 +126,7 @@ def test_an_option_must_not_contradict_the_file(tmp_path, option, message):
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (None, {}, r"does not say which model it is: give the option model, one of AConEx, AutoSF, BigGraph, BoxE"),
+        (None, {}, r"does not say which model it is. Give the option model=MODEL, for example model=TransE"),
         ("DistMul", {}, r"unknown model 'DistMul'. Did you mean 'DistMult' or 'DistMA'\?"),
         ("", {}, r"unknown model ''"),
         ("TransE", {}, r"TransE needs the option 'norm' \(norm=1 or norm=2\)"),

@@ -53,9 +53,9 @@ def of_one_label(folder):
             lambda config: config["relations"][1].update(operator="mine"),
             "the operators none, diagonal.*found 'affine, mine, translation'",
         ),
-        (lambda config: config.update(dynamic_relations=True), "dynamic relations with one of them"),
+        (lambda config: config.update(dynamic_relations=True), "one operator if relations are dynamic"),
         (lambda config: config["relations"][1].update(lhs="huge"), "'huge'"),
-        (of_other_width, "types of entities of one width; found big 4, small 2"),
+        (of_other_width, "must have one length; found big 4, small 2"),
         (of_one_label, "the entities of type 'small' have 4 rows, but 1 labels"),
     ],
 )
@@ -79,7 +79,7 @@ def test_types_without_labels_are_rows(tmp_path):
 
 def test_types_are_in_no_native_file(tmp_path):
     layouts.pbg_types(tmp_path)
-    with pytest.raises(CheckpointError, match="its entities are of several types, which a native file does not hold"):
+    with pytest.raises(CheckpointError, match="its entities have several types, which a native file cannot hold"):
         save_checkpoint(load_checkpoint(tmp_path / "model"), tmp_path / "m.safetensors")
 
 
@@ -106,9 +106,12 @@ TRUTHS = ["bias", "dynamic_relations", "global_emb"]
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        *(({"max_norm": norm}, "max_norm is") for norm in NUMBERS),
+        *(({"max_norm": norm}, "found max_norm") for norm in NUMBERS),
         *(
-            ({"entities": {"all": {"num_partitions": count}}}, r"config\.json: (cannot be read|max_norm is)")
+            (
+                {"entities": {"all": {"num_partitions": count}}},
+                r"config\.json: (cannot be read|expected a positive max_norm)",
+            )
             for count in COUNTS
         ),
         *(
@@ -119,7 +122,7 @@ TRUTHS = ["bias", "dynamic_relations", "global_emb"]
         *(
             (
                 {"entities": {kind: {"num_partitions": 2}}, "relations": [{**RELATION, "lhs": kind, "rhs": kind}]},
-                "is no part of a file's name",
+                "cannot be part of a file name",
             )
             for kind in ("a\0", "/../../x", "../x", "a/b", "", "a" * 400)
         ),
@@ -133,7 +136,7 @@ def test_what_a_configuration_cannot_say_is_refused(changed, changes, message):
 
 @pytest.mark.parametrize("entity_path", ["/etc", "../../names", "names/../../names"])
 def test_the_names_lie_near_the_model(changed, tmp_path, entity_path):
-    with pytest.raises(CheckpointError, match=r"leads out of the folders around it.*option labels"):
+    with pytest.raises(CheckpointError, match=r"leads to another place.*option labels"):
         changed(entity_path=entity_path)
     assert changed({"labels": tmp_path / "names"}, entity_path=entity_path).entities is not None
 

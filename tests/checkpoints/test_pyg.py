@@ -169,7 +169,7 @@ def test_a_module_of_ones_own_is_refused_by_its_name(tmp_path):
 def test_a_layer_around_the_tables_is_refused(tmp_path):
     state = tensors(node_emb__weight=table(7, 4), rel_emb__weight=table(3, 4), conv1__weight=table(4, 4))
     torch.save(state, tmp_path / "model.pt")
-    with pytest.raises(CheckpointError, match=r"a DistMult has no use for the tensor 'conv1\.weight'"):
+    with pytest.raises(CheckpointError, match=r"a DistMult does not use the tensor 'conv1\.weight'"):
         load_checkpoint(tmp_path, model="DistMult")
 
 

@@ -163,7 +163,7 @@ BARE = {
 """modules each without one of their tables"""
 
 REFUSED = {
-    "its power_norm is .*, no truth value": [
+    "its power_norm is .*, which is neither true nor false": [
         distances(name, p=value(1), power_norm=power) for name in ("TransE", "TransH") for power in (value(1), VECTOR)
     ],
     "its distance is the norm of p = .*; kgeval has 1 and 2|truth value of an array": [
@@ -171,10 +171,10 @@ REFUSED = {
         for name in ("TransE", "TransH")
         for norm in (*map(value, (None, 3, 0, "1", [], 1.5, {}, True)), VECTOR, ENTITY)
     ],
-    r"its entity vectors pass a normalizer .* Evaluate the live model instead": [
+    r"its entity vectors are changed by a normalizer .* Evaluate the live model instead": [
         of_entity(embedding(ENTITY, normalizer=called(named("functools", "partial"))))
     ],
-    "its entity representation is no plain embedding": [
+    "its entity representation is not a plain embedding": [
         of_entity(module("pykeen.nn.representation.LowRankRepresentation")),
         of_entity(module(TABLE)),
         of_entity(module(TABLE, modules={"_embeddings": NOTHING})),
@@ -182,7 +182,7 @@ REFUSED = {
         of_entity(embedding(NOTHING)),
         of_entity(embedding(value([[1.0]]))),
     ],
-    "holds no (PyKEEN model|vectors)|no PyTorch module|no plain embedding|no formula|no layout of PyKEEN": [
+    "not a PyKEEN model|holds no vectors|not a PyTorch module|not a plain embedding|no formula|a layout of PyKEEN": [
         *(value({}), value([]), NOTHING, ENTITY, named("pykeen.models.unimodal.trans_e", "TransE")),
         made(named("pykeen.models.unimodal.trans_e", "TransE")),
         called(named("pykeen.models.unimodal.trans_e", "TransE")),
@@ -191,7 +191,7 @@ REFUSED = {
         *map(module, ("torch.nn.Linear", "pykeen.models.unimodal.TransE", "pykeen.models.unimodal.Unknown")),
     ],
     **{
-        f"KeyError: '{table}'|is no PyTorch module": [of_entity(module(TABLE, modules={"_embeddings": bare}))]
+        f"KeyError: '{table}'|is not a PyTorch module": [of_entity(module(TABLE, modules={"_embeddings": bare}))]
         for table, bare in BARE.items()
     },
     "the tensor 'entity_representations.*; expected|must have the same width|not finite": [
@@ -207,7 +207,7 @@ REFUSED = {
             interaction("DistMult"), relation=tensor(storage("r", 16), (3, 4), (4, 1)), use_inverse_triples=value(True)
         )
     ],
-    "the tensor 'interaction|normalisation|no layout of PyKEEN": [
+    "the tensor 'interaction|normalisation|a layout of PyKEEN": [
         *(tucker(modules=normalisations(eps=value(eps))) for eps in ("tiny", None, [])),
         tucker(modules=normalisations(buffers={"running_mean": NOTHING})),
         tucker(modules=normalisations(buffers={"running_var": matrix("e", 5, 4)})),

@@ -240,8 +240,8 @@ KL = {"model": "KG2E", "similarity": "kl", "reciprocal": False}
 @pytest.mark.parametrize(
     ("case", "change", "options", "message"),
     [
-        ("CompGCN", {}, {"model": "DistMult"}, "its entity representation is no plain embedding"),
-        ("SimplE", {}, {"model": "DistMult"}, r"a DistMult has no use for the tensors 'entity_representations\.1\."),
+        ("CompGCN", {}, {"model": "DistMult"}, "its entity representation is not a plain embedding"),
+        ("SimplE", {}, {"model": "DistMult"}, r"a DistMult does not use the tensors 'entity_representations\.1\."),
         ("BoxE", {}, {"model": "BoxE", "p": 2, "power_norm": True, "tanh_map": True}, "squared before they are added"),
         # Of other rows tables cannot be joined, of other widths the halves would not be what they are called.
         ("KG2E", {"entity": (28, 4)}, KL, r"representations of the same rows have the shapes .*\(28, 4\)"),
@@ -289,7 +289,7 @@ LEFT = "Evaluate the live model instead"
         ("TorusE", {"p": 3}, None, f"its distance is the norm of p = 3.*{LEFT}"),
         ("TransE", {"scoring_fct_norm": 3}, None, f"its distance is the norm of p = 3; kgeval has 1 and 2.*{LEFT}"),
         ("TransE", {"predict_with_sigmoid": True}, None, f"it ranks on sigmoids of its scores.*{LEFT}"),
-        ("ProjE", {}, of_sigmoid, "its scores pass a function, whose saturation makes ties"),
+        ("ProjE", {}, of_sigmoid, "its scores pass an outer activation, which rounds high scores to ties"),
         ("KG2E", {}, of_no_variance, r"a variance of 'relation' is not between 1e-06 and 1e\+09"),
     ],
 )
@@ -373,7 +373,7 @@ def copied(transe_folder, tmp_path):
 )
 def test_damaged_label_files_are_refused(copied, damage):
     (copied / "training_triples/entity_to_id.tsv.gz").write_bytes(damage)
-    message = r"entity_to_id\.tsv\.gz.*(cannot be read|an id is not)|14 entity rows, but [01] entity labels"
+    message = r"entity_to_id\.tsv\.gz.*(cannot be read|is not)|14 entity rows, but [01] entity labels"
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(copied)
 

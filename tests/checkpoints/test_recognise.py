@@ -123,7 +123,7 @@ def test_a_pointer_of_git_lfs_is_named_as_one(tmp_path, name):
     (tmp_path / name).write_text(POINTER)
     for path in {tmp_path / name, (tmp_path / name).parent}:
         with pytest.raises(
-            CheckpointError, match=r"a pointer of Git LFS, not the file itself\. Fetch that: git lfs pull"
+            CheckpointError, match=r"a pointer of Git LFS, not the file itself\. Fetch the file: git lfs pull"
         ):
             load_checkpoint(path)
 
@@ -247,7 +247,9 @@ def test_labels_of_pykeen_are_found_beside_the_model_and_where_the_option_says(t
     beside = load_checkpoint(tmp_path / "m.pt", model="DistMult")
     assert (list(beside.entities), list(beside.relations)) == (ENTITIES, RELATIONS)
     assert {path.name for path in beside.files} == {"m.pt", "entity_to_id.tsv.gz", "relation_to_id.tsv.gz"}
-    with pytest.raises(CheckpointError, match=r"is no folder with entity_to_id\.tsv\.gz and relation_to_id\.tsv\.gz"):
+    with pytest.raises(
+        CheckpointError, match=r"expected a folder with entity_to_id\.tsv\.gz and relation_to_id\.tsv\.gz"
+    ):
         load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / "nowhere"), **options)
 
 

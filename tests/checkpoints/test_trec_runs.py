@@ -54,10 +54,10 @@ def test_a_run_of_a_temporal_graph_names_the_time(tmp_path):
             .to_pandas()[[*COUNTS, "time"]]
             .equals(expected)
         )
-    with pytest.raises(CheckpointError, match=r"line 1: the query 'head-\d-0-\d' is of a time, and random has none"):
+    with pytest.raises(CheckpointError, match=r"line 1: the query 'head-\d-0-\d' has a time, but random has none"):
         load_checkpoint(path, dataset=DATA)
     path.write_text("tail-0-0 Q0 1 1 1 x\n")
-    with pytest.raises(CheckpointError, match=r"'tail-0-0' lacks its time .tail-12-3-5., and .* is a temporal graph"):
+    with pytest.raises(CheckpointError, match=r"'tail-0-0' has no time .tail-12-3-5., but .* is a temporal graph"):
         load_checkpoint(path, dataset=data)
 
 
@@ -102,14 +102,14 @@ def test_pytrec_eval_computes_the_same_of_the_run(tmp_path, k):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("tail-0-0 Q0 1 1 2 x\ntail-0 Q0 1 1 2 x", "line 2: the query 'tail-0' is not named as tail-12-3"),
-        ("tail-0-0 Q0 e1 1 2 x", "line 1: the entity 'e1' is no id"),
+        ("tail-0-0 Q0 1 1 2 x\ntail-0 Q0 1 1 2 x", "line 2: the query 'tail-0' is not a name such as tail-12-3"),
+        ("tail-0-0 Q0 e1 1 2 x", "line 1: the entity 'e1' is not an id"),
         ("tail-0-0 Q0 1 1 nan x", "line 1: the score 'nan' is no number"),
         ("tail-0-0 Q0 1 1 1e999 x", "line 1: the score '1e999' is no finite number"),
         ("\ntail-0-0 Q0 20 1 2 x", r"entity '20' names an entity beyond the 20 of random\. Is it the right dataset\?$"),
         ("tail-0-4 Q0 1 1 2 x", "the query 'tail-0-4' names a relation beyond the 4 of random"),
         ("tail-20-0 Q0 1 1 2 x", "the query 'tail-20-0' names an anchor beyond the 20 of random"),
-        ("tail-0-0 Q0 1 1 2 x\ntail-0-1 Q0 1 1 2 x\ntail-0-0 Q0 1 2 1 x", "line 3: the entity '1' is there a second"),
+        ("tail-0-0 Q0 1 1 2 x\ntail-0-1 Q0 1 1 2 x\ntail-0-0 Q0 1 2 1 x", "line 3: the entity '1' is listed twice"),
         ("tail-0-0 Q0 1 1 2 x\ntail-0-0 Q0 1 1 2", "line 2: 5 columns where 6 columns"),
     ],
 )

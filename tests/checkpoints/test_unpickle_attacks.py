@@ -70,7 +70,7 @@ def test_a_name_that_no_model_needs_is_refused(file, target, name, command):
     module, function = name.split()
     for asked in (named(module, function), value(module) + value(function) + b"\x93"):
         attack = program(called(asked, value(command.format(target))), protocol=4)
-        refuse(archive(file, attack), "It was refused; nothing was executed")
+        refuse(archive(file, attack), "It was refused, and nothing was executed")
 
 
 @pytest.mark.parametrize("module", ["", ".", "torch\0", "os.torch", "_torch", "torchx", "..torch", "Torch"])
@@ -163,7 +163,7 @@ REFUSED = {
         "text as type": filled((2,), value(b"ab"), value("i1")),
         "array as type": filled((2,), value(b"ab"), LONG_AND_EMPTY),
     },
-    "which are no plain numbers": {
+    "which are not plain numbers": {
         "objects": filled((2,), value(bytes(16)), dtype("O8")),
         "text": filled((2,), value(bytes(8)), dtype("U1")),
         "another byte order": filled((2,), value(bytes(16)), dtype("i8") + value((3, ">")) + b"b"),
@@ -181,7 +181,7 @@ REFUSED = {
         "object of a function": made(REBUILD),
         "object of a type": made(FLOATS),
     },
-    "that is no storage": {
+    "that is not a storage": {
         repr(part): tensor(value(part), (2,), (1,)) for part in ([1.0] * 10, "0123456789", b"0123456789", None)
     }
     | {"stand-in": tensor(made(ANY), (2,), (1,)), "function": tensor(REBUILD, (2,), (1,))}

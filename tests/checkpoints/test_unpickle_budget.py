@@ -80,10 +80,10 @@ REFUSED = {
             b"h\2(h\1h\3" + SHAPE + value("C") + b"tR",
         ),
     },
-    "more steps to read": {
+    "too many steps to read": {
         "streams": often(500, value(STREAM), b"q\1", named("torch.storage", "_load_from_bytes"), b"q\2", b"h\2h\1\x85R")
     },
-    "by repeating them": {
+    "the pickle repeats a few values": {
         "copies of sets": often(300, value([*range(2000)]), b"q\1", named("builtins", "set"), b"q\2", b"h\2h\1\x85R"),
         "lists that are filled later": LATER + b"h\0",
         **{
@@ -166,7 +166,7 @@ def test_a_stream_of_many_names_makes_few_classes(file):
 def test_a_stream_of_many_pickles_is_looked_at_for_so_many_only(file):
     """Its words are looked for by every reader that there is."""
     file.write_bytes(BEGINNING * 1000)
-    with pytest.raises(FileError, match="more steps"):
+    with pytest.raises(FileError, match="too many steps"):
         strings_of(io.BytesIO(file.read_bytes()), Budget(file, times=1, steps=100))
 
 
@@ -174,7 +174,7 @@ def test_a_stream_of_many_pickles_is_looked_at_for_so_many_only(file):
 def test_every_instruction_is_a_step(file, steps):
     content = program(b"]" + b"0]" * 100)
     file.write_bytes(content)
-    told = nullcontext() if steps == 500 else pytest.raises(FileError, match="more steps")
+    told = nullcontext() if steps == 500 else pytest.raises(FileError, match="too many steps")
     with told:
         assert unpickle(content, bytes.fromhex, Budget(file, times=1, steps=steps), nested=read_stream) == []
 
@@ -238,7 +238,7 @@ def test_a_small_machine_has_a_small_budget(file, monkeypatch):
     refuse(
         archive(file, program(tensor(storage(count=2501), (1,), (1,))), {"0": bytes(10_004)}), "more than 10000 bytes"
     )
-    refuse(archive(file, program(b"]" + b"0]" * 100)), "more steps")
+    refuse(archive(file, program(b"]" + b"0]" * 100)), "too many steps")
 
 
 def test_keys_of_a_tensorflow_table_do_not_grow_without_end(tmp_path):

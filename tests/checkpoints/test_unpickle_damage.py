@@ -14,7 +14,7 @@ from kgeval import load_checkpoint
 from kgeval.errors import CheckpointError
 from tests.checkpoints.memory import at_most
 
-REFUSED = r"damaged|not a PyTorch file|holds no PyKEEN model|refused"
+REFUSED = r"damaged|not a PyTorch file|not a PyKEEN model|refused"
 
 BITS = settings(max_examples=250, deadline=None, derandomize=True)
 

@@ -78,7 +78,7 @@ def test_a_scalar_of_numpy_is_a_text_or_a_number_or_refused(file, module):
     refuse(scalar("f8", bytes(16)), "a numpy scalar of f8 that is made of 16 bytes")
     refuse(scalar("i4", bytes(3)), "made of 3 bytes")
     for kind in ("O", "V8", "M8", "S3"):
-        refuse(scalar(kind, bytes(8)), "no plain numbers")
+        refuse(scalar(kind, bytes(8)), "not plain numbers")
 
 
 @pytest.mark.parametrize("protocol", [2, 4, 5])

@@ -102,7 +102,7 @@ def data(done):
 
     def call(*arguments):
         def refuse(constant):
-            raise AssertionError(f"{constant} is no JSON")
+            raise AssertionError(f"{constant} is not JSON")
 
         return json.loads(done(*arguments, "--json"), parse_constant=refuse)
 

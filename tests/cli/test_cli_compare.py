@@ -163,12 +163,12 @@ def test_what_is_missing_or_changed_is_said(place):
     invoke("run", "three.yaml", "--out", "three")
     assert "not compared" not in notes("three")
     shutil.copy("three/b/ranks.parquet", "three/c/ranks.parquet")
-    assert "c: not as the run wrote it: ranks.parquet." in notes("three")
+    assert "c: changed since the run was written: ranks.parquet." in notes("three")
     common = json.loads((place / "three/metrics.json").read_text())
     del common["models"]["c"]
     (place / "three/metrics.json").write_text(json.dumps({**common, "unfinished": ["c"]}))
     (place / "three/c/manifest.json").unlink()
-    assert "not compared, as they failed or did not finish in 'three': c." in notes("three")
+    assert "not compared, because failed or unfinished in 'three': c." in notes("three")
 
 
 def test_slices_of_a_dataset_that_is_gone(refused, place):

@@ -26,7 +26,10 @@ def test_rows_that_only_a_dataset_tells_apart_need_it(place, done, refused, data
     rows = [(ENTITIES[h], RELATIONS[r], ENTITIES[(2 * h + r) % 7]) for h in range(7) for r in range(3)]
     write(place / "animals", {"train": rows[:15], "test": rows[15:]})
     message = refused("convert", "tucker", "--out", "t.safetensors")
-    assert "only the dataset tells which of its rows are relations, and which their reverses. Give it: --d" in message
+    assert (
+        "the files do not say which of its rows are relations, and which their reverses. Add the dataset: --d"
+        in message
+    )
     assert not (place / "t.safetensors").exists()
     done("convert", "tucker", "--out", "t.safetensors", "--dataset", "animals")
     told = ["--dataset", "animals", "--metric", "mrr"]

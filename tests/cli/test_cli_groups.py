@@ -31,7 +31,7 @@ def test_a_run_keeps_its_groups(data, done, refused, place):
     again = data("summarize", "a", "--by", "groups")
     assert [group["metrics"] for group in again["groups"]] == [group["metrics"] for group in kept["groups"]]
     done("compare", "a", "b", "--by", "groups")
-    assert "different groups called 'groups'" in refused("compare", "a", "c", "--by", "groups")
+    assert "define the groups 'groups'" in refused("compare", "a", "c", "--by", "groups")
     done("compare", "a", "c", "--by", "side")
     (place / "mine.yaml").write_text(yaml.safe_dump(GROUPS))
     assert keys(data("summarize", "c", "--by", "mine.yaml")["groups"]) == keys(kept["groups"])

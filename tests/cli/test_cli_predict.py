@@ -185,7 +185,7 @@ def test_a_run_whose_files_have_changed_is_refused(place, refused):
     np.savez("model/arrays.npz", entity=rng.normal(size=(8, 4)), relation=rng.normal(size=(3, 4)))
     assert "'model/arrays.npz' has changed since it was ranked" in refused("answers", "run")
     Path("model/arrays.npz").unlink()
-    assert "not there any more" in refused("answers", "run")
+    assert "deleted or moved" in refused("answers", "run")
 
 
 def test_a_run_of_a_baseline(done, data):

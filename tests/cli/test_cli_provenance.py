@@ -49,7 +49,7 @@ def test_a_run_among_drawn_negatives_is_never_taken_for_a_full_one(data, place):
 def test_the_notes_of_ranks_metrics_and_protocol_are_in_the_json(data, place):
     """Eight entities, of which a query cannot have eight others."""
     told = data("run", "config.yaml", "--out", "few", *SAMPLE, "--set", "evaluation.corruption.count=8")
-    assert any("fewer than 8 entities left to draw" in note for note in told["notes"])
+    assert any("fewer than 8 possible negatives" in note for note in told["notes"])
     assert told["notes"] == stored(place / "few")["notes"] == data("summarize", "few")["notes"]
     write_model(place / "equal", entity=[[1.0] * 4] * 8)
     equal = data("evaluate", "equal", *MODEL[1:], "--protocol", "openke")

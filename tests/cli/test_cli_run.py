@@ -141,7 +141,8 @@ def test_models_that_ranked_different_triples_are_not_compared_silently(place, s
     assert header.split()[:2] == ["model", "triples"]
     assert [row.split()[:2] for row in rows] == [["one", "3"], ["two", "2"]]
     assert (
-        "these models were evaluated on different triples (one 3, two 2): their metrics do not compare" in result.stderr
+        "these models were evaluated on different triples (one 3, two 2), so their metrics cannot be compared"
+        in result.stderr
     )
     assert "Note: two: 1 test triple with an entity" in result.stderr
     manifests = [json.loads((place / "new" / name / "manifest.json").read_text()) for name in ("one", "two")]

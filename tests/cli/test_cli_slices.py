@@ -98,7 +98,7 @@ def test_a_moved_dataset_is_asked_for_and_taken(data, refused, place, expected):
     groups = expected("seen")
     (place / "graph").rename(place / "moved")
     message = refused("summarize", "run", "--by", "seen")
-    assert "the dataset that its config.yaml names cannot be read" in message
+    assert "the dataset in its config.yaml cannot be read" in message
     assert "Add --dataset" in message
     assert data("summarize", "run", "--by", "seen", "--dataset", "moved", "-m", "mrr,hits@3") == groups
 
@@ -111,8 +111,8 @@ def test_ranks_alone_are_sliced_by_the_dataset_that_is_given(data, expected):
 def test_a_dataset_that_has_changed_is_refused(refused, place):
     with (place / "graph/train.txt").open("a") as file:
         file.write("ant\teats\tant\n")
-    assert "'graph' is not as it was ranked" not in (message := refused("summarize", "run", "--by", "seen"))
-    assert "dataset graph is not as it was ranked in 'run': labels, triples or their order are others" in message
+    assert "'graph' has changed since it was ranked" not in (message := refused("summarize", "run", "--by", "seen"))
+    assert "dataset graph has changed since it was ranked in 'run': labels, triples or their order differ" in message
     assert "--dataset" in message
 
 
@@ -122,7 +122,7 @@ def test_another_dataset_is_taken_with_a_note_if_it_has_the_triples(data, place)
         file.write("ant\teats\tant\n")
     notes = data("summarize", "run", "--by", "seen", "--dataset", "other")["notes"]
     assert notes[-1].startswith("dataset other is not as it was ranked in 'run'")
-    assert notes[-1].endswith("the slices are of what was given.")
+    assert notes[-1].endswith("The slices use the given dataset.")
 
 
 def test_a_dataset_without_the_triples_is_refused(refused, place):

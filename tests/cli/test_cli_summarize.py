@@ -61,7 +61,7 @@ def test_ties_are_by_default_those_of_the_protocol(data, done, stored):
 def test_a_table_alone_is_read_as_usual(data, place, done):
     """PyKEEN's evaluator writes another kind of configuration; a killed run writes none."""
     told = data("summarize", "run/ranks.parquet")
-    altered = {**told, "notes": [*told["notes"], "not as the run wrote it: config.yaml."]}
+    altered = {**told, "notes": [*told["notes"], "changed since the run was written: config.yaml."]}
     (place / "run/config.yaml").write_text("evaluator: kgeval\nevaluation: {}\n")
     assert data("summarize", "run") == altered
     (place / "run/config.yaml").unlink()

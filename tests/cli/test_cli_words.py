@@ -161,9 +161,9 @@ def test_a_bound_is_for_one_model_or_for_all_that_learn(three, command, bounds, 
 @pytest.mark.parametrize("command", ["run", "summarize"])
 def test_a_bound_for_no_model_is_refused(refused, three, command):
     told = refused(command, three[command], "--fail-under", "mymodel.mrr=1")
-    assert "It is no model either: they are my.model, other, floor." in told
+    assert "The models are my.model, other, floor." in told
     told = refused(command, three[command], "--fail-under", "floor.mr=1")
-    assert "mr is better the lower it is. Give its bound by --fail-over floor.mr=1." in told
+    assert "mr is better if lower. Use --fail-over floor.mr=1." in told
 
 
 def test_a_baseline_alone_is_bounded(place):
@@ -179,7 +179,7 @@ def test_a_task_has_bounds_of_its_own_metrics(place):
     assert invoke("summarize", "runs/task", "--fail-under", "accuracy=1.1").exit_code == 1
     for metric, message in (
         ("mrr", "mrr is computed from ranks, not from labels"),
-        ("relation.recall", "relation.recall is not among the metrics of this task"),
+        ("relation.recall", "relation.recall is not computed here"),
     ):
         result = invoke("run", "task.yaml", "--force", "--fail-under", f"{metric}=0")
         assert result.exit_code == 2

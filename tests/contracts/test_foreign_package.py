@@ -302,7 +302,7 @@ READER = [
         ),
         ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
         ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Mend or uninstall the p"),
-        ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' gave 3, where a Checkpoint is expected."),
+        ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' gave 3; expected a Checkpoint."),
     ],
 )
 def test_a_reader_that_raises_ends_or_lies_is_named_without_a_traceback(

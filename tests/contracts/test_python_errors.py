@@ -29,7 +29,7 @@ def saved(graph, tmp_path_factory):
 WRONG = {
     "a checkpoint that is none": (
         lambda path, data: kgeval.load_checkpoint(None),
-        "a checkpoint is a file or a folder, not None.",
+        "expected the path of a checkpoint (a file or a folder), found None.",
     ),
     "a dataset that is none": (
         lambda path, data: kgeval.load_checkpoint(path, dataset=5),

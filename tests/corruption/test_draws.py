@@ -123,4 +123,4 @@ def test_a_short_list_is_noted_and_not_padded(kind):
     table, full = evaluate(scorer, DATA, corruption=kind(count=30)), evaluate(scorer, DATA)
     for name in ("greater", "tied", "candidates"):
         assert table.column(name).tolist() == full.column(name).tolist()
-    assert any("have fewer than 30 entities left to draw" in note for note in table.notes)
+    assert any("with fewer than 30 possible negatives" in note for note in table.notes)

@@ -7,7 +7,7 @@ import pytest
 
 from kgeval import CallableScorer, evaluate, generate_negatives
 from kgeval.corruption import EntityList
-from kgeval.errors import DatasetError, InputError
+from kgeval.errors import DatasetError, InputError, counted
 from tests.conftest import random_dataset
 from tests.corruption.by_sets import counts_among, counts_of, hashed
 
@@ -30,7 +30,7 @@ def test_ranks_are_those_of_sets(tmp_path, seed):
     assert table.provenance.candidates == f"{len(listed)} entities of file list.txt"
     for column, side in ((0, "head"), (2, "tail")):
         others = sum(answer not in listed for answer in DATA.test.ids[:, column].tolist())
-        note = f"{others} {side} answers are not in {tmp_path / 'list.txt'}; they were ranked all the same."
+        note = f"{counted(others, f'{side} answer')} not in {tmp_path / 'list.txt'}; ranked nevertheless."
         assert note in table.notes
 
 
@@ -38,7 +38,7 @@ def test_labels_that_the_dataset_lacks_are_left_out_and_counted(tmp_path):
     everything = of_labels(tmp_path / "list.txt", [*DATA.entities, "unicorn", "e0000", "unicorn", "phoenix"])
     table = evaluate(SCORER, DATA, corruption=everything)
     told = [note for note in table.notes if "list.txt" in note]
-    assert told == [f"2 labels in {tmp_path / 'list.txt'} are not in the dataset; they were left out."]
+    assert told == [f"2 labels in {tmp_path / 'list.txt'} not in the dataset: left out."]
     assert counts_of(table) == counts_of(evaluate(SCORER, DATA))
 
 

@@ -69,7 +69,7 @@ def test_a_file_without_sides_serves_both(tmp_path):
     table = among(path)
     first = table.where(table.column("triple") == 0)
     assert first.column("raw_candidates").tolist() == [2, 2]
-    assert any("have no negatives in" in note for note in table.notes)
+    assert any(" without negatives in " in note for note in table.notes)
     bound = among(path, memory_limit=4096)
     assert (bound.data, bound.notes) == (table.data, table.notes)
 
@@ -88,7 +88,7 @@ def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
     ("content", "message"),
     [
         ("e0000\tr00\te0001\t0.5\n", "none of its 1 rows has confidence 0"),
-        ("e0000\tr00\te0001\t2014\n", "row 1: the confidence '2014' is no number from 0 to 1. Scale the column"),
+        ("e0000\tr00\te0001\t2014\n", "row 1: the confidence '2014' is not a number from 0 to 1. Scale the column"),
         ("e0000\tr00\tnobody\n", "row 1: unknown entity 'nobody' in the column tail"),
         ("head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n", r"row 1: side 'tale'. Did you mean 'tail'\?"),
         ("e0000\tr00\n", "line 1: 2 columns"),
@@ -106,7 +106,7 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
     asked = {(int(h), int(r)) for h, r, _ in DATA.test.ids}
     h, r = next((h, r) for h in range(30) for r in range(4) if (h, r) not in asked)
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te0001\ttail\n")
-    with pytest.raises(DatasetError, match="none of its 1 negatives fits a tail query"):
+    with pytest.raises(DatasetError, match="none of its 1 negatives belongs to a tail query"):
         among(path, sides=("tail",))
 
 
@@ -115,7 +115,7 @@ def test_a_file_is_checked_for_both_sides(tmp_path):
     path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")
     negatives = FileNegatives(path=str(path)).prepare(DATA)
     evaluate(SCORER, DATA, corruption=negatives, sides=("tail",))
-    with pytest.raises(DatasetError, match="fits a head query"):
+    with pytest.raises(DatasetError, match="belongs to a head query"):
         evaluate(SCORER, DATA, corruption=negatives, sides=("tail", "head"))
 
 
@@ -141,7 +141,7 @@ def test_labels_that_no_line_survives_are_refused_before_anything_is_written(tmp
     tables = generate_negatives(odd_dataset(label), AllEntities())
     with pytest.raises(InputError) as caught:
         write_negatives(tmp_path / "negatives.tsv", tables)
-    assert f"the label {label!r} holds a tab or a line end" in str(caught.value)
+    assert f"the label {label!r} has a tab or a line end" in str(caught.value)
     assert ".parquet" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,7 @@ import pytest
 from kgeval import CallableScorer, evaluate, explain, framework_metrics, load_dataset, summarize
 from kgeval.corruption import AllEntities, FileNegatives, OGBNegatives
 from kgeval.corruption.export import generate_negatives, write_negatives
-from kgeval.errors import DatasetError
+from kgeval.errors import DatasetError, counted
 from kgeval.scorers.families.bilinear import DistMult
 from tests.data import stored_layouts
 
@@ -100,7 +100,8 @@ def test_the_protocol_ranks_among_the_lists_as_they_are(tmp_path, said):
         itself = (negatives == stored[side][:, None]).sum()
         assert again > 0 < itself
         told = (
-            f"{again} {side} negatives of {path} are listed twice for a triple, {itself} are its answer; all compete."
+            f"{counted(again, f'{side} negative')} of {path} listed twice for one triple, {itself} equal to its "
+            "answer; all are candidates."
         )
         assert told in table.notes
     assert (table.column("candidates") == 9).all()
@@ -162,7 +163,7 @@ def test_a_dataset_without_the_fixed_negatives_is_refused(tmp_path):
     wikikg(tmp_path)
     with pytest.raises(DatasetError, match=r"no such file\. Give the folder .* or say which candidates compete"):
         evaluate(lambda h, r, t: h, "nations", protocol="ogb")
-    with pytest.raises(DatasetError, match=r"train\.pt: no head_neg in it\. OGB has fixed negatives of its test and"):
+    with pytest.raises(DatasetError, match=r"train\.pt: no head_neg in it\. OGB has negatives for its test and"):
         evaluate(SCORER, load_dataset(tmp_path), protocol="ogb", split="train")
 
 
@@ -176,7 +177,7 @@ def test_the_difference_is_attributed_to_candidates_and_filter(tmp_path):
     assert row.causes["candidates"] > 0.01
     assert row.causes["filter"] < 0
     assert told.standard + sum(row.causes.values()) == pytest.approx(row.value, rel=1e-12)
-    assert any("are listed twice for a triple" in note for note in row.notes)
+    assert any("listed twice for one triple" in note for note in row.notes)
     assert not any(told["pykeen"].causes.values())
 
 
@@ -192,7 +193,7 @@ def test_negatives_that_are_said_twice_count_once(tmp_path):
     stored_layouts.ogb(tmp_path)
     data = load_dataset(tmp_path)
     table = evaluate(CallableScorer(hashed, 5, 2), data, corruption=own_negatives(tmp_path))
-    assert any("1 tail negatives" in note and "listed twice" in note for note in table.notes)
+    assert any("1 tail negative of" in note and "listed twice" in note for note in table.notes)
     assert table.where(table.column("side") == "tail").column("raw_candidates").tolist() == [3, 2]
 
 
@@ -246,12 +247,12 @@ def damaged(**changed):
         (damaged(tail_neg=None), "no tail_neg in it"),
         (damaged(tail_neg=np.array([[0, 4]])), "tail_neg holds int64 of shape [1, 2]"),
         (damaged(tail_neg=np.zeros((2, 2))), "tail_neg holds float64"),
-        (damaged(tail_neg=np.array([[0, 9], [1, 1]])), "row 1: tail_neg has an id that the dataset has no entity for"),
-        (damaged(tail_neg=np.array([[0, 1], [1, -1]])), "row 2: tail_neg has an id that the dataset has no entity for"),
+        (damaged(tail_neg=np.array([[0, 9], [1, 1]])), "row 1: tail_neg has an id without an entity"),
+        (damaged(tail_neg=np.array([[0, 1], [1, -1]])), "row 2: tail_neg has an id without an entity"),
         (damaged(head=np.array([0, 0])), "the triple (cat, big, likes, eel) is not in it"),
         (damaged(relation=None), "expected a dictionary with head, relation and tail"),
-        (damaged(head_type=["a", "a"]), "head_type and tail_type do not give each triple its types"),
-        (damaged(tail_neg=np.full((2, 2), 10**9)), "tail_neg id 1000000000, though there are only 4"),
+        (damaged(head_type=["a", "a"]), "head_type and tail_type must have one type for each triple"),
+        (damaged(tail_neg=np.full((2, 2), 10**9)), "tail_neg id 1000000000, but there are only 4"),
     ],
 )
 def test_what_is_wrong_with_a_file_of_negatives_is_told(tmp_path, damage, message):

@@ -10,7 +10,7 @@ import pytest
 
 from kgeval import CallableScorer, Dataset, evaluate
 from kgeval.corruption import TypeConstrained
-from kgeval.errors import DatasetError, InputError
+from kgeval.errors import DatasetError, InputError, counted
 from tests.conftest import random_dataset
 from tests.corruption.by_sets import counts_among, counts_of, hashed
 
@@ -48,10 +48,10 @@ def test_entities_of_the_types_in_a_file_compete(tmp_path, seed, splits):
     competing = typed_by_sets(DATA, types, splits)
     assert counts_of(table) == counts_among(DATA, competing)
     untyped = sum(not kinds for kinds in types)
-    assert f"{untyped} entities have no type in {path}; they are no candidates." in table.notes
-    assert f"1 entities in {path} are not in the dataset; they were left out." in table.notes
+    assert f"{counted(untyped, 'entity', 'entities')} without a type in {path}: not used as candidates." in table.notes
+    assert f"1 entity in {path} not in the dataset: left out." in table.notes
     others = sum(row[2] not in competing("tail", row) for row in DATA.test.ids.tolist())
-    told = f"{others} tail answers are not of their relation's type; they were ranked all the same."
+    told = f"{counted(others, 'tail answer')} not of the type of its relation; ranked nevertheless."
     assert (told in table.notes) == bool(others)
 
 
@@ -75,8 +75,8 @@ def test_prefixes_of_labels_are_types():
     table = among(TypeConstrained(types="prefix"), data)
     raw = {key: counts[5] for key, counts in counts_of(table).items()}
     assert raw == {(0, "head"): 2, (0, "tail"): 4, (1, "head"): 2, (1, "tail"): 3, (2, "head"): 3, (2, "tail"): 2}
-    assert "1 head answers are not of their relation's type; they were ranked all the same." in table.notes
-    assert "1 tail answers are not of their relation's type; they were ranked all the same." in table.notes
+    assert "1 head answer not of the type of its relation; ranked nevertheless." in table.notes
+    assert "1 tail answer not of the type of its relation; ranked nevertheless." in table.notes
     assert table.provenance.candidates == "2 to 4 of 7 entities, by type in train and the prefixes of labels"
 
 
@@ -95,9 +95,13 @@ def test_tails_compete_as_json_lists_them(tmp_path, seed):
     assert counts_of(table) == counts_among(DATA, lambda side, triple: ids[triple[1]], ("tail",))
     unknown = len({label for listed in lists.values() for label in listed} - set(DATA.entities))
     path = tmp_path / "rel2candidates.json"
-    for note in (f"{unknown} entities in {path} are not in", f"1 relations in {path} are not in", "1 of 1."):
+    for note in (
+        f"{counted(unknown, 'entity', 'entities')} in {path} not in",
+        f"1 relation in {path} not in",
+        "1 of 1.",
+    ):
         assert any(note in told for told in table.notes)
-    with pytest.raises(DatasetError, match=r"candidates of tails only, none of heads. Set sides: tail"):
+    with pytest.raises(DatasetError, match=r"candidates of tails only, none of heads. Rank tails only: --sides tail"):
         among(generator)
 
 

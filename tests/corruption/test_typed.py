@@ -61,8 +61,8 @@ def test_answers_of_another_type_and_relations_without_types_are_told():
     rows, notes = chosen(TypeConstrained(), "tail", data)
     assert rows == {(0, 0): [1], (0, 1): [], (1, 0): [1]}
     assert notes == (
-        "2 tail answers are not of their relation's type; they were ranked all the same.",
-        "1 tail queries have a relation without types; their answers rank 1 of 1.",
+        "2 tail answers not of the type of its relation; ranked nevertheless.",
+        "1 tail query with a relation without types; each such answer ranks 1 of 1.",
     )
     assert chosen(TypeConstrained(splits=("train", "valid", "test")), "tail", data)[1] == ()
 

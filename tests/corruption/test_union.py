@@ -76,8 +76,8 @@ def test_ranks_are_those_of_sets_in_blocks_too(files, parts, limit):
 def test_a_union_says_what_its_parts_say(files):
     generator = CandidateUnion(of=(TypeConstrained(), EntityList(path="other.txt"), Uniform(count=28)))
     table = evaluate(SCORER, DATA, corruption=generator)
-    assert "some tail queries have fewer than 28 entities left to draw; they got all of those." in table.notes
-    assert "1 labels in other.txt are not in the dataset; they were left out." in table.notes
+    assert "some tail queries with fewer than 28 possible negatives; all of these were used." in table.notes
+    assert "1 label in other.txt not in the dataset: left out." in table.notes
     words = (
         "the union of some of 30 entities, by type in train and 2 entities of file other.txt and 28 uniform (seed 0)"
     )
@@ -99,7 +99,7 @@ def test_negatives_of_a_union_are_exported():
 @pytest.mark.parametrize(
     ("of", "message"),
     [
-        ([{"kind": "all"}], "of: a union has two corruptions or more"),
+        ([{"kind": "all"}], "of: a union needs at least two corruptions"),
         ([{"kind": "unifrom", "count": 3}, {"kind": "all"}], r"of.0: unknown kind 'unifrom'. Did you mean 'uniform'\?"),
         ([{"kind": "uniform"}, {"kind": "all"}], "of.0.count: missing"),
         ([{"kind": "union", "of": []}, {"kind": "all"}], "of.0: unknown kind 'union'"),

@@ -63,7 +63,7 @@ def test_what_is_no_label_is_no_known_label():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(0, 0, 1), (1, 0)], "row 1 has another length than row 0"),
+        ([(0, 0, 1), (1, 0)], "row 1 is not as long as row 0"),
         ([(0, 0), (1, 0)], r"not int64 of shape \(2, 2\)"),
         ([0, 0, 1], r"not int64 of shape \(3,\)"),
         ([[]], r"not float64 of shape \(1, 0\)"),
@@ -78,7 +78,7 @@ def test_what_is_no_label_is_no_known_label():
         ([(0, 0, 1), (0, -1, 0)], r"triple 1 is \(0, -1, 0\): ids start at 0"),
         (5, "not int"),
         (None, "not NoneType"),
-        ([5, (0, 0, 1)], "row 1 has another length than row 0"),
+        ([5, (0, 0, 1)], "row 1 is not as long as row 0"),
     ],
 )
 def test_triples_are_rows_of_three_ids(rows, message):

@@ -91,7 +91,7 @@ def test_what_is_there_is_not_overwritten(converted, tmp_path):
     data = load_dataset("nations")
     with pytest.raises(InputError, match="converted' already exists"):
         save_dataset(data, converted)
-    with pytest.raises(InputError, match="text' exists, and is no converted dataset"):
+    with pytest.raises(InputError, match="text' exists, but is not a converted dataset"):
         save_dataset(data, tmp_path / "text", replace_folder=True)
     save_dataset(data, converted, replace_folder=True)
     assert load_dataset(converted).sha256() == data.sha256()
@@ -147,26 +147,26 @@ ALTERED = {
     ),
     "a negative id": ("test", column("relation", [-1]), r"test\.parquet: triple 0 names relation id -1"),
     "a time without a label": ("train", column("time", [0, 7]), r"train\.parquet: triple 1 names time id 7"),
-    "a triple twice": ("train", twice, "stands there twice"),
-    "a triple repeated too often": ("train", repeated, r"train\.parquet: its multiplicities are not from 1"),
+    "a triple twice": ("train", twice, "occurs twice"),
+    "a triple repeated too often": ("train", repeated, r"train\.parquet: its multiplicities must be at least 1"),
     "an empty cell": ("train", column("head", [0, None], pa.int32()), r"train\.parquet: its column head has empty"),
     "ids that are text": ("train", column("head", ["a", "b"]), r"train\.parquet: it has no column head of int32"),
     "broken ids": ("train", column("head", [0.5, 1]), r"it has no column head of int32 or int64"),
     "a label twice": (
         "entities",
         column("label", ["a", "a"]),
-        r"two ids carry the entity label 'a'[^.]*\. Rename one of them\. Convert the dataset again\.$",
+        r"carry the entity label 'a'\. Labels must be unique: rename one of them\. Convert the dataset again\.$",
     ),
     "a label that is missing": ("relations", column("label", [None], pa.string()), "relation label 0 is missing"),
     "labels that are numbers": ("entities", column("label", [1, 2]), r"entities\.parquet: it has no column label of"),
     "labels that are no text": ("entities", not_utf8, r"entities\.parquet: .*UTF"),
-    "no labels of times": ("times", Path.unlink, r"train\.parquet: triple 0 has a time, and the dataset"),
-    "another version": ("entities", metadata(version=2), "its metadata kgeval.dataset are not those of this version"),
-    "no name": ("entities", metadata(name=3), "its metadata kgeval.dataset are not those"),
+    "no labels of times": ("times", Path.unlink, r"train\.parquet: triple 0 has a time, but the dataset"),
+    "another version": ("entities", metadata(version=2), "its metadata kgeval.dataset are not of this version"),
+    "no name": ("entities", metadata(name=3), "its metadata kgeval.dataset are not of this"),
     "no entities": ("entities", Path.unlink, r"entities\.parquet: it is missing\. Convert the dataset again"),
     "two columns of one name": ("test", two_heads, r"test\.parquet: two columns have one name\. Convert"),
     "no test": ("test", Path.unlink, r"test\.parquet: it is missing\. Convert the dataset again"),
-    "a device": ("test", device, "it is a device, no file of data"),
+    "a device": ("test", device, "it is a device, not a file"),
 }
 
 

@@ -156,8 +156,8 @@ def test_a_first_row_of_all_splits_that_occurs_nowhere_else_is_a_header(tmp_path
     assert list(dataset.relations) == ["knows", "likes"]
     assert {split: len(part) for split, part in dataset.splits.items()} == {name: len(SPLITS[name]) for name in splits}
     note = (
-        f"every split begins with the row {' '.join(header)!r}, which occurs nowhere else: "
-        "it was taken for a header, and left out."
+        f"every split begins with the row {' '.join(header)!r}, which occurs nowhere else. "
+        "It was read as a header, and left out."
     )
     assert dataset.notes == (note,)
     assert note in evaluate(lambda h, r, t: h + t, dataset).notes

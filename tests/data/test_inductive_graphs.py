@@ -78,7 +78,7 @@ def test_the_inference_graph_is_evaluated(tmp_path, write_folder):
     assert facts(data.training_graph, "train") == {f"({h}, {r}, {t})" for h, r, t in LEARNED["train"]}
     assert list(data.training_graph.relations) == list(data.relations)
     assert not set(data.training_graph.entities) & set(data.entities)
-    assert data.notes[0].startswith("inductive: train is the inference graph, whose 4 entities compete; models learn")
+    assert data.notes[0].startswith("inductive dataset: models learn from the ")
     assert len(data.notes) == 1
     assert {file.name for file in data.training_graph.files} <= {file.name for file in data.files}
 
@@ -98,7 +98,7 @@ def test_the_folder_of_the_training_graph_alone_says_what_is_beside_it(tmp_path)
     folder = grail(tmp_path).with_name("small")
     data = load_dataset(folder)
     assert data.training_graph is None
-    assert "small_ind is beside it" in data.notes[0]
+    assert "small_ind is beside this folder" in data.notes[0]
     assert load_dataset(folder, layout="grail").sha256() == load_dataset(tmp_path / "small_ind").sha256()
 
 
@@ -113,7 +113,7 @@ def test_a_missing_folder_of_the_pair(tmp_path, missing, role):
     grail(tmp_path)
     (tmp_path / missing).rename(tmp_path / "elsewhere")
     there = {"small": "small_ind", "small_ind": "small"}[missing]
-    with pytest.raises(DatasetError, match=rf"two folders, small and small_ind, and '.*/{missing}', the graph {role}"):
+    with pytest.raises(DatasetError, match=rf"two folders, small and small_ind, but '.*/{missing}' .the graph {role}"):
         load_dataset(tmp_path / there, layout="grail")
 
 
@@ -134,7 +134,7 @@ def test_what_the_graphs_share_and_lack_is_noted(tmp_path):
     }
     notes = load_dataset(grail(tmp_path, evaluated=evaluated)).notes
     assert notes[1:] == (
-        "2 of the 7 entities are in the training graph too, such as ant: a model may know them.",
+        "2 of the 7 entities are in the training graph too, such as ant. A model may have learnt them.",
         "1 of 3 test triples are in the training graph too: (cat, likes, ant).",
         "1 of 1 valid triples have a relation that the training graph lacks: (xi, knows, yak).",
         "1 of 3 test triples have an entity that is in no triple of the inference graph: (lone, likes, xi).",
@@ -144,7 +144,7 @@ def test_what_the_graphs_share_and_lack_is_noted(tmp_path):
 def test_graphs_without_a_common_relation_are_refused(tmp_path):
     evaluated = {split: [(h, "knows", t) for h, _, t in rows] for split, rows in EVALUATED.items()}
     for learned in (LEARNED, {**LEARNED, "valid": [("ant", "knows", "cat")]}):
-        with pytest.raises(DatasetError, match=r"no relation of the inference graph is in the training graph small"):
+        with pytest.raises(DatasetError, match=r"the inference graph shares no relation with the training graph small"):
             load_dataset(grail(tmp_path, learned, evaluated))
 
 
@@ -275,4 +275,4 @@ def test_inspect_and_run(tmp_path):
     assert ran.exit_code == 0, ran.output
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["dataset"]["training_graph"]["entities"] == 3
-    assert manifest["notes"][0].startswith("inductive: train is the inference graph")
+    assert manifest["notes"][0].startswith("inductive dataset: models learn from the ")

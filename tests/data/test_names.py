@@ -90,8 +90,8 @@ def test_an_error_shows_them(folder, names):
     [
         ("Q1\tUniverse\nQ2 Earth\n", "line 2: expected a label, a tab and its name"),
         ("Q1\tUniverse\nQ2\tEarth\nQ1\tAll\n", "'Q1' has 2 names, 'Universe' and 'All'. Keep one of them."),
-        ("Q7\tseven\n", "no entity and no relation of dataset .* Its labels are like 'Q1', those with names like 'Q7'"),
-        ("", "no entity and no relation of dataset"),
+        ("Q7\tseven\n", "no label there is in dataset .* has labels like 'Q1', the names are for labels like 'Q7'"),
+        ("", "no label there is in dataset"),
         ("Q1\t\xff\n", "line 1: not UTF-8 text"),
         (None, "no such file"),
     ],

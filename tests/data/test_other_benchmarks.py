@@ -31,7 +31,7 @@ def test_facts_of_red_gnn_are_train_triples(folder):
     train = {data.triple(*row) for row in data.train.ids.tolist()}
     assert train == {f"({h}, {r}, {t})" for h, r, t in SPLITS["train"] + FACTS}
     assert data.notes[0].startswith(
-        "facts.txt and train.txt together are train, as in RED-GNN's code; the layout labels"
+        "facts.txt and train.txt together are read as train, as in RED-GNN's code. To read train.txt alone, "
     )
     assert len(load_dataset(folder, layout="labels").train) == 2
     assert "facts.txt" in {file.name for file in data.files}
@@ -56,7 +56,7 @@ def test_complex_queries_are_refused_by_name(folder, name):
     assert load_dataset(folder, layout="labels").sha256() is not None
     for split in SPLITS:
         (folder / f"{split}.txt").unlink()
-    with pytest.raises(DatasetError, match=r"complex queries .* has no train and test files of triples beside them"):
+    with pytest.raises(DatasetError, match=r"complex queries .* has no train and test files of triples"):
         load_dataset(folder)
 
 
@@ -74,7 +74,7 @@ def test_other_triples_beside_the_splits_are_noted(folder, name, rows):
     (folder / name).write_text(lines(rows))
     (note,) = load_dataset(folder).notes
     example = ", ".join(rows[-1 if name == "aux.tsv" else 0][:3])
-    assert note.startswith(f"{name} beside the splits was not read: it holds triples that no split has, such as")
+    assert note.startswith(f"{name} beside the splits was not read. It has triples that are in no split, such as")
     assert f"({example})" in note
 
 

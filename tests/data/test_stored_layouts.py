@@ -80,18 +80,23 @@ WRONG = [
     ("libkge", "train.del", "0\t0\n", "train.del, line 1: 2 columns where 3 columns (subject, predicate, object)"),
     ("libkge", "train.del", "a\t0\t1\n", "train.del, line 1: the subject 'a' is not a whole number"),
     ("libkge", "entity_ids.del", "0\ta\n", "1 entity labels, but dataset.yaml says num_entities: 5"),
-    ("libkge", "entity_ids.del", "0\ta\n0\tb\n", "entity_ids.del, line 2: the id 0 is out of place"),
+    ("libkge", "entity_ids.del", "0\ta\n0\tb\n", "entity_ids.del, line 2: the id 0 is wrong"),
     ("libkge", "dataset.yaml", "{", "dataset.yaml: cannot be read as YAML"),
     ("libkge", "dataset.yaml", "model: complex\n", "dataset.yaml: no block 'dataset' in it"),
-    ("libkge", "dataset.yaml", "[1]", "dataset.yaml: describes no dataset"),
+    ("libkge", "dataset.yaml", "[1]", "dataset.yaml: expected the settings of a dataset"),
     ("rotate", "train.txt", "ant\tlikes\tbee\nant\tlikes\tfox\n", "line 2: the tail 'fox' is not in entities.dict"),
     ("rotate", "train.txt", "ant\thates\tbee\n", "train.txt, line 1: the relation 'hates' is not in relations.dict"),
     ("rotate", "train.txt", "", "train.txt: no triples in it"),
-    ("rotate", "relations.dict", "0\tlikes\n2\teats\n", "relations.dict, line 2: the id 2 is out of place"),
-    ("kbc", "ent_id", "ant\t0\nbee\tx\n", "ent_id, line 2: an id is not a whole number"),
+    ("rotate", "relations.dict", "0\tlikes\n2\teats\n", "relations.dict, line 2: the id 2 is wrong"),
+    ("kbc", "ent_id", "ant\t0\nbee\tx\n", "ent_id, line 2: the id 'x' is not a whole number"),
     ("kbc", "rel_id", "likes\t0\n", "row 2: the triple names relation id 1, but there are 1 of them"),
     ("marius", "dataset.yaml", "num_train: 5\n", "train_edges.bin: 48 bytes are not the num_train: 5 edges"),
-    ("marius", "nodes/node_mapping.txt", "ant,0\nbee 1\n", "node_mapping.txt, line 2: no comma, where label,id are"),
+    (
+        "marius",
+        "nodes/node_mapping.txt",
+        "ant,0\nbee 1\n",
+        "node_mapping.txt, line 2: expected label,id; found no comma",
+    ),
     ("marius", "nodes/node_mapping.txt", "ant,0\n", "row 1: the triple names entity id 1, but there are 1 of them"),
     ("pbg", "entity_names_all_0.json", "{}", "entity_names_all_0.json: expected a list of labels"),
     ("pbg", "entity_names_all_0.json", "[", "entity_names_all_0.json: cannot be read as a list of labels"),
@@ -136,8 +141,8 @@ class Attack:
         (np.zeros((2, 2), np.int64), r"found int64 of shape \[2, 2\]"),
         (np.zeros((2, 3)), r"found float64 of shape \[2, 3\]"),
         (np.array([[0, 0, 7]], np.uint64), "row 1: the triple names entity id 7"),
-        (np.array([[0, 0, 2**64 - 1]], np.uint64), "the id 18446744073709551615 is out of place"),
-        (np.array([[0, 0, -1]]), "the id -1 is out of place"),
+        (np.array([[0, 0, 2**64 - 1]], np.uint64), "the id 18446744073709551615 is not valid"),
+        (np.array([[0, 0, -1]]), "the id -1 is not valid"),
         (np.array([object()]), "asks for builtins.object"),
     ],
 )
@@ -153,7 +158,7 @@ def test_ids_without_labels_are_their_own_labels(tmp_path):
     (tmp_path / "ent_id").unlink()
     assert list(load_dataset(tmp_path).entities) == ["0", "1", "2", "3", "4"]
     (tmp_path / "train.pickle").write_bytes(pickle.dumps(np.array([[0, 0, 10**9]], np.uint64)))
-    with pytest.raises(DatasetError, match="names entity id 1000000000, though there are only 8"):
+    with pytest.raises(DatasetError, match="names entity id 1000000000, but there are only 8"):
         load_dataset(tmp_path)
 
 

@@ -136,8 +136,8 @@ def test_times_that_are_missing_or_said_twice_are_refused(tmp_path, train, test,
 @pytest.mark.parametrize(
     ("contexts", "times", "why"),
     [
-        (None, ["a"], "triple 0 has no time, and the dataset has times"),
-        ([0], None, "triple 0 has a time, and the dataset has no times"),
+        (None, ["a"], "triple 0 has no time, but the dataset has times"),
+        ([0], None, "triple 0 has a time, but the dataset has no times"),
         ([1], ["a"], "triple 0 names time id 1, but there are 1 of them"),
         ([-1], ["a"], "triple 0 names time id -1"),
     ],
@@ -151,7 +151,7 @@ def test_all_triples_have_a_time_or_none(contexts, times, why):
 
 FIVE = pickle.dumps(np.zeros((2, 5), np.uint64))
 NUMBERS = pa.table({"head": ["a"], "relation": ["r"], "tail": ["b"], "time": [0.5]})
-INTERVAL = "Facts that hold over an interval of time.* are not read"
+INTERVAL = "Facts with a time interval.* are not supported"
 
 
 @pytest.mark.parametrize(
@@ -213,5 +213,5 @@ def test_a_query_without_a_time_knows_the_facts_of_all(tmp_path):
     data = load_dataset(tmp_path)
     queries = Queries.of(data.train.without_contexts(), "tail")
     assert known_answers(queries, known_triples(data, ("train", "test"))).lengths.sum() == len(queries)
-    with pytest.raises(InputError, match="the queries name no time"):
+    with pytest.raises(InputError, match="these queries have no time"):
         KnownAnswers.of([data.train], "tail").rows(queries)

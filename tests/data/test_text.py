@@ -87,7 +87,7 @@ def test_what_pythons_csv_writes_is_read_to_the_letter(tmp_path, rows):
     ("content", "message"),
     [
         (b"a b c\n", "it unpacks to more than [0-9]+ bytes"),
-        (b"\0", "a line of it has more than [0-9]+ characters"),
+        (b"\0", "a line has more than [0-9]+ characters"),
         (b"\n", "it has more than 10000 blank lines in a row"),
     ],
 )

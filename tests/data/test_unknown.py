@@ -89,9 +89,7 @@ def test_the_pykeen_layout_tells_a_name_from_a_folder_of_that_name(tmp_path, mon
 
 @pytest.mark.parametrize("layout", ["labels", "openke"])
 def test_a_layout_of_folders_is_not_ignored_for_a_name(layout):
-    with pytest.raises(
-        DatasetError, match=f"no such folder 'nations', and layout '{layout}' is one of folders.*'pykeen'"
-    ):
+    with pytest.raises(DatasetError, match=rf"no such folder 'nations' \(layout '{layout}' is for folders.*'pykeen'"):
         load_dataset("nations", layout=layout)
 
 

@@ -69,7 +69,7 @@ def test_everywhere_it_is_read(tmp_path, name):
     for layout in ("libkge", "marius"):
         with pytest.raises(KgevalError, match=r"dataset\.yaml: cannot be read as YAML"):
             load_dataset(tmp_path, layout=layout)
-    with pytest.raises(KgevalError, match=r"full_config\.yaml: no configuration of Marius"):
+    with pytest.raises(KgevalError, match=r"full_config\.yaml: not a configuration of Marius"):
         load_checkpoint(tmp_path, format="marius")
 
 
@@ -93,14 +93,14 @@ def test_a_number_of_entities_is_one_that_there_can_be(tmp_path, layout, size):
     content = yaml.safe_load((tmp_path / "dataset.yaml").read_text())
     content.get("dataset", content)["num_entities" if layout == "libkge" else "num_nodes"] = size
     (tmp_path / "dataset.yaml").write_text(yaml.safe_dump(content))
-    with at_most(8), pytest.raises(KgevalError, match=r"must say num_|more than the memory has room for|as YAML"):
+    with at_most(8), pytest.raises(KgevalError, match=r"must say num_|do not fit into memory|as YAML"):
         load_dataset(tmp_path)
 
 
 @pytest.mark.parametrize("number", ["1" + ":1" * 100, "1" + ":1" * 100 + ".5", "9" * 101])
 def test_a_number_has_a_bounded_length(number):
     """YAML 1.1 counts in base 60 too, which takes the square of their length."""
-    with pytest.raises(ValueError, match="characters is no text"):
+    with pytest.raises(ValueError, match="characters is too long"):
         read_yaml(f"a: {number}")
     assert read_yaml(f"a: '{number}'") == {"a": number}
     assert read_yaml("a: 1:30\nb: 2001-12-14t21:59:43.10-05:00")["a"] == 90

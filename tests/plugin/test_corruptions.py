@@ -159,7 +159,7 @@ def test_what_readers_should_know_is_logged_once(model, test, known, caplog):
     run(model, test, KGEvalEvaluator(corruption=TYPED), additional_filter_triples=known)
     assert of_data
     assert not [record for record in caplog.records if record.getMessage() in of_data]
-    assert "head answers are not of their relation's type" in caplog.text
+    assert "head answers not of the type of its relation" in caplog.text
 
 
 def test_a_sample_that_a_restriction_cuts_is_noted(model, test, known):

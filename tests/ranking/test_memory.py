@@ -76,7 +76,7 @@ def test_blocks_of_one_query_give_the_same_table_and_notes(corruption, unseen):
     assert bound.data.equals(free.data)
     assert bound.notes == free.notes
     assert any("that the model does not know" in note for note in free.notes)
-    assert any("entities left to draw" in note for note in free.notes)
+    assert any("possible negatives" in note for note in free.notes)
 
 
 @pytest.mark.skipif(

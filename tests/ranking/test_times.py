@@ -204,7 +204,7 @@ def test_predictions_of_a_split_know_the_facts_of_its_time():
     queries = {(h, r, time) for (h, r, _), time in rows(dataset.test)}
     expected = sum((h, r, e, time) not in facts for h, r, time in queries for e in range(7))
     assert len(found) == expected
-    with pytest.raises(InputError, match="scores facts at a time, and the queries name none"):
+    with pytest.raises(InputError, match="needs the time of each query, but the queries have none"):
         predict(scorer, dataset, queries=[("0", "0", "?")])
 
 

@@ -93,7 +93,7 @@ def test_a_run_that_was_altered_says_so(runs):
         html = kgeval.report([runs / "seed 1"]).html
     finally:
         metrics.write_text(before)
-    assert "not as the run wrote it: metrics.json" in html
+    assert "changed since the run was written: metrics.json" in html
 
 
 def test_a_configuration_leaves_a_page_that_a_later_run_replaces(runs):

@@ -97,7 +97,7 @@ def stop(out: Path, number: int) -> str:
     assert "interrupted" in message, message
     if "after" in message:  # not before the run has found what is there
         done = len(list((out / STAGE / SHARDS).glob("*.parquet")))
-        assert f"interrupted after {done} of {SHARD_COUNT} shards; the same command continues it." in message, message
+        assert f"interrupted after {done} of {SHARD_COUNT} shards. The same command continues it." in message, message
     return wanted.name
 
 
@@ -178,7 +178,7 @@ def array_of_jobs() -> None:
     assert set(codes) <= {0, -signal.SIGKILL}, [Path(f"{n + 1}.txt").read_text() for n, c in enumerate(codes) if c]
     if codes[4]:
         assert exit_code(fork("merge", str(out), errors="merge.txt")) == 2
-        assert f"of the {SHARD_COUNT} shards in 'array', missing: 5. " in Path("merge.txt").read_text()
+        assert f"missing of the {SHARD_COUNT} shards in 'array': 5. " in Path("merge.txt").read_text()
         assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--shard", f"5/{SHARD_COUNT}")) == 0
     assert exit_code(fork("merge", str(out), errors="merge.txt")) == 0, Path("merge.txt").read_text()
     assert content(out) == content(Path("whole"))

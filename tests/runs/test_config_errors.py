@@ -76,7 +76,10 @@ def test_every_metric_that_is_wrong_is_told(config):
         (SOUND + "models: {a: model.safetensors}", "give either model"),
         ("dataset: {}\nmodel: model.safetensors", "dataset: give either path (a folder) or name (a PyKEEN dataset)"),
         ("dataset: {path: graph, name: umls}\nmodel: model.safetensors", "give either path (a folder) or name"),
-        ("dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors", "by its name; a folder has none (config"),
+        (
+            "dataset: {path: graph, options: {x: 1}}\nmodel: model.safetensors",
+            "given by name; a folder has none (config",
+        ),
         ("dataset: {name: umls, layout: labels}\nmodel: model.safetensors", "no folder 'umls' (config line 1)"),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
         ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),

@@ -62,7 +62,7 @@ def test_a_manifest_on_the_stage_that_no_run_wrote_is_cleared(config, place, man
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_manifest_names_files_beside_it_only(tmp_path, name):
     (tmp_path / "manifest.json").write_text(json.dumps({"written": {name: "0"}}))
-    with pytest.raises(InputError, match="no name of a file beside it"):
+    with pytest.raises(InputError, match="not the name of a file beside it"):
         altered(tmp_path)
 
 
@@ -79,14 +79,14 @@ def test_a_file_of_a_run_that_is_a_device_is_not_read(config):
 def test_a_common_table_names_folders_beside_it_only(place, name):
     (place / "many").mkdir()
     (place / "many" / "metrics.json").write_text(json.dumps({"schema": 1, "models": {name: {}}}))
-    with pytest.raises(InputError, match="no name of a folder beside it"):
+    with pytest.raises(InputError, match="not the name of a folder beside it"):
         read_outcomes(place / "many", (), {})
 
 
 @pytest.mark.parametrize("table", [{"models": {"a": 1}}, {"models": {}, "failed": []}, {"models": {}, "notes": {}}])
 def test_a_common_table_of_something_else_is_refused(place, table):
     (place / "metrics.json").write_text(json.dumps(table))
-    with pytest.raises(InputError, match="not the table of several models"):
+    with pytest.raises(InputError, match="expected the table of several models"):
         CommonTable.read(place)
 
 
@@ -109,5 +109,5 @@ def test_a_manifest_of_other_blocks_is_another_run(config, place):
     run(load_config(config(model=None, models=MODELS)), Path("run"))
     path = place / "run" / next(iter(MODELS)) / "manifest.json"
     path.write_text(json.dumps(read_json(path) | {"dataset": 3, "sha256": [], "versions": "x"}))
-    with pytest.raises(InputError, match="already holds a run, and this would be another"):
+    with pytest.raises(InputError, match="already holds a different run"):
         run(load_config(config(model=None, models=MODELS)), Path("run"))

@@ -165,7 +165,7 @@ def test_a_file_that_another_run_wrote_is_told(config, place, name):
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
     (place / "other" / name).replace(place / "run" / name)
     notes = read_outcome(place / "run", (), {}).summary.notes
-    assert notes[-1] == f"not as the run wrote it: {name}."
+    assert notes[-1] == f"changed since the run was written: {name}."
 
 
 def test_what_is_no_whole_run_is_not_read_as_one(config, place):

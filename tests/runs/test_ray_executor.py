@@ -31,7 +31,10 @@ from tests.runs.test_shards import distmult
 def test_an_option_that_ray_does_not_know_is_refused():
     pytest.importorskip("ray", reason="needs the extra kgeval[ray]")
     executor = RayExecutor(address="local", options={"procesors": 2})
-    with pytest.raises(ConfigError, match=r"executor\.options: Ray refuses .*procesors"), executor._connected(1, print):
+    with (
+        pytest.raises(ConfigError, match=r"executor\.options: Ray does not start .*procesors"),
+        executor._connected(1, print),
+    ):
         pass
 
 

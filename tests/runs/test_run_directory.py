@@ -179,7 +179,7 @@ def test_force_replaces_every_file(config, place):
     assert yaml.safe_load((folder / "config.yaml").read_text())["evaluation"]["split"] == "valid"
 
 
-A_FILE = (InputError, "is a file; a run needs a folder")
+A_FILE = (InputError, "is a file, but a run needs a folder")
 NO_FOLDERS = {
     **dict.fromkeys(("model.safetensors", "model.safetensors/run", "/dev/null"), A_FILE),
     "x" * 300: (RunError, "cannot make the folder"),
@@ -244,7 +244,7 @@ OF_FILE = "evaluation:\n  corruption: {kind: file, path: negatives.tsv}"
     [
         (OF_FILE, "e0\teats\n", "negatives.tsv, line 1: 2 columns where 3 columns"),
         (OF_FILE, "e0\teats\tnobody\n", "unknown entity 'nobody' in the column tail"),
-        (OF_FILE, "e0\teats\te0\n", "none of its 1 negatives fits"),
+        (OF_FILE, "e0\teats\te0\n", "none of its 1 negatives belongs"),
         ("protocol: ogb", "", "protocol: the protocol 'ogb' ranks among the fixed negatives"),
     ],
 )
@@ -259,7 +259,7 @@ def test_unfit_negatives_are_told_before_anything_is_trained(config, place, monk
 
 def test_a_model_that_is_trained_needs_a_folder(config):
     keys = {"model": {"kind": "pykeen", "model": "TransE"}}
-    with pytest.raises(InputError, match="a model that is trained first needs an output folder"):
+    with pytest.raises(InputError, match="a model to train needs a folder to be saved in"):
         run(load_config(config(**keys)), None)
 
 
@@ -271,7 +271,7 @@ def test_a_folder_with_files_of_somebody_else_is_told_and_they_stay(config, plac
     for name in ("thesis.tex", "b.csv", "c.csv", "d.csv", ".gitkeep"):
         (place / "full" / name).write_text(name)
     run(load_config(path), place / "full", warn=warned.append)
-    told = "'full' holds other files (b.csv, c.csv, d.csv, …); they stay, and the run is written beside them."
+    told = "'full' holds other files (b.csv, c.csv, d.csv, …). They are kept; the run is written beside them."
     assert [text.replace(f"{place}/", "") for text in warned] == [told]
     assert (place / "full/thesis.tex").read_text() == "thesis.tex"
     run(load_config(path), place / "own", warn=warned.append)

@@ -120,7 +120,7 @@ CHANGES = {
 def test_another_configuration_is_refused_by_what_it_changes(several, place, ranked, keys, message):
     run(load_config(several()), place / "run")
     ranked.clear()
-    with pytest.raises(InputError, match=rf"run/a.* already holds a run, and this would be another: .*{message}"):
+    with pytest.raises(InputError, match=rf"run/a.* already holds a different run: .*{message}"):
         run(load_config(several(**keys)), place / "run")
     assert not ranked
 
@@ -140,7 +140,7 @@ def other_ranks(place):
 
 ALTERED = {
     other_weights: "run/b.*: spare/other.safetensors has changed",
-    one_triple_less: "run/a.*: the dataset has other triples, graph/train.txt has changed",
+    one_triple_less: "run/a.*: the triples of the dataset have changed, graph/train.txt has changed",
     other_ranks: "run/b.*: ranks.parquet is not as it was written",
 }
 
@@ -245,7 +245,7 @@ def test_a_model_whose_files_cannot_be_read_is_told_first_and_hides_no_other(sev
         run(load_config(several()), place / "run", warn=lambda text: told.append((text, len(ranked))))
     assert [outcome.name for outcome in failure.value.outcomes] == ["a", "c"]
     ((text, before),) = told
-    assert text.startswith("b cannot be read, the other models are evaluated: ")
+    assert text.startswith("b cannot be read and is left out: ")
     assert (message in text, before) == (True, 0)
     assert message in json.loads((place / "run/metrics.json").read_text())["failed"]["b"]
     result = invoke("run", several(), "--out", "run")
@@ -330,6 +330,6 @@ def test_a_kill_leaves_a_table_that_names_what_is_unfinished(several, place, mon
 def test_the_folder_of_one_run_is_not_taken_for_several(several, config, place):
     run(load_config(config()), place / "run")
     before = (place / "run/metrics.json").read_bytes()
-    with pytest.raises(InputError, match="holds a run of one model; several need a folder of their own"):
+    with pytest.raises(InputError, match=r"holds a run of one model\. Choose another folder for several models"):
         run(load_config(several()), place / "run", force=True)
     assert (place / "run/metrics.json").read_bytes() == before

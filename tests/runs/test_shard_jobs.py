@@ -46,7 +46,7 @@ def test_missing_shards_are_named(settings, place):
     with pytest.raises(InputError, match="holds no shards"):
         merge(place / "run")
     run_shard(settings, place / "run", 2, COUNT)
-    with pytest.raises(InputError, match=r"of the 4 shards in .*run', missing: 1, 3, 4\. .*--shard 1/4' makes"):
+    with pytest.raises(InputError, match=r"missing of the 4 shards in .*run': 1, 3, 4\. .*--shard 1/4' ranks"):
         merge(place / "run")
     path = next((place / "run" / STAGE / SHARDS).glob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
@@ -68,7 +68,7 @@ def test_jobs_of_another_configuration_or_division_are_refused(settings, config,
     again = r"run' holds 1 of the 4 shards .*evaluation\.shards was 4, is 5\. Divide it into 4 again \(--shard K/4\)"
     with pytest.raises(InputError, match=again):
         run_shard(settings, place / "run", 3, 5)
-    with pytest.raises(ConfigError, match=r"--shard: one of 4, and evaluation\.shards is 8"):
+    with pytest.raises(ConfigError, match=r"--shard says 4 shards, but evaluation\.shards is 8"):
         run_shard(load_config(config(evaluation={"shards": 8})), place / "new", 3, COUNT)
     with pytest.raises(InputError, match="into 100 shards, but into"):
         run_shard(settings, place / "new", 3, 100)
@@ -78,7 +78,7 @@ def test_a_folder_with_a_run_takes_no_shards_but_by_force(settings, config, plac
     (taken,) = run_shard(settings, place / "whole", 1, 2)  # a job that is repeated after the merge
     assert taken.kept
     assert not (place / "whole" / STAGE).exists()
-    with pytest.raises(InputError, match=r"already holds a run, and this would be another: evaluation\.split"):
+    with pytest.raises(InputError, match=r"already holds a different run: evaluation\.split"):
         run_shard(load_config(config(evaluation={"split": "valid"})), place / "whole", 1, 2)
     for number in (1, 2):
         run_shard(settings, place / "whole", number, 2, force=True)
@@ -134,7 +134,7 @@ def test_jobs_of_several_models(config, place):
     settings = load_config(config(model=None, models=models))
     run(settings, place / "whole")
     run_shard(settings, place / "run", 1, 2)
-    with pytest.raises(InputError, match=r"shards in .*run/a', missing: 2"):
+    with pytest.raises(InputError, match=r"shards in .*run/a': 2"):
         merge(place / "run")
     run_shard(settings, place / "run", 2, 2)
     assert [outcome.name for outcome in merge(place / "run")] == ["a", "b"]
@@ -143,7 +143,7 @@ def test_jobs_of_several_models(config, place):
 
 
 def test_a_task_or_a_training_is_not_divided(config, place):
-    with pytest.raises(ConfigError, match="--shard: it divides the ranking of models that are there"):
+    with pytest.raises(ConfigError, match="--shard divides the ranking of stored models"):
         run_shard(load_config(config(model={"kind": "pykeen", "model": "TransE"})), place / "run", 1, 2)
 
 

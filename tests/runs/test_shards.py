@@ -170,7 +170,7 @@ def interrupted(config, place, monkeypatch):
     run(settings, place / "whole")
     with monkeypatch.context() as patch:
         interrupt_after(patch, 3)
-        with pytest.raises(Interrupted, match="interrupted after 3 of 5 shards; the same command continues it"):
+        with pytest.raises(Interrupted, match=r"interrupted after 3 of 5 shards\. The same command continues it"):
             run(settings, place / "run")
     return settings
 
@@ -201,7 +201,7 @@ def test_other_threads_or_place_or_no_number_of_shards_continue_it(interrupted, 
 
 def test_who_reads_an_interrupted_run_is_told_how_far_it_is(interrupted, place):
     """Also of several models, in the folder that theirs are in."""
-    message = r"holds no run.* 3 of 5 shards are ranked\. Repeat its command, which continues it"
+    message = r"holds no run.* 3 of 5 shards are ranked\. Repeat its command to continue it"
     for read in (read_outcome, read_models, lambda run: read_compared([("", str(run))], {})):
         with pytest.raises(InputError, match=message):
             read(place / "run")
@@ -267,7 +267,7 @@ def test_another_dataset_checkpoint_or_version_is_refused(interrupted, place, mo
     with pytest.raises(InputError, match=r"model\.safetensors has changed"):
         run(interrupted, place / "run")
     (place / "graph/train.txt").write_text("e1\teats\te2\n" * 2)
-    with pytest.raises(InputError, match="the dataset has other triples"):
+    with pytest.raises(InputError, match="the triples of the dataset have changed"):
         run(interrupted, place / "run")
 
 
@@ -280,7 +280,7 @@ def test_a_shard_of_another_run_is_refused(interrupted, config, place, monkeypat
         path.unlink()
     foreign = shards_in(place / "other")[0]
     foreign.rename(place / "run" / STAGE / SHARDS / foreign.name)
-    with pytest.raises(InputError, match=r"00001-.*it is a shard of another run\. Delete this file and repeat"):
+    with pytest.raises(InputError, match=r"00001-.*it belongs to another run\. Delete this file and repeat"):
         run(interrupted, place / "run")
 
 
@@ -315,11 +315,11 @@ ALTERED = {
     "less than none": ({"about": {"candidates": [[9], [-1]]}}, r"it names -1 queries"),
     "a sum beyond 64 bits": ({"about": {"candidates": [[9, 8, 7, 6], [2**62] * 4]}}, f"it names {2**64} queries"),
     "a negative size": ({"about": {"candidates": [[-9], [2]]}}, r"it names a query with -9 candidates\."),
-    "no candidates": ({"about": {"candidates": None}}, r"it is no readable shard \('candidates'\)\."),
-    "a row less": ({"counts": lambda it: it.slice(1)}, r"its rows are not the triples of the shard\."),
-    "a row twice": ({"counts": lambda it: it.take([0, 0])}, r"its rows are not the triples"),
-    "a row more": ({"counts": lambda it: it.take([0, 1, 1])}, r"its rows are not the triples"),
-    "a row beyond the split": ({"counts": replaced("triple", 1, 99)}, r"its rows are not the triples"),
+    "no candidates": ({"about": {"candidates": None}}, r"not a readable shard \('candidates'\)\."),
+    "a row less": ({"counts": lambda it: it.slice(1)}, r"its triples are not those of the shard\."),
+    "a row twice": ({"counts": lambda it: it.take([0, 0])}, r"its triples are not those"),
+    "a row more": ({"counts": lambda it: it.take([0, 1, 1])}, r"its triples are not those"),
+    "a row beyond the split": ({"counts": replaced("triple", 1, 99)}, r"its triples are not those"),
     "a column less": ({"counts": lambda it: it.drop_columns(["score"])}, r"its column 2 is greater .*expected score"),
     "a column more": ({"counts": lambda it: it.append_column("rank", it["tied"])}, r"its column 9 is rank .*none"),
     "text": (
@@ -349,14 +349,14 @@ def test_a_shard_that_is_a_link_to_a_device_is_not_read(interrupted, place):
     first = shards_in(place / "run")[0]
     first.unlink()
     first.symlink_to("/dev/zero")
-    with pytest.raises(InputError, match="it is a device, no file of data"):
+    with pytest.raises(InputError, match="it is a device, not a file"):
         run(interrupted, place / "run")
 
 
 @pytest.mark.parametrize("content", ["{}", '{"shards": 5, "fingerprint": {"seed": 0}}'])
 def test_what_does_not_say_what_the_shards_are_of_is_refused(interrupted, place, content):
     (place / "run" / STAGE / SHARDS / "run.json").write_text(content)
-    with pytest.raises(InputError, match=r"run\.json' is damaged, or another version's\. Remove the folder"):
+    with pytest.raises(InputError, match=r"run\.json' is damaged, or of another version of kgeval\. Delete its folder"):
         run(interrupted, place / "run")
 
 

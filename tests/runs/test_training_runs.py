@@ -211,7 +211,7 @@ def test_a_model_that_was_trained_before_an_interruption_is_taken_if_it_is_the_s
 def test_a_folder_of_that_name_is_not_replaced_by_the_trained_model(config, place):
     (place / "run/model").mkdir(parents=True)
     (place / "run/model/mine.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"run/model.* exists already, and the trained model has to be saved there"):
+    with pytest.raises(InputError, match=r"run/model.* exists already, but the trained model must be saved there"):
         run(load_config(config(**job())), place / "run")
     assert (place / "run/model/mine.txt").read_text() == "mine"
 

@@ -138,7 +138,8 @@ def test_a_scorers_own_attributes_are_its_labels():
         ({"entities": {"a": 1, "b": 2}}, "the 2 entity labels have ids from 1 to 2; expected each of 0 to 1 once"),
         (
             {"entities": {0: "acquired_abnormality" * 4}},
-            f"found {{0: '{'acquired_abnormality' * 4}'}} in it. Turn it round: {{label: index for index, label in",
+            f"found {{0: '{'acquired_abnormality' * 4}'}} in it. "
+            "It looks like the reverse, the label of each id. Swap it: {label: index for index, label in",
         ),
         ({"entities": {"a": "b"}}, "expected a dictionary of the id of each entity label, found {'a': 'b'} in it."),
         ({"entities": ["a", "a"]}, "two ids carry the entity label 'a'"),

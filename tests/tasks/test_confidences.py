@@ -324,8 +324,11 @@ def test_named_columns_of_confidences_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\t1.5\n"}, "row 1: the confidence '1.5' is no number from 0 to 1"),
-        ({"train": "a\tr\tb\t0.5\na\tr\tc\tx\n", "test": "a\tr\tb\t1\n"}, "holds what is no number"),
+        (
+            {"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\t1.5\n"},
+            "row 1: the confidence '1.5' is not a number from 0 to 1",
+        ),
+        ({"train": "a\tr\tb\t0.5\na\tr\tc\tx\n", "test": "a\tr\tb\t1\n"}, "is not a number"),
         ({"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\n"}, "test.tsv: no confidences, but train.tsv has them"),
         ({"train": "a\tr\tb\tnan\n", "test": "a\tr\tb\tnan\n"}, "4 columns where 3"),
     ],
@@ -337,7 +340,7 @@ def test_bad_confidences_are_refused(tmp_path, rows, message):
 
 
 def test_a_task_needs_the_dataset_that_it_is_for():
-    with pytest.raises(DatasetError, match="has no confidences: its files have no fourth column"):
+    with pytest.raises(DatasetError, match="has no confidences: its files need a fourth column"):
         Confidences()(tied_model, random_dataset())
     with pytest.raises(kgeval.KgevalError, match="kgeval evaluate --task confidences"):
         classify(tied_model, DATA)

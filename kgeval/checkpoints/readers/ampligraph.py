@@ -45,7 +45,7 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files."""
     folder = _folder(path)
     if folder is None:
-        raise CheckpointError(f"{str(path)!r}: holds no model that AmpliGraph 2 saved.")
+        raise CheckpointError(f"{str(path)!r}: expected a model that AmpliGraph 2 saved, found none.")
     settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
     name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
     try:
@@ -82,7 +82,7 @@ def _width(settings: dict[str, Any]) -> int:
 
 def _rotate(entity: FloatArray, relation: FloatArray, settings: dict[str, Any]) -> Family:
     """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
-    size, width = _number(settings, "max_rel_size", ", so that phases have no unit"), _width(settings)
+    size, width = _number(settings, "max_rel_size", ", but phases are divided by it"), _width(settings)
     extent = np.sqrt(6 / (2 * width * size))
     return RotatE(entity, np.asarray(relation[:, :width], np.float64) / (extent / np.pi), 1)
 
@@ -112,8 +112,8 @@ def _pickled_labels(file: Path) -> CheckpointLabels:
 def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
     if not isinstance(named, dict):
         raise CheckpointError(
-            f"{file}: its {kind} are not in it, but in a database of AmpliGraph's. Write entities.tsv and "
-            "relations.tsv (id<TAB>label) from it, and name their folder with the option labels."
+            f"{file}: its {kind} are in a database of AmpliGraph, not in this file. Write them to entities.tsv and "
+            "relations.tsv (id<TAB>label), and give their folder with the option labels=FOLDER."
         )
     try:
         ordered = [named[row] for row in range(len(named))]
@@ -158,14 +158,14 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
     content = read_pickle(file)
     if not isinstance(content, dict) or not content.keys() >= NAMES:
-        raise CheckpointError(f"{file}: holds no model of AmpliGraph 1: it has no {' or '.join(sorted(NAMES))}.")
+        raise CheckpointError(f"{file}: not a model of AmpliGraph 1: expected {', '.join(sorted(NAMES))} in it.")
     name = options.require("model", content["class_name"], file.name, list(MODELS1))
     norm = options.require("norm", _norm(content["hyperparams"]), file.name, [1, 2]) if name == "TransE" else None
     try:
         entity, relation = content["model_params"]
         entity, relation = _tables(file, entity, relation)
     except (TypeError, ValueError, AttributeError) as error:
-        raise CheckpointError(f"{file}: its model_params are not the tables of entities and of relations.") from error
+        raise CheckpointError(f"{file}: its model_params are not two tables, of entities and of relations.") from error
     family = MODELS1[name](entity, relation, norm)
     entities = _vocabulary1(file, content["ent_to_idx"], "entity")
     relations = _vocabulary1(file, content["rel_to_idx"], "relation")
@@ -180,7 +180,7 @@ def _norm(settings: Any) -> Any:
 def _vocabulary1(file: Path, ids: Any, kind: str) -> Vocabulary:
     labels = labels_by_id(ids, LABELS)
     if labels is None:
-        raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on of labels.")
+        raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
     return Vocabulary(map(str, labels), kind)
 
 

@@ -65,8 +65,9 @@ class EncodedTriples:
     def refuse_other_rows(self, file: Path, rows: int) -> None:
         if rows != len(self.triples):
             raise CheckpointError(
-                f"{file}: {rows} rows, and {self.source} has {len(self.triples)} triples. Name the split with the "
-                f"option split=, or put the triples of the rows beside it in {QUERIES} (head<TAB>relation<TAB>tail)."
+                f"{file}: {rows} rows, but {self.source} has {len(self.triples)} triples. Name the split with the "
+                f"option split=NAME, or write the triples of the rows to {QUERIES} beside it "
+                "(head<TAB>relation<TAB>tail)."
             )
 
 
@@ -83,7 +84,7 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     split = options.resolve("split", None, "")
     queries = folder / QUERIES
     if queries.is_file() and split is not None:
-        raise UsageError(f"{folder}: {QUERIES} says what the rows are. Leave the option split out.")
+        raise UsageError(f"{folder}: {QUERIES} already names the triples of the rows. Leave the option split out.")
     if queries.is_file():
         columns, source, files = _columns_of_file(queries, dataset), QUERIES, (*label_files, queries)
     else:

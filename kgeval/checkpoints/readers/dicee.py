@@ -115,7 +115,7 @@ def _file(folder: Path) -> Path:
 def _config(folder: Path) -> dict[str, Any]:
     config = json_in(folder / CONFIG)
     if not isinstance(config, dict):
-        raise CheckpointError(f"{folder / CONFIG}: no configuration of dice-embeddings.")
+        raise CheckpointError(f"{folder / CONFIG}: not a configuration of dice-embeddings.")
     return config
 
 
@@ -123,7 +123,7 @@ def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
     """Find which model it is, and put into the configuration what the user says of it."""
     said = str(config.get("model"))
     if said in UNSAVED:
-        raise CheckpointError(f"{path}: a saved {said} lacks {UNSAVED[said]}: it has no scores.")
+        raise CheckpointError(f"{path}: a saved {said} lacks {UNSAVED[said]}, so its scores cannot be computed.")
     known = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
     name = str(options.require("model", config.get("model"), CONFIG, known))
     if str(config.get("normalization")) not in {"None", "none"}:
@@ -150,7 +150,7 @@ def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
 def _pickled(file: Path) -> dict[str, int]:
     ids = read_pickle(file)
     if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
-        raise CheckpointError(f"{file}: holds no ids of labels.")
+        raise CheckpointError(f"{file}: expected a dictionary of the id of each label.")
     return {str(label): row for label, row in ids.items()}
 
 
@@ -163,7 +163,7 @@ def _tabled(file: Path, kind: str) -> dict[str, int]:
         table = read_columns(file, ["label" if name == kind else "id" for name in header], skip=1)
         return dict(zip(table["label"].to_pylist(), map(int, table["id"].to_pylist()), strict=True))
     except (DatasetError, ValueError, StopIteration) as error:
-        raise CheckpointError(f"{file}: no table of ids and labels ({error}).") from error
+        raise CheckpointError(f"{file}: not a table of ids and labels ({error}).") from error
 
 
 def _keci(parts: Parts) -> Family:
@@ -180,7 +180,7 @@ def _blocks(array: FloatArray, p: int, q: int) -> FloatArray:
     """Bring [x_0 | x_1 x_2 … of each dimension in turn] into blocks, first those of p, then those of q."""
     width, rest = divmod(array.shape[1], 1 + p + q)
     if rest:
-        raise CheckpointError(f"{array.shape[1]} columns are no multivectors of Cl_({p},{q}).")
+        raise CheckpointError(f"{array.shape[1]} columns cannot be divided into multivectors of Cl_({p},{q}).")
     head, squares, others = np.split(array, [width, width * (1 + p)], axis=1)
     blocks = [part[:, index::count] for part, count in ((squares, p), (others, q)) for index in range(count)]
     return np.concatenate([head, *blocks], axis=1)

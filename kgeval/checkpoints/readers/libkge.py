@@ -81,7 +81,9 @@ def read(path: Path, options: Options) -> Checkpoint:
         name = str(part["type"]) if reciprocal else str(settings["model"])
         merged = {**settings.get(name, {}), **part}
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{file}: in no layout of LibKGE ({type(error).__name__}: {error}).") from error
+        raise CheckpointError(
+            f"{file}: in a layout of LibKGE that kgeval does not know ({type(error).__name__}: {error})."
+        ) from error
     where = f"the config in {file.name}"
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)
@@ -117,7 +119,10 @@ def _conve(parts: LibKGEModel) -> Family:
     ratio = parts.options.resolve("2D_aspect_ratio", parts.settings.get("2D_aspect_ratio"), where)
     height = round((width / float(2 if ratio is None else ratio)) ** 0.5)
     if not plain or height < 1 or width % height:
-        raise CheckpointError(f"{tensors.path}: a ConvE with strides, padding or {width} columns in {height} rows.")
+        raise CheckpointError(
+            f"{tensors.path}: kgeval does not read a ConvE with strides or padding, or with {width} columns in "
+            f"{height} rows."
+        )
     kernel = tensors.take("convolution.weight", None, 1, None, None)
     biased = parts.settings.get("convolution_bias", "convolution.bias" in tensors)
     network = Network(
@@ -135,7 +140,9 @@ def _transh(parts: LibKGEModel) -> Family:
     """Relations are stored as halves: the translation, and a normal vector of any length."""
     halves = parts.relation
     if halves.shape[1] % 2:
-        raise CheckpointError(f"{parts.tensors.path}: {halves.shape[1]} columns are no translation and normal vector.")
+        raise CheckpointError(
+            f"{parts.tensors.path}: {halves.shape[1]} columns cannot be split into a translation and a normal vector."
+        )
     relation, normal = np.split(halves, 2, axis=1)
     return TransH(parts.entity, relation, normal=normalize_rows(normal), norm=parts.norm(), normalization="none")
 

@@ -77,7 +77,7 @@ def _phases(tensors: Tensors) -> FloatArray:
     relation, extent = tensors.matrix(RELATION), tensors.number(RANGE)
     pi = tensors.number("pi_const") or float(np.float32(np.pi))
     if not extent:
-        raise CheckpointError(f"{tensors.path}: {RANGE} is {extent}: the phases have no unit.")
+        raise CheckpointError(f"{tensors.path}: {RANGE} is {extent}, but phases are divided by it.")
     return np.asarray(relation, np.float64) / (extent / pi)
 
 

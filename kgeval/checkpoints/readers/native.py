@@ -130,13 +130,13 @@ def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -
 def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
     value = json.loads(text)
     if not isinstance(value, kind):
-        raise ValueError(f"{str(value)[:40]!r} is no {getattr(kind, '__name__', 'truth value')}")  # noqa: TRY004
+        raise ValueError(f"{str(value)[:40]!r} is not of type {getattr(kind, '__name__', 'bool')}")  # noqa: TRY004
     return value
 
 
 def _numbering(text: str) -> Numbering:
     if text not in get_args(Numbering):
-        raise ValueError(f"the numbering {text[:40]!r} is none of {', '.join(get_args(Numbering))}")
+        raise ValueError(f"the numbering {text[:40]!r} is not one of {', '.join(get_args(Numbering))}")
     return cast("Numbering", text)
 
 
@@ -170,7 +170,7 @@ def save_checkpoint(
     Parameters
     ----------
     model
-        a model family, or a checkpoint, whose labels are taken along
+        a model family, or a checkpoint, whose labels are written too
     path
         a file that ends in ``.safetensors``
     entities, relations
@@ -181,8 +181,8 @@ def save_checkpoint(
     InputError
         if the path ends otherwise
     CheckpointError
-        if the model's head queries and tail queries follow different formulas, which no reader could tell; or if
-        only the dataset, which it was read without, tells what its rows are; or if its entities are of several types
+        if head queries and tail queries have different formulas, which the file cannot store; if the model was read
+        without the dataset that says what its rows are; or if its entities have several types
     RunError
         if the file cannot be written
 
@@ -241,15 +241,15 @@ def save_checkpoint(
 
 
 def _saveable(model: Checkpoint) -> Family | Reciprocal:
-    """Return the scorer of a checkpoint, unless a native file could not hold all that it is."""
+    """Return the scorer of a checkpoint; refuse one that a native file cannot hold."""
     if model.missing_without_dataset:
         raise CheckpointError(
-            f"{model.files[0]}: only the dataset tells {model.missing_without_dataset}. Give it: "
-            "--dataset DATASET, or load_checkpoint(…, dataset=…)."
+            f"{model.files[0]}: the files do not say {model.missing_without_dataset}. Add the dataset: --dataset "
+            "DATASET (in Python dataset=…)."
         )
     if isinstance(model.model, Typed):
         raise CheckpointError(
-            f"{model.files[0]}: its entities are of several types, which a native file does not hold. Evaluate the "
+            f"{model.files[0]}: its entities have several types, which a native file cannot hold. Evaluate the "
             "checkpoint itself."
         )
     return model.model

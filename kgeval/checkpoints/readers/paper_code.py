@@ -103,7 +103,7 @@ def _model_name(config: Path) -> str | None:
         return None
     settings = json_in(config)
     if not isinstance(settings, dict):
-        raise CheckpointError(f"{config}: holds no settings of a model.")
+        raise CheckpointError(f"{config}: expected the settings of a model.")
     return None if settings.get("model") is None else str(settings["model"])
 
 
@@ -112,7 +112,7 @@ def _phases(name: str, pi: float = PI) -> Take:
         array, extent = tensors.matrix(name), tensors.number("embedding_range")
         if not extent:
             raise CheckpointError(
-                f"{tensors.path}: the tensor 'embedding_range' is missing or zero: phases have no unit."
+                f"{tensors.path}: the tensor 'embedding_range' is missing or zero, but phases are divided by it."
             )
         return np.asarray(array, np.float64) / (extent / pi)
 
@@ -123,10 +123,7 @@ def _protate_entity(tensors: Tensors) -> FloatArray:
     """A trained modulus multiplies the distance. No rank depends on it, as long as it is positive."""
     modulus = tensors.number("modulus")
     if modulus is None or not modulus > 0:
-        raise CheckpointError(
-            f"{tensors.path}: its modulus is {modulus}, so that its scores grow with the distance; expected a positive "
-            "number."
-        )
+        raise CheckpointError(f"{tensors.path}: its modulus is {modulus}; expected a positive number.")
     return PROTATE_ENTITY(tensors)
 
 

@@ -86,7 +86,7 @@ def labels_of(model: PBGModel, folder: str | None) -> PBGLabels:
     if not all(exists_safely(file) and file.is_file() for file in every):
         if folder is not None:
             raise CheckpointError(
-                f"labels={folder!r} is no folder with {', '.join(file.name for file in every)} in it."
+                f"labels={folder!r}: expected a folder with {', '.join(file.name for file in every)}."
             )
         names = [] if model.dynamic else relation_names(model, None)
         return PBGLabels((), Vocabulary(names, "relation") if names else None)
@@ -171,7 +171,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder ``labels``."""
     folder = _folder(path)
     if folder is None:
-        raise CheckpointError(f"{str(path)!r}: holds no checkpoint of PyTorch-BigGraph.")
+        raise CheckpointError(f"{str(path)!r}: expected a checkpoint folder of PyTorch-BigGraph.")
     model = read_model(folder)
     tables = [entities_of(model, kind) for kind in model.types]
     entity = _stacked(model, tables)
@@ -204,7 +204,9 @@ def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
     widths = [table.shape[1] for table in tables]
     if len(set(widths)) > 1:
         found = ", ".join(f"{kind} {width}" for kind, width in zip(model.types, widths, strict=True))
-        raise CheckpointError(f"{model.folder}: kgeval reads types of entities of one width; found {found:.200}.")
+        raise CheckpointError(
+            f"{model.folder}: the vectors of all entity types must have one length; found {found:.200}."
+        )
     return np.concatenate(tables) if len(tables) > 1 else tables[0]
 
 

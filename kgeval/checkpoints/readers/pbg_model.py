@@ -92,18 +92,24 @@ def read_model(folder: Path) -> PBGModel:
         raise CheckpointError(f"{where}: cannot be read ({type(error).__name__}: {error}).") from error
     if not known:
         raise CheckpointError(
-            f"{where}: kgeval reads models with a comparator and the operators {', '.join(PARAMETERS)}, dynamic "
-            f"relations with one of them; found {', '.join(model.operators)!r:.200}."
+            f"{where}: kgeval reads models with a comparator and the operators {', '.join(PARAMETERS)} (one operator "
+            f"if relations are dynamic); found {', '.join(model.operators)!r:.200}."
         )
     if featurized:
-        raise CheckpointError(f"{where}: entities of type {featurized[0]!r:.60} are sets of features: kgeval has none.")
+        raise CheckpointError(
+            f"{where}: entities of type {featurized[0]!r:.60} are sets of features (featurized), which kgeval does "
+            "not read."
+        )
     if foreign := [kind for kind in model.types if not is_plain_name(kind)]:
-        raise CheckpointError(f"{where}: the type {foreign[0]!r:.60} of entities is no part of a file's name.")
+        raise CheckpointError(f"{where}: the entity type {foreign[0]!r:.60} cannot be part of a file name.")
     max_norm = config.get("max_norm")
     is_number = isinstance(max_norm, int | float) and not isinstance(max_norm, bool)
     is_norm = max_norm is None or (is_number and 0 < max_norm <= sys.float_info.max)
     if not is_norm or min(parts) < 1 or max(parts) > sum(1 for _ in folder.iterdir()):
-        raise CheckpointError(f"{where}: max_norm is {max_norm!r:.60}, and there are {max(parts)} partitions.")
+        raise CheckpointError(
+            f"{where}: expected a positive max_norm and a file for each partition; found max_norm {max_norm!r:.60} "
+            f"and {max(parts)} partitions."
+        )
     return model
 
 
@@ -117,7 +123,7 @@ def relation_names(model: PBGModel, folder: Path | None) -> list[str]:
 def read_names(file: Path) -> list[str]:
     names = json_in(file)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise CheckpointError(f"{file}: no list of names.")
+        raise CheckpointError(f"{file}: expected a list of names.")
     return names
 
 
@@ -126,8 +132,8 @@ def entity_path(model: PBGModel) -> Path:
     names, checkpoint = (Path(str(model.config.get(key))) for key in ("entity_path", "checkpoint_path"))
     if names.is_absolute() or ".." in names.parts:
         raise CheckpointError(
-            f"{model.folder / CONFIG}: its entity_path {str(names)!r:.200} leads out of the folders around it. "
-            "Give the folder of the names by the option labels."
+            f"{model.folder / CONFIG}: its entity_path {str(names)!r:.200} leads to another place. Give the folder of "
+            "the names with the option labels=FOLDER."
         )
     folder, depth = model.folder.resolve(), len(checkpoint.parts)
     if not checkpoint.is_absolute() and folder.parts[-depth:] == checkpoint.parts:

@@ -34,7 +34,7 @@ from kgeval.scorers.scorer import Numbering
 
 def needed_dataset(path: Path, options: Options, why: str = "predictions do not name every entity") -> Dataset:
     if options.dataset is None:
-        raise CheckpointError(f"{path}: {why}. Give the dataset that they are about.")
+        raise CheckpointError(f"{path}: {why}. Give the dataset: --dataset DATASET (in Python dataset=…).")
     return options.dataset
 
 
@@ -223,7 +223,7 @@ def _object(where: str, line: str) -> dict[str, Any]:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{where}: no JSON ({reason(error)}).") from error
+        raise CheckpointError(f"{where}: not JSON ({reason(error)}).") from error
     if not isinstance(content, dict):
         raise CheckpointError(f"{where}: expected an object with relation and predictions, found {line.strip()[:40]}.")
     return content

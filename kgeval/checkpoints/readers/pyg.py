@@ -65,7 +65,9 @@ def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]
     layers = parts.items() if isinstance(parts, dict) else ()
     states = {name: part.state for name, part in layers if isinstance(part, StubObject)}
     if any(state.get("max_norm") is not None for state in states.values()):
-        raise CheckpointError(f"{file}: its vectors pass a max_norm when they are used.")
+        raise CheckpointError(
+            f"{file}: its vectors are cut to a max_norm when they are used, which kgeval does not compute."
+        )
     found = {name: state.get("_parameters") for name, state in states.items()}
     return {
         f"{name}.{key}": array

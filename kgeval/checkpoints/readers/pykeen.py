@@ -78,7 +78,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     if isinstance(pickled, dict):
         return _read_state(file, pickled, options)
     if not isinstance(pickled, StubObject) or not pickled.origin.startswith("pykeen.models."):
-        raise CheckpointError(f"{file}: holds no PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
+        raise CheckpointError(f"{file}: not a PyKEEN model. Give the {MODEL_FILE} that save_to_directory writes.")
     try:
         model = Module.of(pickled)
         _refuse_without_formula(model)
@@ -92,7 +92,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     except CheckpointError as error:
         raise CheckpointError(f"{file}: {error}") from error
     except Exception as error:  # what was unpickled can be anything
-        raise CheckpointError(f"{file}: in no layout of PyKEEN ({type(error).__name__}: {error}).") from error
+        raise CheckpointError(
+            f"{file}: in a layout of PyKEEN that kgeval does not know ({type(error).__name__}: {error})."
+        ) from error
     name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
@@ -103,7 +105,7 @@ def _refuse_without_formula(model: Module) -> None:
     if model.class_name.endswith("Baseline"):
         raise NoFormula(f"it is a {model.class_name}, which counts triples: kgeval reads no counts from files.")
     if model.state.get("predict_with_sigmoid"):
-        raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), whose saturation makes ties.")
+        raise NoFormula("it ranks on sigmoids of its scores (predict_with_sigmoid), which rounds high scores to ties.")
 
 
 def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkpoint:
@@ -113,8 +115,9 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     if all(name in tensors for name in FIRST_TABLES):
         named = " ".join(f"--option {name.partition('_')[0]}={name}" for name in FIRST_TABLES)
         raise CheckpointError(
-            f"{file}: it is a model of PyKEEN 0.0 (KEEN), whose files kgeval does not read. If a model of 'kgeval list "
-            f"models' has its formula, name its tensors: --format {NAMED_BY_USER} --option model=MODEL {named}."
+            f"{file}: it is a model of PyKEEN 0.0 (KEEN), whose files kgeval does not read. If a model of 'kgeval "
+            f"list models' has its formula, name its tensors: --checkpoint-format {NAMED_BY_USER} --option "
+            f"model=MODEL {named}."
         )
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
@@ -170,7 +173,7 @@ def _vocabulary_of(file: Path, ids: Any, kind: str) -> Vocabulary | None:
         return None
     labels = labels_by_id(ids)
     if labels is None:
-        raise CheckpointError(f"{file}: in no layout of PyKEEN (its {kind} ids are not 0, 1, 2 and so on of labels).")
+        raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
     return Vocabulary(labels, kind)
 
 
@@ -188,7 +191,7 @@ def _labels(file: Path, options: Options) -> tuple[Vocabulary | None, Vocabulary
             return read_ids(files[0], "entity"), read_ids(files[1], "relation"), tuple(files)
     if named is not None:
         raise CheckpointError(
-            f"labels={str(named)!r} is no folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (or .json)."
+            f"labels={str(named)!r}: expected a folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (or .json)."
         )
     return None, None, ()
 

@@ -38,7 +38,7 @@ def _kg2e(parts: PyKEENModel) -> Family:
     module = parts.interaction.child("similarity")
     kind = parts.interaction.state.get("similarity") if module is None else module.class_name
     if kind not in MEASURES:
-        raise NoFormula(f"its distributions are compared by {kind}.")
+        raise NoFormula(f"it compares distributions by {kind}, which kgeval does not compute.")
     return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=MEASURES[kind])
 
 
@@ -97,7 +97,7 @@ def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
     """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
     power = parts.interaction.state.get("power_norm")
     if power is not None and not isinstance(power, bool):
-        raise CheckpointError(f"its power_norm is {power!r}, no truth value.")
+        raise CheckpointError(f"its power_norm is {power!r}, which is neither true nor false.")
     norm = parts.interaction.state.get("p", default)
     if norm not in (1, 2) or isinstance(norm, bool):
         raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
@@ -144,7 +144,7 @@ def _boxe(parts: PyKEENModel) -> Family:
     """Boxes are stored as a base, a shape and a size, for heads and for tails."""
     mapped = parts.interaction.state.get("tanh_map", True)
     if not isinstance(mapped, bool):
-        raise CheckpointError(f"its tanh_map is {mapped!r}, no truth value.")
+        raise CheckpointError(f"its tanh_map is {mapped!r}, which is neither true nor false.")
     norm = norm_of(parts, 2)
     if norm == 2 and parts.interaction.state.get("power_norm"):
         raise NoFormula("its two distances are squared before they are added (power_norm).")

@@ -34,7 +34,7 @@ class Module:
         if isinstance(pickled, Module):
             return pickled
         if not isinstance(pickled, StubObject) or "_modules" not in pickled.state:
-            raise CheckpointError(f"{name or 'the model'} is no PyTorch module.")
+            raise CheckpointError(f"{name or 'the model'} is not a PyTorch module.")
         return cls(pickled.class_name, pickled.state, f"{name}." if name else "")
 
     @classmethod
@@ -135,7 +135,7 @@ class PyKEENModel:
         """How many relations the model knows, inverses counted; for models that store nothing of them."""
         count = self.model.state.get("num_relations")
         if type(count) is not int:
-            raise NoFormula("it does not tell how many relations it knows.")
+            raise NoFormula("it does not store its number of relations.")
         return count
 
     def _table(self, kind: str, index: int, old: tuple[str, str]) -> FloatArray:
@@ -143,10 +143,12 @@ class PyKEENModel:
         module = self.model.child(f"{kind}_representations.{index}", *old[index : index + 1])
         table = module and module.child("_embeddings")
         if module is None or table is None or table.array("weight") is None:
-            raise NoFormula(f"its {kind} representation is no plain embedding.")
+            raise NoFormula(f"its {kind} representation is not a plain embedding.")
         weight = table.take("weight", None, None)
         if table.state.get("max_norm") is not None:
-            raise NoFormula(f"its {kind} vectors pass a max_norm when they are used.")
+            raise NoFormula(
+                f"its {kind} vectors are cut to a max_norm when they are used, which kgeval does not compute."
+            )
         normalizer = module.state.get("normalizer")
         return weight if normalizer is None else _normalised(weight, normalizer, kind, module.state.get("shape"))
 
@@ -161,7 +163,7 @@ def _normalised(weight: FloatArray, normalizer: Any, kind: str, shape: Any) -> F
     flat = shape is None or len(shape) == 1
     if function == "torch.nn.functional.normalize" and usual and settings.keys() <= {"p", "dim"} and flat:
         return unit(vectors)
-    raise NoFormula(f"its {kind} vectors pass a normalizer when they are used.")
+    raise NoFormula(f"its {kind} vectors are changed by a normalizer that kgeval does not know.")
 
 
 def _function(normalizer: Any) -> tuple[str, dict[str, Any]]:

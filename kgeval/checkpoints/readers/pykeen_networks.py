@@ -127,7 +127,7 @@ def _ntn(parts: PyKEENModel) -> Family:
 
 def _proje(parts: PyKEENModel) -> Family:
     if _activation(parts, "outer_activation") != "identity":
-        raise NoFormula("its scores pass a function, whose saturation makes ties.")
+        raise NoFormula("its scores pass an outer activation, which rounds high scores to ties.")
     vectors = {"head_scale": "d_e", "relation_scale": "d_r", "bias": "b_c"}
     return ProjE(
         parts.entity(),
@@ -142,7 +142,7 @@ def _transformer(parts: PyKEENModel) -> Family:
     """The layers of the encoder, which are alike: arrays of each name are stacked."""
     layers = _layers(_part(parts, "transformer"), "layers")
     if not layers or any(layer.state.get("norm_first") for layer in layers):
-        raise NoFormula("its encoder has no layers, or normalises before them.")
+        raise NoFormula("its encoder has no layers, or normalises before them (norm_first).")
 
     def stacked(name: str) -> Float64Array:
         return np.stack([_transposed(layer, name) for layer in layers])

@@ -76,7 +76,7 @@ def _add_lines(path: Path, lists: CheckedLists) -> None:
             key = (tail, relation, head) if side == "head" else (head, relation, tail)
             lists.add(where, side, key, _confidences(where, cells), "confidences")
             if side in seen:
-                raise CheckpointError(f"{where}: {mark} a second time for the same triple.")
+                raise CheckpointError(f"{where}: {mark} occurs twice for one triple.")
             seen.add(side)
 
 
@@ -119,7 +119,7 @@ def _confidence(where: str, label: str, spelled: str) -> float:
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
-        raise CheckpointError(f"{where}: the confidence {spelled[:40]!r} of {label!r} is no number.")
+        raise CheckpointError(f"{where}: the confidence {spelled[:40]!r} of {label!r} is not a number.")
     return score
 
 
@@ -183,11 +183,11 @@ class _Column(NamedTuple):
 def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
     table = read_columns(path, COLUMNS)
     query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
-    query.refuse_unlike(NAME, "is not named as tail-12-3")
-    entity.refuse_unlike(rf"^{ID}$", "is no id")
-    score.refuse_unlike(NUMBER, "is no number")
+    query.refuse_unlike(NAME, "is not a name such as tail-12-3")
+    entity.refuse_unlike(rf"^{ID}$", "is not an id")
+    score.refuse_unlike(NUMBER, "is not a number")
     entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
-    score.refuse(~np.isfinite(scores), "is no finite number")
+    score.refuse(~np.isfinite(scores), "is not a finite number")
     size = len(dataset.entities)
     entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
     codes = query.cells.combine_chunks().dictionary_encode()
@@ -195,7 +195,7 @@ def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
     order = np.lexsort((entities, owners))
     again = np.zeros(len(order), np.bool_)
     again[order[1:]] = (np.diff(owners[order]) == 0) & (np.diff(entities[order]) == 0)
-    entity.refuse(again, "is there a second time for its query")
+    entity.refuse(again, "is listed twice for its query")
     order = np.argsort(owners, kind="stable")
     sides, ids = _queries(query, owners, codes.dictionary, dataset)
     every = {side: sides == side for side in SIDES}
@@ -214,9 +214,9 @@ def _queries(
     parts = pc.extract_regex(names, NAME)
     timed = np.asarray(pc.not_equal(pc.struct_field(parts, "time"), ""))[owners]
     if dataset.times is None:
-        column.refuse(timed, f"is of a time, and {dataset.name} has none")
+        column.refuse(timed, f"has a time, but {dataset.name} has none")
     else:
-        column.refuse(~timed, f"lacks its time (tail-12-3-5), and {dataset.name} is a temporal graph")
+        column.refuse(~timed, f"has no time (tail-12-3-5), but {dataset.name} is a temporal graph")
     kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
     labels = {name: found for name, found in kinds.items() if found is not None}
     ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
@@ -239,7 +239,7 @@ def _of_queries(
 
 
 def _beyond(what: str, dataset: Dataset, size: int) -> str:
-    return f"names {what} beyond the {size} of {dataset.name}"
+    return f"names {what} that {dataset.name} does not have (its ids are below {size})"
 
 
 def _is_run(path: Path) -> bool:

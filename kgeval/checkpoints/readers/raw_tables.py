@@ -129,7 +129,7 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
         decoder = read_yaml(read_settings(config))["model"]["decoder"]
         stored, inverse_edges = decoder["type"], (decoder.get("options") or {}).get("inverse_edges")
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CheckpointError(f"{config}: no configuration of Marius ({reason(error)}).") from error
+        raise CheckpointError(f"{config}: not a configuration of Marius ({reason(error)}).") from error
     if not isinstance(stored, str):
         raise CheckpointError(f"{config}: its decoder has no name.")
     inverse = truth_value(config, "inverse_edges", inverse_edges)
@@ -158,7 +158,9 @@ def _nodes(file: Path, width: int) -> FloatArray:
     try:
         size = checked(file)
         if size == 0 or size % (4 * width):
-            raise CheckpointError(f"{file}: {size} bytes are no rows of {width} numbers (float32). Cut short?")
+            raise CheckpointError(
+                f"{file}: {size} bytes are not whole rows of {width} numbers (float32). The file may be cut short."
+            )
         return np.memmap(file, "<f4", "r", shape=(size // (4 * width), width))
     except OSError as error:
         raise CheckpointError(f"{file}: cannot be read ({error.strerror or error}).") from error

@@ -68,14 +68,14 @@ def _tokens(file: Path) -> dict[str, int]:
     """Read the ids of the tokens; they are 0 … n − 1 in the order of the ids."""
     if not file.is_file():
         raise CheckpointError(
-            f"{file}: missing. The ConvE code keeps it in $HOME/.data/<data>/; copy it beside the model, or name its "
-            "folder with the option labels."
+            f"{file}: missing. The ConvE code writes it to $HOME/.data/<data>/. Copy it beside the model, or give its "
+            "folder with the option labels=FOLDER."
         )
     content = read_pickle(file)
     tokens = content[0] if isinstance(content, list) and content else None
     ids = list(tokens.values()) if isinstance(tokens, dict) else [None]
     if not all(type(row) is int for row in ids) or {*ids} != {*range(len(ids))}:
-        raise CheckpointError(f"{file}: no vocabulary of the ConvE code.")
+        raise CheckpointError(f"{file}: not a vocabulary of the ConvE code.")
     return {str(name): row for name, row in sorted(content[0].items(), key=lambda item: item[1])}
 
 
@@ -117,7 +117,7 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
         if width % height == 0 and KERNELS[0] * (2 * height - 2) * (width // height - 2) == features
     ]
     if not fitting:
-        raise CheckpointError(f"{tensors.path}: no image of {width} numbers leaves {features} features.")
+        raise CheckpointError(f"{tensors.path}: an image of {width} numbers cannot give {features} features.")
     only = fitting[0] if len(fitting) == 1 else None
     return int(options.require("embedding_shape1", only, tensors.path.name, fitting))
 
@@ -202,7 +202,8 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
     forward, rows = with_inverses({name: row for row, name in enumerate(known)}, REVERSE)
     if count != len(known) or len(known) != len(rows):
         raise CheckpointError(
-            f"{file}: it has {count} rows for relations and their reverses; the dataset has {len(forward)} relations."
+            f"{file}: it has {count} rows for relations and their reverses, but the dataset has {len(forward)} "
+            "relations."
         )
     return forward, rows
 

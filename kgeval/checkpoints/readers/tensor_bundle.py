@@ -44,7 +44,7 @@ def read_bundle(folder: Path) -> dict[str, FloatArray]:
     except OSError as error:
         raise CheckpointError(f"{error.filename}: cannot be read ({error.strerror}).") from error
     except (ValueError, IndexError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{index}: damaged, or in no layout of TensorFlow ({error}).") from error
+        raise CheckpointError(f"{index}: damaged, or not written by TensorFlow ({error}).") from error
 
 
 def keras_settings(path: Path) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def keras_settings(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({error.strerror or error}).") from error
     except (ValueError, IndexError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path}: damaged, or no metadata of Keras ({error}).") from error
-    raise CheckpointError(f"{path}: holds no configuration of a model.")
+        raise CheckpointError(f"{path}: damaged, or not metadata of Keras ({error}).") from error
+    raise CheckpointError(f"{path}: expected the configuration of a model.")
 
 
 def message(data: bytes) -> Message:

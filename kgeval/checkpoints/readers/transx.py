@@ -56,7 +56,7 @@ def _numbers(path: Path, cells: pa.ListArray, skip: int, width: int | None = Non
     try:
         return np.asarray(pc.cast(cells.flatten(), pa.float64())).reshape(len(cells), width)
     except pa.ArrowInvalid as error:
-        raise CheckpointError(f"{path}: holds what is no number ({str(error)[:80]}).") from error
+        raise CheckpointError(f"{path}: a cell is not a number ({str(error)[:80]}).") from error
 
 
 ENTITY, RELATION, MATRICES = "entity2vec", "relation2vec", "A"

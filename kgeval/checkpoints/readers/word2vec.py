@@ -55,7 +55,7 @@ def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     """Read labels, which hold no spaces, and float32[row, width], of a little-endian machine."""
     content = read_bytes(file)
     if _is_text(content):
-        raise CheckpointError(f"{file}: it is text, and {BINARY} stands for the binary format. Call it .txt.")
+        raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
     sizes = SIZES.match(content)
     if sizes is None:
         raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns.")
@@ -65,13 +65,13 @@ def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     for row in range(1, count + 1):  # one by one: each begins where the one before ends
         space = content.find(b" ", position)
         if space < 0 or space + 1 + size > len(content):
-            what = f"announces {count} rows of {width} numbers, and the file ends in row {row}"
+            what = f"announces {count} rows of {width} numbers, but the file ends in row {row}"
             raise CheckpointError(f"{file}: line 1 {what}. It may be cut short.")
         labels.append(_label(file, row, content[position:space]))
         position = space + 1 + size
         rows.append(view[space + 1 : position])
     if content[position:].strip():
-        raise CheckpointError(f"{file}: line 1 announces {count} rows of {width} numbers, and more bytes follow them.")
+        raise CheckpointError(f"{file}: line 1 announces {count} rows of {width} numbers, but more bytes follow.")
     return labels, np.frombuffer(b"".join(rows), "<f4").reshape(count, width)
 
 
@@ -90,8 +90,8 @@ def _label(file: Path, row: int, content: bytes) -> str:
     except UnicodeDecodeError:
         label = ""
     if NO_TEXT.search(label):
-        what = f"row {row} begins with {short(content)}, which is no label"
-        raise CheckpointError(f"{file}: {what}. The file may be damaged, or a label before may hold a space.")
+        what = f"row {row} begins with {short(content)}, which is not a label"
+        raise CheckpointError(f"{file}: {what}. The file may be damaged, or an earlier label may contain a space.")
     return label
 
 
@@ -141,7 +141,7 @@ def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tu
         return None, (file,)
     beside = file.with_name(f"{prefix}.{name}.npy")
     if not beside.is_file():
-        raise CheckpointError(f"{beside.name} is missing beside {file}, whose vectors it holds.")
+        raise CheckpointError(f"{beside.name} is missing beside {file}. It holds the vectors.")
     return mapped_array(beside), (file, beside)
 
 
@@ -180,7 +180,7 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
     labels, table = read_labelled_vectors(file, width, skip=1)
     if len(labels) != count:
         raise CheckpointError(
-            f"{file}: line 1 announces {count} rows, {len(labels)} follow. The file may be cut short."
+            f"{file}: line 1 announces {count} rows, but {len(labels)} follow. The file may be cut short."
         )
     return labels, table
 

@@ -95,7 +95,7 @@ def labels_in(place: Path, *, named: bool) -> CheckpointLabels:
         found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
     if named and not found:
         known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
-        raise UsageError(f"labels={str(place)!r} is no folder with labels in it. Known files: {known}.")
+        raise UsageError(f"labels={str(place)!r}: expected a folder with label files: {known}.")
     read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
     files = tuple(file for file, _ in found.values())
     return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))

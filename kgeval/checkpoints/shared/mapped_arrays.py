@@ -145,7 +145,7 @@ OF_QUERIES = ("query", "head_query", "tail_scores", "head_scores")
 def table_file(folder: Path, name: str) -> Path | None:
     files = [file for file in (folder / f"{name}{suffix}" for suffix in (NUMPY, SAFE)) if file.is_file()]
     if len(files) > 1:
-        raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Leave one of them.")
+        raise CheckpointError(f"{folder}: found both {files[0].name} and {files[1].name}. Keep one of them.")
     return files[0] if files else None
 
 
@@ -157,7 +157,9 @@ def folder_of_tables(path: Path, *names: str) -> Path:
     """Return the folder of some tables: the path, or the folder around it if it is one of the tables."""
     if path.is_file() and not (path.stem in names and path.suffix in (NUMPY, SAFE)):
         known = " or ".join(f"{name}{NUMPY}" for name in names)
-        raise UsageError(f"{path}: its name does not tell what it is. Call it {known}, or give the folder of these.")
+        raise UsageError(
+            f"{path}: its name does not say what it holds. Rename it to {known}, or give the folder with these."
+        )
     return folder_of(path)
 
 

@@ -22,7 +22,7 @@ from kgeval.scorers.scorer import Numbering
 
 @dataclass(frozen=True)
 class Take:
-    """How an array of a family is made of tensors."""
+    """How an array of a family is made from tensors."""
 
     text: str
     """the names of the tensors, as ``kgeval list formats`` shows them"""
@@ -62,10 +62,10 @@ def holds(suffixes: Collection[str], *groups: Collection[str]) -> Callable[[Path
 
 @dataclass(frozen=True)
 class Option:
-    """An argument of a family that the files lack, so that the user gives it."""
+    """An argument of a family that the files do not contain, so the user must give it."""
 
     name: str
-    """what the framework calls it"""
+    """the framework's name of it"""
     choices: Mapping[Any, Any]
     """the framework's values, and what each makes of the argument: a Take or a constant"""
 
@@ -78,7 +78,7 @@ class Model:
     arguments: Mapping[str, Any]
     """the family's arguments: each is a Take, an Option, or a constant"""
     marker: str = ""
-    """a tensor that no model after it has; without one, only the user can say that it is this model"""
+    """a tensor that none of the later models has; without a marker, only the user can say that it is this model"""
     records: str = ""
     """a tensor of one number that is recorded as an option"""
     ignored: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Model:
             raise InputError(f"{what}: the argument {functions[0]!r} is a function. Write {made}.")
 
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
-        """Make the formula, record where its options came from, and refuse tensors that it has no use for."""
+        """Make the formula, record where its options came from, and refuse tensors that it does not use."""
         file, settings = tensors.path.name, self.settings
         built = {key: source(tensors) if isinstance(source, Take) else source for key, source in self.arguments.items()}
         choices = {option.name: list(option.choices) for option in settings.values()}
@@ -132,24 +132,28 @@ class Model:
 
 @dataclass(frozen=True)
 class StateDictFormat:
-    """A framework's files of named tensors."""
+    """A checkpoint format whose files are named tensors, given as a table of models.
+
+    ``reader()`` returns the :class:`kgeval.Reader` of the format. A file is recognised by the first test in ``files``
+    that it passes; the models then take their tensors by name. Every tensor must be used or be ``ignored``.
+    """
 
     name: str
     framework: str
     summary: str
     what: str
-    """what a folder without such a file lacks"""
+    """the kind of file, for the message that a folder has none"""
     files: tuple[Callable[[Path], bool], ...]
-    """tests of files; of a folder, the file that the first fits is read. A test names the fewest tensors that tell the
-    format: of the others, the models say which is missing"""
+    """tests of files; in a folder, the file that passes the first test is read. A test needs only the tensors that
+    identify the format: if another one is missing, the model names it"""
     models: Mapping[str, Model]
     tables: Mapping[str, Take] = field(default_factory=dict)
-    """what every model without a marker has"""
+    """the tensors of every model without a marker"""
     ignored: tuple[str, ...] = ()
-    """patterns of tensors that no model's scores depend on, as ``loss.*``"""
+    """patterns of tensors that do not affect scores, such as ``loss.*``"""
     numbering: Numbering = "unknown"
-    """what ids without labels are: those of the dataset (``"dataset"``), of its sorted labels (``"sorted"``), of the
-    framework's files (``"files"``), or ``"unknown"``: then a model without labels is refused"""
+    """the ids of a model without labels: those of the dataset (``"dataset"``), of its sorted labels (``"sorted"``), of
+    the framework's files (``"files"``), or ``"unknown"``; with the last, a model without labels is refused"""
     layouts: tuple[str, ...] = ()
     reciprocal: bool = False
     tensors: Callable[[Path], Tensors] = Tensors.read
@@ -185,11 +189,11 @@ class StateDictFormat:
 
     @property
     def unmarked(self) -> list[str]:
-        """The models that no tensor tells from each other."""
+        """The models that tensors alone do not identify."""
         return [name for name, model in self.models.items() if not model.marker]
 
     def reader(self) -> Reader:
-        """Make what ``load_checkpoint`` takes."""
+        """Return the reader of the format, for ``load_checkpoint``."""
         return Reader(
             self.name,
             self.summary,
@@ -201,10 +205,10 @@ class StateDictFormat:
 
 
 def _refuse_text(what: str, **collections: Any) -> None:
-    """Refuse a single value where several are expected: the letters of a text would be taken for patterns."""
+    """Refuse a single value instead of a tuple: the letters of a text would be read as patterns."""
     for name, found in collections.items():
         if not isinstance(found, Collection) or isinstance(found, str):
-            raise InputError(f"{what}: {name} is a tuple, and {found!r:.60} is none. Write ({found!r:.60},).")
+            raise InputError(f"{what}: {name}: expected a tuple, found {found!r:.60}. Write ({found!r:.60},).")
 
 
 def describe(models: Mapping[str, Model], unmarked: Sequence[str] = ()) -> tuple[dict[str, str], ...]:

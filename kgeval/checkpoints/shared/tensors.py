@@ -16,7 +16,7 @@ from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.pickles.pickled import pickle_strings, read_any
-from kgeval.scorers.family import Family, families, family
+from kgeval.scorers.family import Family, family
 from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.ordered import unit
 
@@ -34,15 +34,15 @@ WRAPPINGS = ("state_dict", "model_state_dict", "model")
 
 
 class Tensors:
-    """The tensors of one file (a ``state_dict``), by name; every one must be used by the reader.
+    """The tensors of one file (a ``state_dict``), by name; the reader must use each of them.
 
-    Whatever else the content holds is left aside.
+    Other content is ignored.
     """
 
     def __init__(self, path: Path, content: Any) -> None:
         self.path = path
         if not isinstance(content, Mapping):
-            raise CheckpointError(f"{path}: holds no dictionary of tensors, but a {type(content).__name__}.")
+            raise CheckpointError(f"{path}: expected a dictionary of tensors, found a {type(content).__name__}.")
         arrays = {str(name): value for name, value in content.items() if isinstance(value, np.ndarray)}
         parallel = all(name.startswith(PARALLEL) for name in arrays)
         self._arrays = {name.removeprefix(PARALLEL) if parallel else name: array for name, array in arrays.items()}
@@ -74,7 +74,7 @@ class Tensors:
         """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does."""
         array = self.get(name)
         if array is None:
-            hint = did_you_mean(name, self._arrays) or "It holds no tensors by themselves."
+            hint = did_you_mean(name, self._arrays) or "The file holds no tensors."
             raise CheckpointError(f"{self.path}: the tensor {self._prefix + name!r} is missing. {hint}")
         with naming(self.path):
             return check_shape(self._prefix + name, array, *shape, least=least)
@@ -84,7 +84,7 @@ class Tensors:
         arrays = {name: self.take(name, rows, None) for name in names}
         if len({array.shape for array in arrays.values()}) > 1:
             shapes = ", ".join(f"{array.shape} ({self._prefix}{name})" for name, array in arrays.items())
-            raise CheckpointError(f"{self.path}: halves have the shapes {shapes}.")
+            raise CheckpointError(f"{self.path}: the halves of a table have different shapes: {shapes}.")
         return np.concatenate([*arrays.values()], axis=1)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
@@ -114,22 +114,22 @@ class Tensors:
         return inside if is_inside else self
 
     def refuse_unused(self, model: str, *ignored: str) -> None:
-        """Refuse tensors that no formula has used: they make another model of it, whose scores would be wrong.
+        """Refuse tensors that no formula has used: the model is a different one, and scores would be wrong.
 
-        No score depends on the ``ignored``, which are patterns of names.
+        ``ignored`` are patterns of names that do not affect scores.
 
         >>> tensors = Tensors(Path("m.pt"), {"E": np.ones((2, 1)), "gate": np.ones(1), "margin": np.ones(1)})
         >>> _ = tensors.matrix("E")
         >>> tensors.refuse_unused("DistMult", "margin")
         Traceback (most recent call last):
-        kgeval.errors.CheckpointError: m.pt: a DistMult has no use for the tensor 'gate': this is another model...
+        kgeval.errors.CheckpointError: m.pt: a DistMult does not use the tensor 'gate'. It is a different model...
         """
         unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
         if unused:
             names = ", ".join(map(repr, unused[:5])) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
             raise CheckpointError(
-                f"{self.path}: a {model} has no use for the tensor{'s' * (len(unused) > 1)} {names}: this is another "
-                "model, or has parts whose effect on its scores kgeval does not know. Evaluate the live model instead."
+                f"{self.path}: a {model} does not use the tensor{'s' * (len(unused) > 1)} {names}. It is a different "
+                "model, or has parts that kgeval does not compute. Evaluate the live model in Python instead."
             )
 
 
@@ -157,7 +157,9 @@ def normalize_rows(array: FloatArray) -> Float64Array:
 def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
     shapes = [array.shape for array in arrays]
     if len({shape[0] for shape in shapes}) > 1:
-        raise CheckpointError(f"{where}: tables of the same rows have the shapes {', '.join(map(str, shapes))}.")
+        raise CheckpointError(
+            f"{where}: tables that must have equally many rows have the shapes {', '.join(map(str, shapes))}."
+        )
 
 
 def model_of_arrays(
@@ -176,12 +178,13 @@ def model_of_arrays(
     name = options.resolve("model", model, file.name)
     if name is None:
         raise UsageError(
-            f"{file} does not say which model it is: give the option model, one of {', '.join(families())}."
+            f"{file} does not say which model it is. Give the option model=MODEL, for example model=TransE; "
+            "'kgeval list models' shows all."
         )
     kind = family(str(name))
     for key in stored:
         if key not in kind.option_names():
-            raise CheckpointError(f"{file}: it stores the option {key!r}, which {kind.name} does not have.")
+            raise CheckpointError(f"{file}: it has the option {key!r}, which {kind.name} does not have.")
     chosen = {key: options.resolve(key, stored.get(key), file.name) for key in kind.option_names()}
     inverse = options.resolve("reciprocal", reciprocal, file.name)
     if inverse not in (None, True, False):

@@ -75,7 +75,7 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
     """
     folder = Path(folder)
     if folder.exists() and not (replace_folder and LAYOUT.recognises(folder)):
-        why = "exists, and is no converted dataset" if replace_folder else "already exists"
+        why = "exists, but is not a converted dataset" if replace_folder else "already exists"
         raise InputError(f"{str(folder)!r} {why}. Choose another name.")
     own = {TRAINING, *(_file(folder, name).name for name in (*LABELS, *SPLITS, "names"))}
     if folder.exists() and (others := sorted({path.name for path in folder.iterdir()} - own)):
@@ -176,7 +176,7 @@ class _Stored(NamedTuple):
                 return dict(about)
         except (ValueError, KeyError, TypeError):
             pass
-        raise _damaged(self.path, f"its metadata {KEY.decode()} are not those of this version")
+        raise _damaged(self.path, f"its metadata {KEY.decode()} are not of this version")
 
     def vocabulary(self, kind: str) -> Vocabulary:
         labels = pa.chunked_array(self.texts("label"), pa.string())
@@ -207,18 +207,18 @@ class _Stored(NamedTuple):
             raise _damaged(self.path, f"its column {column} has empty cells")
         numbers = self.table[column].to_numpy()
         if column == "confidence" and not ((numbers >= 0) & (numbers <= 1)).all():
-            raise _damaged(self.path, "a confidence is no number from 0 to 1")
+            raise _damaged(self.path, "a confidence is not a number from 0 to 1")
         return np.asarray(numbers, None if column == "confidence" else np.int64)
 
     def multiplicity(self, counted: IntArray | None) -> IntArray | None:
         """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
         if counted is not None and not self.has("confidence"):
-            raise _damaged(self.path, "a triple stands there twice")
+            raise _damaged(self.path, "a triple occurs twice")
         if counted is not None or not self.has("multiplicity"):
             return counted
         times = self.numbers("multiplicity")
         if (times < 1).any() or times.sum(dtype=np.float64) > MOST_ROWS:
-            raise _damaged(self.path, f"its multiplicities are not from 1, {MOST_ROWS:,} in all")
+            raise _damaged(self.path, f"its multiplicities must be at least 1, and at most {MOST_ROWS:,} in all")
         return times
 
 

@@ -100,7 +100,9 @@ def read_openke(folder: Path) -> Dataset:
     decode = partial(_rows_of_ids, names=("head", "tail", "relation"), counted=True)
     dataset = _graph(folder, "{}2id.txt".format, decode, id_files.OPENKE)
     uncounted = " and ".join(path.name for path in dataset.files if announced_rows(path) is None)
-    note = f"the first line of {uncounted} holds no count of rows: a file that was cut short would look whole."
+    note = (
+        f"the first line of {uncounted} is not the number of rows, so a file that was cut short would not be noticed."
+    )
     return replace(dataset, notes=(note,) if uncounted else ())
 
 
@@ -131,8 +133,8 @@ def _text_file(paths: Sequence[Path]) -> Path:
         if path.suffix in ENDINGS:
             return path
     raise DatasetError(
-        f"{paths[0]}: the layout rotate, whose entities.dict and relations.dict are beside it, reads .txt and .tsv. "
-        "Convert it, or name the layout labels, in which kgeval makes the ids up."
+        f"{paths[0]}: beside entities.dict and relations.dict it is in the layout rotate, which reads .txt and .tsv "
+        "only. Convert the file, or use the layout labels (--layout labels), which numbers the labels itself."
     )
 
 
@@ -241,7 +243,7 @@ def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
     raise DatasetError(
         f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
-        "Is it cut short, or are its edges without relations?"
+        "It may be cut short, or its edges may have no relations."
     )
 
 

@@ -33,12 +33,13 @@ def with_training_graph(
     relations = np.where(np.isin(relations, training.train.relations), relations, -1)  # valid and test teach nothing
     if not new_relations and not (relations[dataset.train.relations] >= 0).any():
         raise DatasetError(
-            f"dataset {dataset.name}: no relation of the inference graph is in the training graph {training.name}, "
-            f"which has {training.relations[0]!r}: nothing that a model learns there says anything here."
+            f"dataset {dataset.name}: the inference graph shares no relation with the training graph {training.name}, "
+            f"which has {training.relations[0]!r}. Nothing that a model learns there applies here."
         )
     notes = [
-        f"inductive: train is the inference graph, whose {len(dataset.entities):,} entities compete; models learn from "
-        f"the {len(training.train):,} triples of {training.name}, of {len(training.entities):,} entities."
+        f"inductive dataset: models learn from the {len(training.train):,} triples and {len(training.entities):,} "
+        f"entities of {training.name}. The candidates are the {len(dataset.entities):,} entities of the inference "
+        "graph, whose triples are train."
     ]
     if not same_ids:
         notes += _shared(dataset, training, training.entities.ids(dataset.entities.labels), relations)
@@ -53,7 +54,7 @@ def _shared(dataset: Dataset, training: Dataset, entities: IntArray, relations: 
         return
     example = dataset.display_label(dataset.entities[int(np.argmax(entities >= 0))])
     count = f"{int((entities >= 0).sum()):,} of the {len(entities):,} entities"
-    yield f"{count} are in the training graph too, such as {example}: a model may know them."
+    yield f"{count} are in the training graph too, such as {example}. A model may have learnt them."
     for split in EVALUATED:
         triples = dataset.splits.get(split)
         if triples is not None:
@@ -148,8 +149,9 @@ def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> Non
         if not label_layout.candidates(place, {"train": (stem,)}):
             missing = f"has no {stem} file" if place.is_dir() else "is not there"
             raise DatasetError(
-                f"folder {str(folder)!r}: the layout {name} takes two folders, {learned.name} and {evaluated.name}, "
-                f"and {str(place)!r}, {role}, {missing}. Put it there, or name the layout labels for one graph alone."
+                f"folder {str(folder)!r}: the layout {name} needs two folders, {learned.name} and {evaluated.name}, "
+                f"but {str(place)!r} ({role}) {missing}. Put it there, or use the layout labels (--layout labels) for "
+                "one graph alone."
             )
 
 
@@ -189,9 +191,10 @@ def read(folder: Path) -> Dataset:
     files = label_layout.find_needed(folder)
     dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,))
     train = files["train"].name
-    together = f"{facts.name} and {train} together are train, as in RED-GNN's code"
+    together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
     return replace(
-        dataset, notes=(*dataset.notes, f"{together}; the layout labels (--layout labels) reads {train} alone.")
+        dataset,
+        notes=(*dataset.notes, (f"{together}. To read {train} alone, use the layout labels (--layout labels).")),
     )
 
 

@@ -35,8 +35,8 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
             continue
         if example := _unknown_triple(file, dataset):
             yield (
-                f"{file.name} beside the splits was not read: it holds triples that no split has, such as ({example}). "
-                "If models may know them when they are evaluated, add them to train."
+                f"{file.name} beside the splits was not read. It has triples that are in no split, such as "
+                f"({example}). If models may know them, add them to train."
             )
 
 
@@ -98,8 +98,8 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
     dataset = read_files(place.name, find_needed(folder, needs))
     inductive = "train" in candidates(place.parent / f"{place.name}_ind")
     beside = (
-        f"{place.name}_ind is beside it, the inference graph of an inductive dataset. For inductive evaluation name "
-        "that folder: here the graph that models learn from is evaluated."
+        f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph. For "
+        f"inductive evaluation, give the folder {place.name}_ind."
     )
     notes = [*([beside] if inductive else []), *notes_on_unread_triples(folder, dataset)]
     return replace(dataset, notes=(*dataset.notes, *notes))
@@ -112,7 +112,7 @@ def read_files(
     graph, header = _number_files(files, relations, further_train)
     pa.default_memory_pool().release_unused()  # the text of a large graph
     row = repr(" ".join(header))
-    note = f"every split begins with the row {row}, which occurs nowhere else: it was taken for a header, and left out."
+    note = f"every split begins with the row {row}, which occurs nowhere else. It was read as a header, and left out."
     paths, notes = (*files.values(), *further_train), (note,) if header else ()
     return Dataset.build(name, **graph, files=paths, id_source="kgeval", notes=notes)
 
@@ -152,13 +152,12 @@ def _queries(folder: Path) -> list[Path]:
 
 def refuse_queries(folder: Path) -> NoReturn:
     triples = (
-        "To evaluate its triples alone, which BetaE writes in both directions, name the layout labels "
-        "(--layout labels)."
+        "To evaluate its triples alone, which BetaE writes in both directions, use the layout labels (--layout labels)."
         if LABELLED.recognises(folder)
-        else "It has no train and test files of triples beside them."
+        else "It has no train and test files of triples."
     )
     raise DatasetError(
-        f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box: kgeval "
+        f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box. kgeval "
         f"evaluates the prediction of single triples only. {triples}"
     )
 

@@ -69,14 +69,14 @@ def read_content(path: Path) -> Content:
     for key, column in ids.items():
         if column.dtype.kind not in "iu" or column.ndim != 1 + key.endswith("_neg") or len(column) != len(ids["head"]):
             raise DatasetError(
-                f"{path}: {key} holds {column.dtype} of shape {list(column.shape)}, where ids are expected for each of "
+                f"{path}: {key} holds {column.dtype} of shape {list(column.shape)}; expected ids for each of "
                 f"{len(ids['head'])} triples."
             )
         refuse_sparse(str(path), key, column)
         ids[key] = column.astype(np.int64, copy=False)
     types = {key: np.asarray(content[key], np.str_) for key in ("head_type", "tail_type") if key in content}
     if len(types) == 1 or any(column.shape != ids["head"].shape for column in types.values()):
-        raise DatasetError(f"{path}: head_type and tail_type do not give each triple its types.")
+        raise DatasetError(f"{path}: head_type and tail_type must have one type for each triple.")
     return {**ids, **types}
 
 
@@ -94,7 +94,7 @@ def entity_ids(path: Path, content: Content, key: str, entities: Vocabulary) -> 
         found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(labels)), ids[typed], len(labels))]
     if (found < 0).any():
         row = int(np.argwhere(found < 0)[0][0])
-        raise DatasetError(f"{path}, row {row + 1}: {key} has an id that the dataset has no entity for.")
+        raise DatasetError(f"{path}, row {row + 1}: {key} has an id without an entity.")
     return found
 
 
@@ -105,7 +105,7 @@ def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vo
         raise DatasetError(f"{path}: no triples in it.")
     ids = relations.ids(_labels_of_ids(path.resolve().parents[2], "relation", 1 + int(kinds.max())))
     if kinds.min() < 0 or kinds.max() >= len(ids) or (ids[kinds] < 0).any():
-        raise DatasetError(f"{path}: relation has an id that the dataset has no relation for.")
+        raise DatasetError(f"{path}: relation has an id without a relation.")
     heads, tails = (entity_ids(path, content, side, entities) for side in SIDES)
     return Triples(np.stack([heads, ids[kinds], tails], axis=1))
 

@@ -88,7 +88,7 @@ def from_factories(factories: Mapping[str, Any], *, name: str = "factories") -> 
     splits = {PYKEEN_SPLITS.get(split, split): factory for split, factory in factories.items() if factory is not None}
     for split, factory in splits.items():
         if not hasattr(factory, "mapped_triples"):
-            raise DatasetError(f"{name}: the {split} split is no triples factory of PyKEEN, but {factory!r:.60}.")
+            raise DatasetError(f"{name}: the {split} split must be a triples factory of PyKEEN, found {factory!r:.60}.")
     if not splits:
         raise DatasetError(f"{name}: no triples factories. Expected one for each split: {', '.join(SPLITS)}.")
     first, reference = next(iter(splits.items()))
@@ -129,8 +129,10 @@ def writable_home() -> Iterator[None]:
         yield
     except OSError as error:
         folder = error.filename or os.environ.get("PYSTOW_HOME") or "~/.data"
-        what = f"PyKEEN, which knows datasets and models by name, cannot make the folder {str(folder)!r} for its files"
-        cure = "Set the variable PYSTOW_HOME to a folder that you can write to, or give the folder of a dataset"
+        what = f"PyKEEN cannot make the folder {str(folder)!r} for its datasets"
+        cure = (
+            "Set the environment variable PYSTOW_HOME to a folder that you can write to, or give a dataset as a folder"
+        )
         raise DatasetError(f"{what} ({error.strerror or error}). {cure}.") from error
 
 

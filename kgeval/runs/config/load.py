@@ -84,14 +84,15 @@ def check(document: Document) -> RunConfig:
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
-    """Say of a file that a stored run names and that is not there how to name it: it, or the run, has moved."""
-    source = Path(document.source)
-    in_file, run = document.line(problem) not in ("", "--set"), StoredRun(source.parent)
-    if not (problem.no_path and in_file and run.config_file == source and run.is_complete):
+    """Add to a path in the file that is not there what it is relative to, and how to name another."""
+    if not problem.no_path or document.line(problem) in ("", "--set"):
         return problem
+    source = Path(document.source)
+    run = StoredRun(source.parent)
+    is_stored = run.config_file == source and run.is_complete
+    where = "in which the run was made. Call kgeval there" if is_stored else "in which you call kgeval. Change it"
     key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
-    where = "Paths are relative to the folder in which the run was made"
-    cure = f"{where}: call kgeval there, or add --set {key}=PATH."
+    cure = f"Paths are relative to the folder {where}, or add --set {key}=PATH."
     return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 

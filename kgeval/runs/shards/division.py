@@ -133,11 +133,11 @@ class RankedShard:
         except TableError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise TableError(f"it is no readable shard ({reason(error)}).") from error
+            raise TableError(f"not a readable shard ({reason(error)}).") from error
         if part[0] is None:
             raise TableError("an earlier version of kgeval wrote it.")
         if origin != run:
-            raise TableError("it is a shard of another run.")
+            raise TableError("it belongs to another run.")
         if part != (shard.number, shard.side):
             raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
         # Each is bounded before they are added, as a sum beyond 64 bits would be small again.
@@ -162,7 +162,7 @@ class RankedShard:
             raise TableError("it has empty cells.")
         known = ranking.known[shard.rows] | (ranking.evaluation.unseen == "worst")
         if not np.array_equal(self.counts["triple"], shard.rows[known]):
-            raise TableError("its rows are not the triples of the shard.")
+            raise TableError("its triples are not those of the shard.")
         prefixes = ["", "raw_", *([WITH_TEST] if wider else [])]
         filtered, raw, *further = (RankCounts.of(self.counts, prefix) for prefix in prefixes)
         # What the filter took out was counted among the candidates; a quirk may put it back elsewhere.

@@ -117,7 +117,7 @@ class RayExecutor(Executor):
             address = self.address if self.address != "auto" else os.environ.get("RAY_ADDRESS", "auto")
             raise ConfigError(f"executor.address: no cluster at {address!r} ({reason(error)}).") from error
         except (RuntimeError, TypeError, ValueError) as error:
-            raise ConfigError(f"executor.options: Ray refuses to start with them ({reason(error)}).") from error
+            raise ConfigError(f"executor.options: Ray does not start with them ({reason(error)}).") from error
         try:
             yield ray
         finally:
@@ -154,7 +154,7 @@ def _result(ray: Any, done: Any) -> RankedShard:
 
 def _rank_shard(shared: list[Any], side: Side, rows: IntArray, threads: int, kgeval: str) -> RankedShard:
     if (own := version("kgeval")) != kgeval:
-        raise RunError(f"a worker of Ray has kgeval {own}, and this is {kgeval}. Install one version on all nodes.")
+        raise RunError(f"a worker of Ray has kgeval {own}, but here it is {kgeval}. Install one version on all nodes.")
     with bound_threads(threads):
         return RankedShard.of(_fetch(shared[0], threads).part(side, rows))
 

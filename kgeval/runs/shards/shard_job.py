@@ -41,9 +41,11 @@ def _run_shard(
     config: RunConfig, out: Path, number: int, count: int, *, force: bool, watch: Watch
 ) -> list[StoredShard]:
     if config.task is not None or any(model.trains for model in config.jobs.values()):
-        raise ConfigError("--shard: it divides the ranking of models that are there, no task and no training.")
+        raise ConfigError(
+            "--shard divides the ranking of stored models. It works neither with a task nor with training."
+        )
     if config.evaluation.shards not in (None, count):
-        what = f"--shard: one of {count}, and evaluation.shards is {config.evaluation.shards}"
+        what = f"--shard says {count} shards, but evaluation.shards is {config.evaluation.shards}"
         raise ConfigError(f"{what}. Leave one out.")
     dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)
@@ -79,7 +81,7 @@ def merge(
     stages = (folder / STAGE, *sorted(folder.glob(f"*/{STAGE}")), *sorted(folder.glob(f"*/*/{STAGE}")))
     stores = [store for store in map(ShardStore, stages) if store.exists]
     if not stores:
-        what = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' makes one."
+        what = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
         done = "a finished run: there is nothing to merge."
         raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else what}")
     content = parse_value(stores[0].about.get("configuration", ""), f"the configuration of the shards in {folder}")
@@ -91,6 +93,6 @@ def merge(
         count = stores[0].count or 1
         missing = [number for number in range(1, count + 1) if not store.exists or store.find(number) is None]
         if missing:
-            what = f"of the {count} shards in {str(folder / name)!r}, missing: {first_few(missing, 10)}"
-            raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' makes the first of them.")
+            what = f"missing of the {count} shards in {str(folder / name)!r}: {first_few(missing, 10)}"
+            raise InputError(f"{what}. 'kgeval run CONFIG --shard {missing[0]}/{count}' ranks the first of these.")
     return run(config, folder, force=force, watch=watch, warn=warn)

@@ -41,8 +41,8 @@ class ShardStore:
         try:
             return about | {"shards": index(about["shards"]), "fingerprint": Fingerprint(**about["fingerprint"])}
         except (KeyError, TypeError) as error:  # another version's, perhaps
-            what = f"{str(self.folder / PLAN)!r} is damaged, or another version's"
-            raise InputError(f"{what}. Remove the folder that it is in, to begin anew.") from error
+            what = f"{str(self.folder / PLAN)!r} is damaged, or of another version of kgeval"
+            raise InputError(f"{what}. Delete its folder to start again.") from error
 
     @property
     def count(self) -> int | None:
@@ -73,10 +73,10 @@ class ShardStore:
         if not changes:
             return
         there = f"{num_shards(self.folder)} of the {self.count} shards of a run that is not finished"
-        what = f"{str(self.folder.parents[1])!r} holds {there}, and this would be another: {first_few(changes)}"
+        what = f"{str(self.folder.parents[1])!r} holds {there}, which is a different run: {first_few(changes)}"
         divided = any(change.startswith(DIVISION) for change in changes)
         go_on = f"Divide it into {self.count} again (--shard K/{self.count}), choose" if divided else "Choose"
-        raise InputError(f"{what}. {go_on} another folder, or add --force, which begins anew without them.")
+        raise InputError(f"{what}. {go_on} another folder, or add --force to start again.")
 
     def find(self, number: int) -> Path | None:
         for path in self.folder.glob(f"{number:05}-*.parquet"):
@@ -111,7 +111,7 @@ def counting_shards(stages: Iterable[Path | None]) -> Iterator[None]:
         for store in (ShardStore(stage) for stage in stages if stage is not None):
             if store.exists:
                 progress = f"{num_shards(store.folder)} of {store.count} shards"
-                raise Interrupted(f"interrupted after {progress}; the same command continues it") from stop
+                raise Interrupted(f"interrupted after {progress}. The same command continues it") from stop
         raise
 
 
