@@ -98,7 +98,7 @@ def _loaded(point: Any, kind: type[Any], *, classes: bool) -> list[Any]:
 
 
 def _guarded(recognises: Callable[[Path], bool], where: str) -> Callable[[Path], bool]:
-    """Let a format or layout of another package know no path where it raises: every path is shown to it."""
+    """Make a format or layout of another package recognise nothing if it raises an error."""
 
     def guarded(path: Path) -> bool:
         try:

@@ -185,9 +185,9 @@ class SymmetricBaseline(Baseline):
 class InverseBaseline(Baseline):
     """An entity is ranked first if train has the reversed pair, (t, r2, h), with a partner r2 of the relation.
 
-    Two relations are partners if at least the share ``threshold`` of the train pairs of one of them, reversed, are pairs
-    of the other. A symmetric relation is its own partner. Dettmers et al. use .99 minus the share of validation and
-    test in the dataset.
+    Two relations are partners if at least the share ``threshold`` of the train pairs of one of them, reversed, are
+    pairs of the other. A symmetric relation is its own partner. Dettmers et al. use .99 minus the share of validation
+    and test in the dataset.
 
     Examples
     --------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from kgeval.data.text import open_text
 from kgeval.files.opening import refuse_special
 from kgeval.pickles.pickled import is_pickled, read_any
 from kgeval.pickles.unpickle import StubObject
-
-if TYPE_CHECKING:
-    from kgeval.checkpoints.reader import Reader
 
 SHOWN = 4
 """files or tensors that are named"""
@@ -58,7 +55,17 @@ ADVICE = {
 """the ending of a file -> what it may be"""
 
 
-def describe_unknown(path: Path, readers: Mapping[str, Reader]) -> str:
+class Format(Protocol):
+    """What is used of a :class:`kgeval.Reader` here."""
+
+    @property
+    def recognises(self) -> Callable[[Path], bool]: ...
+
+    @property
+    def known_by(self) -> tuple[frozenset[str], ...]: ...
+
+
+def describe_unknown(path: Path, readers: Mapping[str, Format]) -> str:
     if inside := checkpoints_in(path, readers):
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
@@ -79,7 +86,7 @@ def files_of(path: Path) -> Sequence[Path]:
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
-def checkpoints_in(path: Path, readers: Mapping[str, Reader]) -> list[str]:
+def checkpoints_in(path: Path, readers: Mapping[str, Format]) -> list[str]:
     folders = [entry for entry in files_of(path) if entry.is_dir()]
     return [folder.name for folder in folders if any(reader.recognises(folder) for reader in readers.values())]
 
@@ -103,7 +110,7 @@ def _size(file: Path) -> str:
     return ""
 
 
-def _advice(path: Path, tensors: set[str], readers: Mapping[str, Reader]) -> Iterator[str]:
+def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Iterator[str]:
     """Say what to do with a file or folder that holds tensors of some names: a line, or two of tensors."""
     place, names = quote(str(path)), {file.name for file in files_of(path)}
     if path.is_dir() and any(layout.recognises(path) for layout in layouts().values()):
@@ -134,7 +141,7 @@ def _keys(file: Path) -> list[str]:
     return []
 
 
-def _nearest(names: set[str], readers: Mapping[str, Reader]) -> str:
+def _nearest(names: set[str], readers: Mapping[str, Format]) -> str:
     """Name two formats at most of whose known tensors or files at least half, and not all, are there."""
     lacks = [
         (sorted(group - names), name)

@@ -182,7 +182,7 @@ def _is_repeated(rows: IntArray) -> BoolArray:
 
 
 class Sampled(CorruptionGenerator):
-    """A number of entities, drawn without replacement.
+    """A given number of entities (count), drawn without replacement.
 
     The draw depends on the seed, side, anchor, relation and the known answers that it avoids. So batches, shards and
     the order of triples change nothing, and all models get the same negatives. All answers of a query get the same
@@ -233,7 +233,7 @@ class Sampled(CorruptionGenerator):
 
 
 class Uniform(Sampled):
-    """A number of entities, drawn uniformly without replacement.
+    """A given number of entities (count), drawn uniformly without replacement.
 
     >>> Uniform(count=500)
     Uniform(kind='uniform', count=500, seed=0, allow_known=False)
@@ -252,7 +252,7 @@ class _Weighted(Sampled):
 
 
 class DegreeWeighted(_Weighted):
-    """A number of entities, drawn in proportion to their degree in train.
+    """A given number of entities (count), drawn in proportion to their degree in train.
 
     Entities are drawn one after another without replacement. The probability of each is its degree, divided by the sum
     of degrees of the entities that are left. A loop counts twice. An entity that is not in train is never drawn.
@@ -270,7 +270,7 @@ class DegreeWeighted(_Weighted):
 
 
 class PopularityWeighted(_Weighted):
-    """A number of entities, drawn in proportion to how often train has them on the predicted side.
+    """A given number of entities (count), drawn by how often train has them on the predicted side.
 
     Entities are drawn one after another without replacement. The probability of each is its number of train triples on
     that side, divided by the sum for the entities that are left. An entity with none is never drawn.

@@ -1,4 +1,4 @@
-"""What a graph knows of a query: its answers, which the filter takes out, and the entities that fit its relation."""
+"""Known answers of queries, which the filter removes, and the entities that fit each relation."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CONFIDENCE = ("confidence", "weight", "w", "probability")
 
 @dataclass(frozen=True, eq=False)
 class LabelledTriples:
-    """Triples, each with its label; one may stand there several times, with the same label or another.
+    """Triples, each with its label; a triple may occur several times, with equal or different labels.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Queries:
     """Queries of one side, distinct if made by :meth:`of`, with the answers that are ranked for each.
 
     A query about the tail is (anchor, relation, ?), about the head (?, relation, anchor), about the relation
-    (head, ?, tail). It keeps all of a statement but the answer: at another time it is another query. The answers of
+    (head, ?, tail). In a temporal graph the time is part of the query. The answers of
     query ``q`` are ``offsets[q]:offsets[q + 1]``.
 
     Examples
@@ -61,7 +61,7 @@ class Queries:
 
     @classmethod
     def per_triple(cls, triples: Triples, side: Side) -> Queries:
-        """Take every triple for a query of its own, where candidates belong to triples; in order of their relations."""
+        """Make one query of every triple, for candidates that belong to triples; in order of their relations."""
         anchors, relations, answers = triples.queries_of_side(side)
         order = np.argsort(relations, kind="stable")
         offsets, contexts = np.arange(len(triples) + 1), triples[order].contexts

@@ -29,7 +29,7 @@ def files_in(names: Iterable[str]) -> list[Path]:
 
 
 def filtered_by(split: str, of_split: Mapping[Any, Sequence[str]], names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return what filters: what is named, or what a protocol says of each split (``of_split``).
+    """Return the filter: as given, or as the protocol sets it for each split (``of_split``).
 
     Triples of a file are filtered as test, and filter each other too; several splits are filtered as each of them.
     """

@@ -77,7 +77,7 @@ POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
 
 
 def refuse_special(path: Path) -> None:
-    """Refuse a path to a pipe, a socket, a device, a file of the system or a Git LFS pointer; a missing file passes."""
+    """Refuse a pipe, a socket, a device, a file of the system or a Git LFS pointer; accept a missing file."""
     try:
         status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):

@@ -3,7 +3,7 @@
 import kgeval.pykeen
 pipeline(dataset="umls", model="ComplEx", evaluator="kgeval")
 
-Without this import PyKEEN refuses the name with a KeyError of its own: it looks for evaluators nowhere else.
+Without this import PyKEEN does not know the name, and raises a KeyError.
 """
 
 from __future__ import annotations

@@ -37,12 +37,11 @@ def evaluate(
         a ``pykeen.models.Model``; an inductive one scores the entities of the inference graph, in its mode
         ``"validation"`` on valid, and else ``"testing"``
     dataset
-        a dataset object of PyKEEN, transductive or inductive; or what :func:`kgeval.evaluate` takes: one of kgeval, a
-        folder, a name
+        a dataset object of PyKEEN, transductive or inductive; or a dataset as in :func:`kgeval.evaluate`
     entities, relations
-        the labels of the model's ids, such as ``factory.entity_to_id``, where the dataset numbers them otherwise
+        the labels of the model's ids, such as ``factory.entity_to_id``, if the dataset has other ids
     protocol, progress
-        as :func:`kgeval.evaluate` takes them
+        as in :func:`kgeval.evaluate`
     {settings}
 
     A model on a GPU is ranked there, unless ``device`` is given.
@@ -50,7 +49,7 @@ def evaluate(
     Raises
     ------
     InputError
-        if it is no PyKEEN model, or if an argument is wrong
+        if it is not a PyKEEN model, or if an argument is wrong
 
     Examples
     --------

@@ -60,9 +60,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     train and the others as valid, the order of PyKEEN's pipeline and early stopper; test is what is evaluated.
     PyKEEN passes ids without labels, so the entities in a file of negatives or types are its ids.
 
-    Nor does PyKEEN name dataset and splits. kgeval finds them by the triples of ``dataset`` or of PyKEEN's own; the
-    ranks then have their labels, and compare with any other evaluation. Otherwise the dataset is unknown, the split
-    "evaluated", and the filter says how many triples PyKEEN passed.
+    PyKEEN does not pass the names of dataset and splits either. kgeval finds them by comparing triples with ``dataset``
+    or PyKEEN's own datasets; the ranks then have labels, and can be compared with other evaluations. Otherwise the
+    dataset is "unknown", the split "evaluated", and the filter is the number of triples that PyKEEN passed.
 
     Notes on the ranks are logged as warnings, once each, and kept in ``table.notes``.
 
@@ -73,12 +73,12 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     metrics
         further metrics, by PyKEEN's names or kgeval's
     result_directory
-        the run directory (ranks, metrics, manifest), which each evaluation writes anew
+        the run directory (ranks, metrics, manifest); each evaluation replaces it
     dataset
         the dataset of the pipeline, as :func:`kgeval.load_dataset` takes it; by default found among PyKEEN's own
     inference
-        of an inductive model, the triples factory of the inference graph. Its triples replace the first ones of the
-        filter: PyKEEN's pipeline and early stopper pass those of the training graph, which has other entities
+        for an inductive model, the triples factory of the inference graph. Its triples replace the first triples of
+        the filter, because PyKEEN passes the triples of the training graph there, which has other entities
     options
         PyKEEN's (``add_defaults``, ``metrics_kwargs``, ``clear_on_finalize``, ``batch_size``, ``slice_size``, ``mode``)
         and kgeval's (``corruption``, ``nan``, ``memory_limit``, ``threads``, ``kernel``, ``device``, ``estimate``), as
@@ -88,8 +88,8 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     Raises
     ------
     InputError
-        if an option or its value is unknown, with the nearest one; if a corruption that learns from train is to go
-        with ``filtered=False``, where PyKEEN's pipeline passes no train triples; if there is no such dataset
+        if an option, its value or the dataset is unknown; or if a corruption that learns from train is used with
+        ``filtered=False``, for which PyKEEN's pipeline passes no train triples
 
     Examples
     --------
@@ -220,9 +220,9 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         Raises
         ------
         InputError
-            if the corruption is not of all entities, which all have a score
+            if the corruption is not all entities
         ScoreError
-            if a NaN is no mark of the filter: an answer's score; any in the raw setting; any outside the mask
+            if a score is NaN and not filtered: the score of an answer, any score in the raw setting or outside the mask
         """
         if not isinstance(self.evaluation.corruption, AllEntities):
             raise InputError(
@@ -242,7 +242,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
         Raises
         ------
         InputError
-            if there were none
+            if there are no batches
         """
         known = None if self.filtered else ()
         table = replace(self._batches.table(), protocol="standard", split=EVALUATED, filter=known)

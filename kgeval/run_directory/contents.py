@@ -37,13 +37,13 @@ TEXT = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
 MODEL = "model"
 
 RESULTS = "pykeen_metrics.json"
-"""of an evaluation inside PyKEEN: the metrics under PyKEEN's keys"""
+"""the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
 
 STAGE = ".kgeval.partial"
 """the hidden folder that a run is written in until it is complete"""
 
 SHARDS, PLAN = "shards", "run.json"
-"""on the stage: the folder of a ranking's shards that are done, and its file of what they are of"""
+"""on the stage: the folder of finished shards, and the file in it that describes their run"""
 
 REPORT = "report.html"
 
@@ -68,7 +68,7 @@ def num_shards(folder: Path) -> int:
 
 
 def progress_of(folder: Path) -> str:
-    """Say how far a run that is not finished, or one of several models, has come, and how to go on; else nothing."""
+    """Describe the progress of an unfinished run, and how to continue it; empty if there is none."""
     begun = [place.parent for under in ("", "*/", "*/*/") for place in folder.glob(f"{under}{STAGE}/{SHARDS}/{PLAN}")]
     counts = [count for shards in begun if isinstance(count := read_json(shards / PLAN).get("shards"), int)]
     if not counts:
@@ -113,7 +113,7 @@ def graph_facts(dataset: Dataset) -> dict[str, Any]:
 
 
 def as_json(content: Any) -> str:
-    """Format as indented JSON with a final newline; NaN and infinity are refused, being no JSON."""
+    """Format as indented JSON with a final newline; NaN and infinity are refused, as JSON does not have them."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -154,5 +154,5 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 
 
 def tables_in(folder: Path) -> list[str]:
-    """The files that only some kinds of runs have."""
+    """Return the names of files that only some kinds of runs have."""
     return [RANKS, LABELS, CURVES, PREDICTIONS, *sorted(path.name for path in folder.glob(ranks_of("*")))]

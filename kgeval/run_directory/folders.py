@@ -38,17 +38,17 @@ class CommonTable:
     failed: dict[str, str] = field(default_factory=dict)
     """why a model failed"""
     unfinished: list[str] = field(default_factory=list)
-    """the planned models with neither"""
+    """the planned models that have neither metrics nor failed"""
     notes: list[str] = field(default_factory=list)
 
     @staticmethod
     def is_in(folder: Path) -> bool:
-        """Whether a folder is one of several models: the metrics of a single one stand beside a manifest."""
+        """Whether a folder has the table of several models: it has metrics, but no manifest."""
         return _content(folder) is not None
 
     @classmethod
     def read(cls, folder: Path) -> CommonTable:
-        """Read the common table of a folder; an empty one where the folder has none."""
+        """Read the common table of a folder; an empty one if there is none."""
         if (content := _content(folder)) is None:
             return cls()
         damaged = f"{str(folder / METRICS)!r} is damaged"
@@ -78,7 +78,7 @@ def _content(folder: Path) -> dict[str, Any] | None:
 
 
 DEPTH = 3
-"""how deep in a folder runs are looked for, as in ``runs/umls/TransE/0``"""
+"""the depth to which folders are searched for runs, as in ``runs/umls/TransE/0``"""
 
 
 def runs_in(folder: Path) -> dict[str, Path]:
@@ -90,14 +90,14 @@ def runs_in(folder: Path) -> dict[str, Path]:
 
 
 def runs_at(path: Path, *, named: bool) -> dict[str, Path]:
-    """Find the runs that a path names: those inside it, or itself; of a path without a name, no other file of a run."""
+    """Find the runs inside a path, or the path itself; other files of a run count only if they are ``named``."""
     if not named and belongs_to_runs(path):
         return {}
     return runs_in(path) or {"": path}
 
 
 def unfinished_in(folder: Path) -> list[str]:
-    """Return the paths inside a folder of runs that were interrupted, or that its common table plans."""
+    """Return the paths in a folder of runs that were interrupted or are planned in its common table."""
     return [name for name, path in _places(folder, DEPTH) if not is_run(path)]
 
 
@@ -107,7 +107,7 @@ def holds_runs(folder: Path) -> bool:
 
 
 def belongs_to_runs(path: Path) -> bool:
-    """Whether a path is that of a file beside the ranks of a run, or beside runs, as a shell's ``runs/*/*`` has it."""
+    """Whether a path is another file of a run or of a folder of runs, as the shell pattern ``runs/*/*`` finds them."""
     if not exists_safely(path):
         return False
     if path.is_dir():
@@ -117,9 +117,9 @@ def belongs_to_runs(path: Path) -> bool:
 
 
 def distinct_names(paths: Sequence[Sequence[str]], groups: Sequence[Hashable] | None = None) -> list[str]:
-    """Name each path, given in words, by as many of its last words as tell it from the others of its group.
+    """Name each path by as few of its last words as make it unique in its group.
 
-    A group is, for example, a dataset; by default there is one. A number alone, as of a seed, is no name.
+    A group is, for example, a dataset; by default all paths are one group. A number alone, such as a seed, is no name.
 
     >>> distinct_names([["runs", "TransE", "0"], ["runs", "RotatE", "0"], ["runs", "popularity"]])
     ['TransE/0', 'RotatE/0', 'popularity']

@@ -62,7 +62,7 @@ def reserve_shard(
     """Lock one shard of a run, which is written to the stage; other processes may rank others at the same time.
 
     With ``force`` the folder may hold an existing run, which stays until the new one is complete; ``prepare`` is called
-    while no other process writes there. For so many seconds, another process may take to begin its shard.
+    while no other process writes there. ``patience`` is how many seconds to wait for other processes to begin.
     """
     stage = folder / STAGE
     with locked(folder, wait=patience):
@@ -83,7 +83,7 @@ def reserve_shard(
 def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
     """Make a folder and lock it for this process; it is removed if it stays empty.
 
-    The system releases the lock of a process that dies. Another's is waited for so many seconds.
+    The system releases the lock of a process that dies. ``wait`` is how many seconds to wait for another process.
     """
     missing = _missing_folders(folder)
     try:
@@ -103,7 +103,7 @@ def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
 
 
 def _lock(path: Path, in_use: str, *, wait: float = 0) -> FileLock:
-    """Lock a file; ``in_use`` is the error's message where another process has locked it."""
+    """Lock a file; ``in_use`` is the error message if another process has locked it."""
     lock = FileLock(path)
     with _as_run_error(path.parent):
         try:
@@ -164,7 +164,7 @@ def _clear(stage: Path, *, keep: bool) -> None:
 
 
 def _complete_run(stage: Path) -> frozenset[str]:
-    """Return the files of a complete run on a stage; none where its manifest is missing or damaged."""
+    """Return the files of a complete run on a stage; none if its manifest is missing or damaged."""
     try:
         manifest = read_json(stage / MANIFEST)
     except (FileNotFoundError, FileError, ValueError, RecursionError):

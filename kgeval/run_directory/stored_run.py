@@ -47,8 +47,8 @@ from kgeval.tasks.confidences import ConfidenceTables
 from kgeval.tasks.labelled_split import LabelTable
 
 KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
-"""what an evaluation keeps: the ranks of the answers of a split; of a classification, labelled triples with the scores
-of the model and of baselines; of confidences, both for the facts of a weighted graph"""
+"""what an evaluation stores: ranks; for classification, labelled triples with the scores of the model and of
+baselines; for confidences, both"""
 
 
 class ParquetTable(Protocol):
@@ -58,7 +58,7 @@ class ParquetTable(Protocol):
 @dataclass(frozen=True)
 class StoredRun:
     path: Path
-    """a run directory; or a file of ranks, of which nothing but the ranks is known"""
+    """a run directory, or a file with nothing but ranks"""
 
     @staticmethod
     def write(
@@ -101,13 +101,13 @@ class StoredRun:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the ranks are kgeval's own, which tell what they are of; else they are another tool's file."""
+        """Whether kgeval wrote the ranks, with their dataset and split; otherwise another program did."""
         own = self.path.suffix.lower() == ".parquet" and not is_foreign(self.path)
         return own or (exists_safely(self.path) and self.path.is_dir())
 
     @property
     def is_text(self) -> bool:
-        """Whether the ranks are another tool's: text, or a Parquet file that kgeval did not write."""
+        """Whether another program wrote the ranks: text, or a Parquet file that is not of kgeval."""
         return not self.path.is_dir() and (self.path.name.lower().endswith(TEXT) or is_foreign(self.path))
 
     @property
@@ -130,7 +130,7 @@ class StoredRun:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The content of its configuration, with variables as written; empty where there is none."""
+        """The content of its configuration, with variables as written; empty if there is none."""
         if not exists_safely(self.config_file):
             return {}
         try:
@@ -145,17 +145,17 @@ class StoredRun:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What the run wrote down of its inputs and its making; empty where there is none."""
+        """The content of its manifest; empty if there is none."""
         return read_json(self.path / MANIFEST) if exists_safely(self.path / MANIFEST) else {}
 
     def facts(self, block: str) -> dict[str, Any]:
-        """A block of the manifest; empty where there is none."""
+        """Return a block of the manifest; empty if there is none."""
         content = self.manifest.get(block)
         return content if isinstance(content, dict) else {}
 
     @property
     def fingerprint(self) -> str | None:
-        """The SHA-256 of the dataset that was ranked, if the run tells it."""
+        """The SHA-256 of the dataset that was ranked, if the run stores it."""
         return self.facts("dataset").get("sha256")
 
     @property
@@ -176,23 +176,23 @@ class StoredRun:
 
     @property
     def altered(self) -> list[str]:
-        """The files of a complete run that are not as it wrote them; its manifest, if that has no digests."""
+        """The files of a complete run that have changed since it was written; the manifest, if it has no digests."""
         return altered(self.path)
 
     @property
     def changed_files(self) -> list[str]:
-        """The files that are known not to be as the run wrote them."""
+        """The files that are known to have changed since the run was written."""
         return [name for name in self.altered if name != MANIFEST] if self.is_complete else []
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """Say which files are not as the run wrote them."""
+        """A note on the files that have changed since the run was written, if there are any."""
         names = self.changed_files
         return (f"changed since the run was written: {', '.join(names)}.",) if names else ()
 
     @property
     def keeps(self) -> str:
-        """What its tables are: ``ranks``, labels of a ``classification``, or ``confidences``, which are both."""
+        """The kind of its tables: ``ranks``, ``classification`` (labels) or ``confidences`` (both)."""
         if not exists_safely(self.path / LABELS):
             return "ranks"
         return "confidences" if exists_safely(self.path / RANKS) else "classification"
@@ -240,7 +240,7 @@ class StoredRun:
         return PredictionTable.from_parquet(file) if file.is_file() else None
 
     def dataset(self) -> Dataset:
-        """Read the graph that the configuration names, wherever that is now: its triples may be others."""
+        """Read the dataset that the configuration names; its triples may have changed since."""
         if not self.config:
             what = f"{str(self.path)!r} does not say where its dataset is, and slices need it"
             raise InputError(f"{what}. Add --dataset DATASET.")

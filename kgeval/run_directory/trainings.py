@@ -1,4 +1,4 @@
-"""Trainings: of which model, seed and hyperparameters a run is, and which runs are seeds of one model."""
+"""The training of a run: its model, seed and hyperparameters; and which runs are seeds of one model."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 SEED = "random_seed"
 
 SEED_ENDING = re.compile(r"[\s_.,(/-]*(seed)?[\s_.=/-]*\d*$", re.IGNORECASE)
-"""the end of what the names of runs have in common that is no part of the model's: ``-seed_1`` of seeds 10 and 11"""
+"""the end of the common part of run names that does not belong to the model's name: ``-seed_1`` of seeds 10 and 11"""
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a run is of, as far as it tells."""
+    """The training of the model of a run, as far as the run stores it."""
 
     name: str = ""
-    """of the model in a configuration with seeds, the same for all of them"""
+    """the model's name in a configuration with seeds, the same for all seeds"""
     model: str = ""
     """its kind, such as ``TransE``"""
     seed: int | None = None
@@ -28,7 +28,7 @@ class Training:
 
     @classmethod
     def of(cls, config: Mapping[str, Any], manifest: Mapping[str, Any]) -> Training:
-        """Read it from the configuration of a run and, of a model that was trained elsewhere, from its manifest."""
+        """Read it from the configuration of a run or, for a model that was trained elsewhere, from its manifest."""
         own, live = (_block(content, "model") for content in (config, manifest))
         seed = _block(manifest, "seeds").get("training", own.get(SEED))
         left_out = (SEED, "seed", "path", "files", "model", "live")
@@ -37,7 +37,7 @@ class Training:
         return cls(str(name), str(model), seed if isinstance(seed, int) else None, facts)
 
     def key(self, config: Mapping[str, Any]) -> str | None:
-        """Describe what was trained and ranked, without the seed; ``None`` where nothing was trained with one."""
+        """Describe what was trained and ranked, without the seed; ``None`` if there is no seed."""
         if self.seed is None:
             return None
         kept = {name: config.get(name) for name in ("dataset", "protocol", "evaluation", "ties")}
@@ -52,23 +52,23 @@ def _block(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class RunOf:
-    """What decides of which model a run is."""
+    """What decides to which model a run belongs."""
 
     dataset: str
     chosen: str
-    """the name that it was given, as in ``NAME=PATH``; empty where there is none"""
+    """the name that the user gave, as in ``NAME=PATH``; empty if there is none"""
     called: str
-    """what it is called otherwise"""
+    """the name that it has otherwise"""
     training: Training
     key: str | None
-    """what all seeds of its model share; ``None`` where it has none"""
+    """what all seeds of its model share; ``None`` if it has no seed"""
 
 
 def join_seeds(runs: Sequence[RunOf]) -> list[list[int]]:
     """Group the places of runs that are seeds of one model, each group in the place of its first run.
 
-    Runs of one dataset with one chosen name are one model. Runs without a name are one if they differ in their seeds
-    alone; where a seed is there twice, they stay apart, as they show no spread.
+    Runs on one dataset with the same chosen name are one model. Runs without a chosen name are one model if they differ
+    in their seeds only. If a seed occurs twice, they stay separate.
 
     >>> runs = [RunOf("umls", "", f"transe-{seed}", Training(seed=seed), "TransE") for seed in (0, 1)]
     >>> join_seeds([*runs, RunOf("umls", "mine", "a", Training(), None), RunOf("umls", "mine", "b", Training(), None)])
@@ -87,7 +87,7 @@ def join_seeds(runs: Sequence[RunOf]) -> list[list[int]]:
 
 
 def model_name(runs: Sequence[RunOf]) -> str:
-    """Call a model of several runs by its name, by what the names of its runs begin with, or by its kind.
+    """Return the name of a model with several runs: its own, the common beginning of the names of runs, or its kind.
 
     >>> model_name([RunOf("umls", "", f"complex-{seed}", Training(seed=seed), "") for seed in (1, 2)])
     'complex'

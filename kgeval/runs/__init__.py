@@ -1,1 +1,1 @@
-"""Runs: from a configuration file to a directory that holds everything one needs to trust its numbers."""
+"""Runs: from a configuration file to a run directory with ranks, metrics and their provenance."""

@@ -29,7 +29,7 @@ class ComparedRun:
     table: RankTable
     policies: Mapping[str, Any]
     changes: tuple[str, ...]
-    """what is not as the run wrote it, or its dataset not as it was ranked"""
+    """what has changed in the run or its dataset since it was ranked"""
     origin: RunOf
     is_baseline: bool = False
 
@@ -39,12 +39,12 @@ Grid = dict[str, dict[str, list[ComparedRun]]]
 
 
 def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -> list[ComparedRun]:
-    """Read the ranks of runs, each a name, which may be empty, and a path.
+    """Read the ranks of runs, each given by a name, which may be empty, and a path.
 
-    Runs of several datasets may have one name, but not where ``allow`` has ``dataset``, and they are compared as one.
-    Other files of a run or of a folder of runs, as a shell's ``runs/*/*`` has them, are passed over. Options are
-    ``by``, columns or slices; ``dataset``, of text files and for slices of files that do not name it; of text files
-    those of :func:`kgeval.load_ranks`; of stored ranks, an empty ``filter`` means the raw ones.
+    Runs on different datasets may have the same name, unless ``allow`` has ``dataset``: then they are compared as one
+    dataset. Other files of a run or of a folder of runs, as ``runs/*/*`` finds them, are skipped. Options are ``by``
+    (columns or slices); ``dataset``, for text files and for slices of files that do not name it; for text files also
+    those of :func:`kgeval.load_ranks`. For stored ranks, an empty ``filter`` means raw ranks.
     """
     places = [
         (f"{name}/{model}" if name and model else name, StoredRun(run))
@@ -88,7 +88,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
 
 
 def _common_groups(runs: Sequence[StoredRun], by: Collection[str]) -> dict[str, Any]:
-    """Collect the groups of all runs; refuse runs that name other groups alike."""
+    """Collect the groups of all runs; refuse runs that give one name to different groups."""
     found: dict[str, tuple[StoredRun, Any]] = {}
     for run in runs:
         for name, groups in own_groups(run).items():
@@ -117,9 +117,9 @@ def grid_of(runs: Sequence[ComparedRun]) -> Grid:
 
 
 def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policies that all runs have, but for the options that replace their own.
+    """Return the policies that all runs share; options replace them.
 
-    Where tie policies differ, as those of baselines do, one is chosen by :func:`common_ties`.
+    If tie policies differ, as those of baselines do, :func:`common_ties` chooses one.
     """
     (first, *others) = runs
     options = {"ties": common_ties(run.policies["ties"] for run in runs), **options}
@@ -139,7 +139,7 @@ def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> It
 
 
 def notes_on_unfinished(runs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Say which runs inside folders are not there to compare, because they failed or were interrupted."""
+    """Note the runs in folders that cannot be compared, because they failed or were interrupted."""
     for path in (Path(path) for _, path in runs):
         if missing := sorted({*CommonTable.read(path).failed, *unfinished_in(path)}):
             yield f"not compared, because failed or unfinished in {str(path)!r}: {', '.join(missing)}."

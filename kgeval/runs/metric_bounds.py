@@ -1,4 +1,4 @@
-"""``--fail-under`` and ``--fail-over``: bounds on metrics; a command fails where a model misses one."""
+"""``--fail-under`` and ``--fail-over``: bounds on metrics; a command fails if a model misses one."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Bounds = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Threshold:
-    """The least that a metric may be, or the most."""
+    """A lower or upper bound of a metric."""
 
     option: str
     model: str
-    """the model that it is for; empty for all that learn"""
+    """the model that it is for; empty for all models but baselines"""
     metric: str
     bound: float
 
     def refuse_unfit(self, kind: KindName, metrics: Sequence[str] = (), sides: Sequence[str] = ()) -> None:
-        """Refuse a metric that is unknown, of a side that is not ranked, or better on the other side of the bound.
+        """Refuse a metric that is unknown, of a side that is not ranked, or better beyond the bound.
 
-        ``metrics`` are those of a task, by default the default ones of its kind; ``sides`` those that will be ranked,
-        if they are known.
+        ``metrics`` are the metrics of a task, by default the usual ones of its kind; ``sides`` are the ranked sides, if
+        they are known.
         """
         try:
             increasing = _metric(self.metric, kind, metrics).increasing
@@ -51,7 +51,7 @@ class Threshold:
             raise ConfigError(f"{what}. Use {other} {name}={self.bound:g}.")
 
     def misses(self, summary: Summary) -> Iterator[str]:
-        """Say how a model misses the bound, if it does; what is undefined does."""
+        """Say how a model misses the bound, if it does; an undefined metric misses it."""
         try:
             value = summary[self.metric]
         except MetricError as error:
@@ -63,7 +63,7 @@ class Threshold:
 
 
 def thresholds_of(bounds: Bounds, models: Collection[str] = (), kind: KindName = "ranks") -> tuple[Threshold, ...]:
-    """Read thresholds, each of a metric or of a model and its metric; what is the name of a metric is no model.
+    """Read thresholds, each of a metric or of a model and its metric; the name of a metric is never read as a model.
 
     >>> thresholds_of({"--fail-under": {"mrr": 0.3, "my.model.head.mrr": 0.4}}, ["my.model"])[1]
     Threshold(option='--fail-under', model='my.model', metric='head.mrr', bound=0.4)
@@ -114,11 +114,11 @@ class Judged:
     source: str = ""
     """where the model is from, if there are several places"""
     is_baseline: bool = False
-    """whether only thresholds with its name are for it; if there are only baselines, all are"""
+    """whether only thresholds with its name apply to it; if there are only baselines, all apply"""
 
 
 def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tuple[str, str]]:
-    """Find the thresholds that models miss: by option, what to say."""
+    """Return the missed thresholds, as pairs of option and message."""
     learned = [model for model in models if not model.is_baseline] or models
     missed: list[tuple[str, str]] = []
     for model in models:

@@ -34,16 +34,16 @@ from kgeval.tasks.confidences import Confidences, ConfidenceTables
 @dataclass(frozen=True, eq=False)
 class Outcome:
     name: str
-    """the model's name in the configuration; empty where there is only one"""
+    """the model's name in the configuration; empty if there is only one model"""
     table: KeptTable
     metrics: tuple[str, ...]
     policies: Mapping[str, Any]
     """further arguments of :func:`kgeval.summarize`, such as ``ties``, ``intervals``, ``calibration`` or ``mapping``"""
     by: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
-    """of a stored run: what is no longer as it was written"""
+    """for a stored run: what has changed since it was written"""
     groups_by: tuple[str, ...] = ()
-    """the columns whose groups are given beside the whole"""
+    """the columns by which metrics are also grouped"""
     grouped: RankTable | None = None
     """the ranks with the slices among those columns, if there are any"""
     predictions: PredictionTable | None = None
@@ -57,7 +57,7 @@ class Outcome:
 
     @cached_property
     def groups(self) -> Summary | None:
-        """The same metrics group by group, where they were requested beside those of the whole."""
+        """The same metrics for each group, if groups were requested."""
         return self.compute(self.metrics, by=self.groups_by) if self.groups_by else None
 
     def compute(self, metrics: Sequence[str], *, by: tuple[str, ...] = ()) -> Summary:
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def triples(self) -> IntArray:
-        """Which triples were evaluated: two models compare only if these are equal."""
+        """The evaluated triples; two models can be compared only if these are equal."""
         if isinstance(self.table, RankTable):
             return np.unique(self.table.column("triple"))
         labels = self.table.labels if isinstance(self.table, ConfidenceTables) else self.table
@@ -81,7 +81,7 @@ class Outcome:
 
     @cached_property
     def framework(self) -> FrameworkMetrics | None:
-        """What the framework reports whose protocol was followed, if it has names of its own."""
+        """The metrics under the names of the framework whose protocol was followed, if it has its own names."""
         # A framework has no estimates: it reports the metrics of the ranks that there are.
         if not isinstance(self.table, RankTable) or self.table.sampling is not None:
             return None
@@ -89,7 +89,7 @@ class Outcome:
 
     @property
     def follows_protocol(self) -> bool:
-        """Whether metrics and policies are the protocol's, so that the framework's report says it all."""
+        """Whether metrics and policies are those of the protocol, so that the framework's report is complete."""
         if not isinstance(self.table, RankTable):
             return False
         protocol = protocol_of(self.table)
