@@ -1,4 +1,4 @@
-"""Compiled functions: kept in numba's cache, or compiled anew by each process where there is no place for one."""
+"""Compiled functions: stored in numba's cache, or compiled by each process if there is no place for a cache."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CACHED: list[Any] = []
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
-    """Compile a function as :func:`numba.njit` does, without a cache where nothing can be written.
+    """Compile a function as :func:`numba.njit` does, without a cache if no folder is writable.
 
     Numba refuses to cache where neither the package's folder nor the user's can be written to, as in an installation
-    that is read-only, for a user without a home. A shared folder is no cure: whoever can write there could put code in.
+    that is read-only, for a user without a home. A shared folder is not safe: others could put code there.
     """
 
     def compiled(function: Function) -> Function:

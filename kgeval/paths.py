@@ -1,4 +1,4 @@
-"""Paths from users: whether something is there, and which existing path a mistaken one may have meant."""
+"""Paths from users: whether they exist, and which existing paths are similar to a wrong one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def suggest_paths(path: Path) -> str:
-    """Name the neighbours that a mistaken path may have meant, never that path itself."""
+    """Name existing paths that are similar to a wrong one."""
     try:
         entries = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
     except (OSError, ValueError):
@@ -52,7 +52,7 @@ def suggest_paths(path: Path) -> str:
 
 
 def no_file(path: Path) -> str:
-    """Say that there is no file of that name, and what there is instead."""
+    """Return the message for a path that is not a file."""
     if exists_safely(path) and path.is_dir():
         return f"no such file {str(path)!r}: it is a folder."
     return f"no such file {str(path)!r}. {suggest_paths(path)}".strip()

@@ -109,7 +109,7 @@ def _loaded() -> list[Any]:
 
 
 class _Torch:
-    """Torch, which keeps a number of its own, as one of the libraries."""
+    """Torch as one of the libraries; it has its own number of threads."""
 
     filepath, user_api = "torch", "torch"
 

@@ -97,7 +97,7 @@ class Baseline(Settings):
 
     display_name: ClassVar[str] = "settings of the baseline"
     title: ClassVar[str] = ""
-    """what stands first, in a few words"""
+    """what it ranks first, in a few words"""
     rule: ClassVar[str] = ""
     """how it scores"""
     source: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""What is said of a file or folder in no known checkpoint format: what was found, what to do, where the formats are."""
+"""The message for a file or folder in no known checkpoint format: what was found, what to do, where the formats are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAME_TENSORS = (
     "Name its tensors: --option model=MODEL --option entity=NAME --option relation=NAME, or evaluate the live model "
     "in Python."
 )
-"""what to do with a state_dict of one's own"""
+"""what to do with the state_dict of a user's own model"""
 
 MARKS = ("manifest.json", "metrics.json")
 """the files of one run, and of a folder of several"""
@@ -135,7 +135,7 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
 
 
 def _keys(file: Path) -> list[str]:
-    """Return the keys of the object on a file's first line; none where there is no such line."""
+    """Return the keys of the JSON object on the first line of a file; none if it is not one."""
     with suppress(Exception), open_text(file) as text:
         return [f"{key!r:.40}" for key in islice(json.loads(text.readline(LONGEST_LINE)), SHOWN)]
     return []

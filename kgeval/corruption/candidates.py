@@ -62,7 +62,7 @@ class Candidates:
         return Rows.sized(self.num_candidates(num_queries), np.tile(self.rows.ids, num_queries))
 
     def positions(self, queries: IntArray, ids: IntArray) -> IntArray:
-        """Find the position of each entity among the candidates of its query, -1 where it is none; int64[entity]."""
+        """Find the position of each entity among the candidates of its query, -1 if it is not one; int64[entity]."""
         if not self.is_shared:
             return self.rows.positions(queries, ids)
         found = np.full(1 + max(self.rows.ids.max(initial=-1), ids.max(initial=-1)), -1)

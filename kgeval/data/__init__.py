@@ -8,7 +8,7 @@ Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 EntitySide = Literal["head", "tail"]
-"""A side of a triple: where an entity stands."""
+"""A side of a triple, where an entity may be."""
 
 Side = Literal["head", "tail", "relation"]
 """What is predicted of a triple: the entity on one of its sides, or the relation between them."""

@@ -36,7 +36,7 @@ def _is_folder(path: str) -> bool:
 
 
 def dataset_block(value: Any) -> Any:
-    """Say the block that a bare string stands for: a folder's path, or a PyKEEN name."""
+    """Return the block for a bare string: the path of a folder, or a PyKEEN name."""
     if not isinstance(value, str):
         return value
     return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}

@@ -1,4 +1,4 @@
-"""Lists of entities, and the types of entities: from a file, or from what stands before ``::`` in a label."""
+"""Lists of entities, and the types of entities: from a file, or from the text before ``::`` in a label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
 
 PREFIX = "prefix"
-"""the source of types that stand in the labels themselves, as in Hetionet and DRKG: ``Compound::DB00014``"""
+"""the source of types that are part of the labels, as in Hetionet and DRKG: ``Compound::DB00014``"""
 
 SEPARATOR = "::"
 
@@ -46,7 +46,7 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
     Parameters
     ----------
     source
-        ``"prefix"``: the type of an entity is what stands before ``::`` in its label; or a file with an entity and a
+        ``"prefix"``: the type of an entity is the text before ``::`` in its label; or a file with an entity and a
         type in each row, separated by a tab (commas in a ``.csv``). An entity of several types has several rows
     dataset
         the graph; entities that it does not have are left out, and counted
@@ -113,7 +113,7 @@ def ids_of_listed(
     Raises
     ------
     DatasetError
-        if all are unknown, with the labels that are nearest to the first; if a label is no text
+        if all are unknown, with the labels that are nearest to the first; if a label is not text
     """
     what = ""
     try:

@@ -20,7 +20,7 @@ def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Voca
     Raises
     ------
     DatasetError
-        if there is no such file, if it is malformed, or names what the dataset does not have
+        if the file is missing or malformed, or has a label that the dataset does not have
     """
     path = Path(name)
     if not path.is_file():

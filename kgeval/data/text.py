@@ -140,7 +140,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a text file, and unpack it; what is no file, or too large for the memory, is refused."""
+    """Open a text file, and unpack it; refuse anything but files, and files too large for the memory."""
     refuse_missing(path)
     str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
     try:

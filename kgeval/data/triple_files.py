@@ -105,7 +105,7 @@ DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
 """dates that sort as text, in the fourth column of a file without a header"""
 
 NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
-"""what tells a fourth column of confidences from a fourth label"""
+"""a number: a fourth column of confidences, not of labels"""
 
 
 def read_times(path: str | Path, table: pa.Table) -> pa.ChunkedArray | None:
@@ -145,7 +145,7 @@ NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa
 """Types that Arrow would spell in its own way: text and whole numbers are labels, these are not."""
 
 YEAR = re.compile("[0-9]{4}|##")
-"""What tells a fourth and a fifth column of times: a year, or YAGO's sign for what is not known of a date."""
+"""A time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date."""
 
 N_TRIPLE = (
     r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
@@ -185,7 +185,7 @@ def _read_text(path: Path) -> pa.Table:
 
 
 def _read_n_triples(path: Path) -> pa.Table:
-    """Read lines of N-Triples: an IRI is a label without its brackets; blank nodes and literals are as they stand."""
+    """Read lines of N-Triples: an IRI is a label without its brackets; blank nodes and literals are unchanged."""
     lines = read_columns(path, ["line"], delimiter=UNIT_SEPARATOR)["line"]
     comments = pc.match_substring_regex(lines, r"^\s*(#|$)")
     cells = pc.extract_regex(lines, f"^{N_TRIPLE}$").combine_chunks()
@@ -203,7 +203,7 @@ def _read_n_triples(path: Path) -> pa.Table:
 
 
 def _fourth(cells: Sequence[str]) -> list[str]:
-    """Name the fourth column of a row: a number is a confidence, a date a time; any other is none."""
+    """Name the fourth column of a row: a number is a confidence, a date a time; otherwise it has no name."""
     kinds = ((NUMBER, "confidence"), (DATE, TIME[0]))
     return [name for pattern, name in kinds if len(cells) == 4 and pattern.fullmatch(cells[3])]
 

@@ -73,7 +73,7 @@ READ, JSON = 2, 10
 """the bytes of memory for each byte of a file while it is read, and as Python objects if it is JSON"""
 
 POINTER, MAX_POINTER = b"version https://git-lfs.github.com/spec/v1\n", 1024
-"""the first line, and the most bytes, of the text that stands for a file of Git LFS until it is fetched"""
+"""the first line, and the most bytes, of a Git LFS pointer, the text in place of a file that was not fetched"""
 
 
 def refuse_special(path: Path) -> None:

@@ -37,7 +37,7 @@ class Request:
     """the filter besides these triples; in PyKEEN's pipeline, the first ones are the train triples"""
     sides: tuple[Side, ...]
     entities: IntArray | None
-    """the ids of the entities that compete, ascending; None for all"""
+    """the ids of the candidates, ascending; ``None`` for all entities"""
 
     @classmethod
     def of(
@@ -123,7 +123,7 @@ def _sides(targets: str | Collection[str]) -> tuple[Side, ...]:
 
 
 EVALUATED = "evaluated"
-"""the name of the evaluated split, where it is no split of a known dataset"""
+"""the name of the evaluated split, if it is not a split of a known dataset"""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def _is_pykeens(base: type) -> bool:
 
 
 def _replaces(owner: Any) -> bool:
-    """Whether a class or an object has methods of scoring of its own."""
+    """Whether a class or an object overrides scoring methods."""
     words = ("score", "predict", "forward", "representations", "prepare")
     return any(callable(value) and any(word in name for word in words) for name, value in vars(owner).items())
 
@@ -203,7 +203,7 @@ def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = 
 
 
 def device_for(model: Any, *, device: str, kernel: str) -> str:
-    """Choose where to count: on the GPU that a model is on, unless something else is said.
+    """Choose the device: the GPU of the model, unless the user names another device.
 
     >>> import torch
     >>> device_for(torch.nn.Linear(1, 1), device="auto", kernel="auto")

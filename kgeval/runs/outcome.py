@@ -150,7 +150,7 @@ class ModelsFailed(RunError):
 
 
 def with_common_ties(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Give the ranks of several models the one tie policy of the table that they stand in; each run keeps its own."""
+    """Give the ranks of several models one tie policy, for their common table; each run keeps its own."""
     shown = common_ties(_policies(outcomes))
     return [
         outcome

@@ -88,7 +88,7 @@ SIZES = ERROR, TRIPLES = "evaluation.estimate.error", "evaluation.estimate.tripl
 def refuse_changes(run: StoredRun, current: Fingerprint) -> None:
     """Refuse a stored run that differs from the current one, and name what has changed.
 
-    An estimate that has become tighter is no change: its sample is gone on with.
+    A smaller error of an estimate is not a change: its sample is continued.
     """
     damaged, stored = [f"{name} has changed since it was written" for name in run.altered], _fingerprint(run)
     if _is_tighter(stored.config, current.config):

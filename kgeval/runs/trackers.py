@@ -39,7 +39,7 @@ class TrackerConfig(Settings):
         return value
 
     def options(self, model: str) -> dict[str, Any]:
-        """Return the arguments of the tracker; each of several models gets a file or folder of its own.
+        """Return the arguments of the tracker; each of several models gets a separate file or folder.
 
         >>> TrackerConfig(kind="csv", path="runs/all.csv").options("fresh")
         {'path': 'runs/all-fresh.csv'}

@@ -159,5 +159,5 @@ def test_without_ray_the_command_that_installs_it_is_said(monkeypatch):
 
 
 def test_a_worker_with_another_version_is_refused():
-    with pytest.raises(RunError, match=r"a worker of Ray has kgeval .*, and this is 0\.0"):
+    with pytest.raises(RunError, match=r"a worker of Ray has kgeval .*, but here it is 0\.0"):
         _rank_shard([None], "head", np.arange(1), 1, "0.0")

@@ -141,7 +141,7 @@ def other_ranks(place):
 ALTERED = {
     other_weights: "run/b.*: spare/other.safetensors has changed",
     one_triple_less: "run/a.*: the triples of the dataset have changed, graph/train.txt has changed",
-    other_ranks: "run/b.*: ranks.parquet is not as it was written",
+    other_ranks: "run/b.*: ranks.parquet has changed since it was written",
 }
 
 

@@ -50,7 +50,7 @@ def test_missing_shards_are_named(settings, place):
         merge(place / "run")
     path = next((place / "run" / STAGE / SHARDS).glob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(InputError, match=r"missing: 1, 2, 3, 4\."):
+    with pytest.raises(InputError, match=r"missing of the 4 shards .*: 1, 2, 3, 4\."):
         merge(place / "run")
 
 

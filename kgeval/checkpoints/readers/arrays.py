@@ -132,7 +132,7 @@ def _known_ids(file: Path, labels: Vocabulary, column: pa.ChunkedArray) -> IntAr
 
 
 def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:
-    """Find ids of the dataset in the model's own; what it does not know gets ids of its own, which nothing asks for."""
+    """Map ids of the dataset to ids of the model; unknown entities get new ids, which no query uses."""
     own = labels.ids(dataset.entities.labels)[ids]
     return np.where(own < 0, len(labels) + ids, own)
 

@@ -62,7 +62,7 @@ class PBGLabels:
         """Return the row of each entity in each type, -1 where it is not of that type, and the types of relations.
 
         The table of entities has one type after the other. An entity may be of several types, and then has several
-        rows; without labels, every row is an entity of its own.
+        rows; without labels, every row is a separate entity.
         """
         entities, starts = self.entities, np.cumsum([0, *sizes])
         rows = np.full((len(sizes), starts[-1] if entities is None else len(entities)), -1)

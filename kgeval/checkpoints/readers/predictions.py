@@ -212,7 +212,7 @@ def _pair(where: str, pair: Any) -> tuple[str, float]:
 
 
 def _number(score: Any) -> float:
-    """Take a score as a float; NaN where it is none, or is beyond the largest."""
+    """Return a score as a float; NaN if it is not a number or too large."""
     try:
         return math.nan if isinstance(score, bool) or not isinstance(score, int | float) else float(score)
     except OverflowError:
@@ -230,7 +230,7 @@ def _object(where: str, line: str) -> dict[str, Any]:
 
 
 def _first(path: Path) -> Any:
-    """Read the first line of a file of JSON lines; None where it is none."""
+    """Read the first line of a file of JSON lines; ``None`` if it is not JSON."""
     if not path.is_file() or path.suffix.lower() not in SUFFIXES:
         return None
     try:

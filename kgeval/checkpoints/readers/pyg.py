@@ -30,7 +30,7 @@ MODULES = "torch_geometric.nn.kge."
 
 
 def read(path: Path, options: Options) -> Checkpoint:
-    """Read a model; which of TransE and DistMult it is, and TransE's p_norm, must be said where no module says it."""
+    """Read a model; for a state_dict, the user must say whether it is TransE or DistMult, and TransE's p_norm."""
     file = find_checkpoint_file(path, [_fits], "model of PyTorch Geometric")
     content = read_any(file)
     module = _module_in(content)

@@ -62,7 +62,7 @@ REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
     "TransE": {"p": NORM},
     "TuckER": {},
 }
-"""the interactions that a state dictionary can be read as, and what must be said of them"""
+"""the interactions that a state dictionary can be read as, and the options that each needs"""
 
 NORMALIZERS = {"entity": "torch.nn.functional.normalize", "relation": "pykeen.nn.quaternion.normalize"}
 """what ``normalize`` is for entities (of PairRE) and for relations (of QuatE)"""

@@ -34,7 +34,7 @@ from kgeval.scorers.ordered import from_interleaved
 
 
 def _kg2e(parts: PyKEENModel) -> Family:
-    """Its measure is a module without parameters, or what was said of a state dictionary."""
+    """Its measure is a module without parameters or, for a state dictionary, an option of the user."""
     module = parts.interaction.child("similarity")
     kind = parts.interaction.state.get("similarity") if module is None else module.class_name
     if kind not in MEASURES:

@@ -99,7 +99,7 @@ class Parameters:
 
 
 def _bare(tensors: Tensors) -> dict[str, Any]:
-    """Make the state of a module that a state dictionary tells only the arrays of; eps is PyTorch's default."""
+    """Make the state of a module of which a state dictionary has only the arrays; eps is PyTorch's default."""
     return {"_modules": {}, "_parameters": Parameters(tensors), "_buffers": {}, "eps": 1e-5}
 
 

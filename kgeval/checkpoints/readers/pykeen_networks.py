@@ -55,7 +55,7 @@ def affine(module: Module, width: int) -> Affine:
 
 
 def _convkb(parts: PyKEENModel) -> Family:
-    """The filters stand on the images [h | r | t], one number wide; the dense layer has filter after filter."""
+    """Filters of height 1 and width 3 over the image [h | r | t]; the dense layer has one filter after another."""
     entity, convolution, linear = parts.entity(), _part(parts, "conv"), _part(parts, "linear")
     kernel = convolution.take("weight", None, 1, 1, 3)[:, 0, 0]
     return ConvKB(
@@ -193,7 +193,7 @@ def _part(parts: PyKEENModel, name: str) -> Module:
 
 
 def _activation(parts: PyKEENModel, name: str) -> Activation:
-    """Tell an activation function from its class, or from what was said of a state dictionary, which holds none."""
+    """Return the activation function, from its class or, for a state dictionary, from the user's option."""
     layer: Any = parts.interaction.child(name)
     kind = parts.interaction.state.get(name) if layer is None else layer.class_name.lower()
     for known in ACTIVATIONS:

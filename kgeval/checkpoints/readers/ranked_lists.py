@@ -47,9 +47,9 @@ LONGEST_LIST = 2**16
 def read_anyburl(path: Path, options: Options) -> Predictions:
     """Read predictions of three lines a triple: ``head relation tail``, ``Heads: entity confidence …``, ``Tails: …``.
 
-    Entities and confidences stand between tabs; or as ``entity_{confidence}`` between spaces. With the option
+    Entities and confidences are separated by tabs, or are ``entity_{confidence}`` between spaces. With the option
     ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
-    triple that is there again, the last lists stand, as in AnyBURL's own evaluation.
+    triple that occurs again, the last lists count, as in AnyBURL's own evaluation.
     """
     lists, order = CheckedLists(path, options), options.resolve("order", None, "") or "confidence"
     if order not in ORDERS:
@@ -90,7 +90,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _braced(listed: str) -> list[str]:
-    """Cut a list of ``entity_{confidence}`` between spaces; nothing where it is no such list."""
+    """Split a list of ``entity_{confidence}`` between spaces; empty if it is not such a list."""
     found = [BRACED.fullmatch(word) for word in listed.split(" ")]
     cells = [cell for pair in found if pair for cell in (pair[1], pair[2].replace(",", "."))]
     return cells if all(found) else []
@@ -206,7 +206,7 @@ def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
 def _queries(
     column: _Column, owners: IntArray, names: pa.Array, dataset: Dataset
 ) -> tuple[npt.NDArray[np.object_], list[IntArray]]:
-    """Take the distinct names of a column apart, of which ``owners`` (int64[row]) says where they stand.
+    """Split the distinct names of a column into their parts; ``owners`` (int64[row]) is the name of each row.
 
     Returns their sides, object[query], and their ids, int64[query] each: anchors, relations, and of a temporal graph
     times.

@@ -1,7 +1,7 @@
 """The ConvE and the TuckER code: a relation and its reverse (``<r>_reverse``) have a row each, in any order.
 
 A model of the ConvE code is ``saved_models/<data>_<model>….model``. Its vocabularies (``vocab_e1``, ``vocab_rel``) are
-plain pickles of lower-cased labels. Rows 0 and 1 are the code's own tokens, which compete with no answer here.
+plain pickles of lower-cased labels. Rows 0 and 1 are the code's own tokens, which are no candidates here.
 
 A model of the TuckER code is a ``state_dict`` that its users save. Only the dataset tells which row is which relation:
 entities have the ids of their sorted labels, and so have relations and their reverses, those of train first.
@@ -142,7 +142,7 @@ CONVE_MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] 
 }
 
 DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
-"""the tensor that tells a model from those after it"""
+"""the tensor that distinguishes a model from the next ones"""
 
 
 CONVE_TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e_real.weight", "emb_rel_real.weight"}))
@@ -164,7 +164,7 @@ CONVE = Reader(
 
 
 def read_tucker(path: Path, options: Options) -> Checkpoint:
-    """Read a model; with the dataset, its relations are told from their reverses."""
+    """Read a model; the dataset says which rows are relations and which are their reverses."""
     file = find_checkpoint_file(path, [_is_tucker], "state_dict of a TuckER")
     tensors = Tensors.read(file)
     options.resolve("model", "TuckER", file.name)
@@ -214,7 +214,7 @@ def _is_tucker(file: Path) -> bool:
 
 TUCKER = Reader(
     name="tucker",
-    summary="a state_dict of the TuckER code (.pt); which row is which relation, the dataset tells",
+    summary="a state_dict of the TuckER code (.pt); the dataset says which row is which relation",
     recognises=lambda path: contains_file(path, _is_tucker),
     read=read_tucker,
     known_by=(frozenset({"E.weight", "R.weight", "W"}),),

@@ -1,4 +1,4 @@
-"""State dictionaries of models of one's own: the user names the tensors, and the model family that they make.
+"""State dictionaries of users' own models: the user names the tensors and the model family.
 
 An option named after an array of the family is the name of its tensor, or several with commas between them, which are
 put side by side: ``entity=ent.weight``, ``entity=ent_re.weight,ent_im.weight``. What no score depends on is named too

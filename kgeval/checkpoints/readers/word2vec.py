@@ -1,9 +1,9 @@
 """Vectors of word2vec, gensim and RDF2Vec, as text, binary or a pickle: one array without a name, no table of tensors.
 
 Entities and relations share the array. The first line of a text is how many rows follow and how wide they are; a row is
-a label (often a URI) and its numbers. Any label may be an entity or a relation: the dataset tells. Nothing says how two
-vectors make a score: the option ``model`` names a family of ``kgeval list models`` whose entities and relations are
-equally wide, and its options.
+a label (often a URI) and its numbers. Any label may be an entity or a relation, as the dataset has it. The files do not
+say how two vectors make a score: the option ``model`` names a family of ``kgeval list models`` whose entities and
+relations are equally wide; its options are given too.
 
 Arrays that gensim holds to be large lie beside the pickle, each in an ``.npy`` called after it and the attribute.
 """

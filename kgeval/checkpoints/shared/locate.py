@@ -33,7 +33,7 @@ def labels_by_id(ids: Any, of: tuple[type, ...] = (str,)) -> list[Any] | None:
 def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
     """Read a vocabulary; a header ``id<TAB>label`` is skipped.
 
-    With ``quoted``, a label with a double quote, a tab or a line end in it stands in quotes, as pandas writes it.
+    With ``quoted``, a label with a double quote, a tab or a line end is in quotes, as pandas writes it.
     """
     header = int(first_line(path).lower().split("\t") == ["id", "label"])
     table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
@@ -41,7 +41,7 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
 
 
 def json_in(path: Path) -> Any:
-    """Read a file of JSON, and refuse what is none."""
+    """Read a JSON file; refuse any other."""
     try:
         return read_json(path)
     except (OSError, ValueError, RecursionError) as error:
@@ -118,7 +118,7 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
 
 
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:
-    """Refuse numbers as labels whose order of columns nothing tells; frameworks write ids as 0, 1, 2 and so on."""
+    """Refuse labels that are numbers if either column may be the ids; frameworks write ids as 0, 1, 2 and so on."""
     if not np.array_equal(ids, labels_) and not np.array_equal(ids, np.arange(len(ids))):
         raise CheckpointError(
             f"{path}: both of its columns could be the ids, since the labels are the numbers 0 to {len(ids) - 1} too. "
@@ -145,7 +145,7 @@ def folder_of(path: Path) -> Path:
 
 
 def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], what: str) -> Path:
-    """Find the file that is meant: the path itself, or the only file of the folder in the first group that has any."""
+    """Return the path itself if it is a file, else the only file in the folder that passes the first possible test."""
     if path.is_file():
         return path
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
@@ -160,7 +160,7 @@ def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], w
 
 
 def find_checkpoint_folder(path: Path, fits: Callable[[Path], bool]) -> Path | None:
-    """Find the folder that is meant: the path itself, or the only folder in it that fits; nothing where none does."""
+    """Return the path itself or the only folder in it that fits; ``None`` if there is no such folder."""
     if not path.is_dir():
         return None
     fitting = [folder for folder in (path, *sorted(path.iterdir())) if folder.is_dir() and fits(folder)]

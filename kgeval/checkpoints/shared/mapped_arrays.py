@@ -32,7 +32,7 @@ DTYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64}
 HALF = "BF16"
 
 OTHERS = {"BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
-"""what is read, and refused where it is no label"""
+"""types that are read for labels only"""
 
 
 class SafeTensors(NamedTuple):
@@ -86,7 +86,7 @@ def _mapped(file: Path, dtype: Any, offset: int, shape: list[int]) -> Any:
 
 
 MOST_DEFLATED = 1032
-"""how many bytes one byte of a zip archive can stand for"""
+"""the most bytes that one byte of a zip archive can unpack to"""
 
 UNPACKED = 100
 """how many times its size an archive of arrays may have in all"""

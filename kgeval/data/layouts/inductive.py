@@ -65,7 +65,7 @@ def _shared(dataset: Dataset, training: Dataset, entities: IntArray, relations: 
 
 
 def _unknown(dataset: Dataset, relations: IntArray) -> Iterator[str]:
-    """Note triples of which neither graph can tell a model enough."""
+    """Note triples with a relation or entity that a model cannot have learnt."""
     linked = np.zeros(len(dataset.entities), np.bool_)
     linked[dataset.train.heads] = linked[dataset.train.tails] = True
     for split in SPLITS:

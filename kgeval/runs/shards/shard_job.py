@@ -1,4 +1,4 @@
-"""One shard of a run as a job of its own, for job arrays; and the merge that finishes the run."""
+"""One shard of a run as a separate job, for job arrays; and the merge that finishes the run."""
 
 from __future__ import annotations
 
