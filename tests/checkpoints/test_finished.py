@@ -93,7 +93,7 @@ def test_finished_scores_are_ranked_from_disk(tmp_path, side, array):
 def test_tables_may_be_safetensors(tmp_path, folder):
     for name in ("entity", "query"):
         write_arrays(folder / f"{name}.safetensors", {"vectors": np.load(folder / f"{name}.npy")})
-        with pytest.raises(CheckpointError, match=rf"found both {name}.npy and {name}.safetensors. Leave one of them"):
+        with pytest.raises(CheckpointError, match=rf"found both {name}.npy and {name}.safetensors. Keep one of them"):
             load_checkpoint(folder, dataset=DATA, similarity="dot")
         (folder / f"{name}.npy").unlink()
     assert as_counts(evaluate(load_checkpoint(folder, dataset=DATA, similarity="dot"), DATA)) == EXPECTED
@@ -126,7 +126,7 @@ def test_a_table_alone_is_read_with_its_folder(tmp_path, folder):
         np.save(tmp_path / f"{name}.npy", SCORES[anchors, relations])
     assert as_counts(evaluate(load_checkpoint(tmp_path / "tail_scores.npy", dataset=DATA), DATA)) == EXPECTED
     for reader, name in (("scores", "tail_scores"), ("dual-encoder", "query")):
-        with pytest.raises(CheckpointError, match=rf"mine.npy: its name does not tell .*{name}.npy.* give the folder"):
+        with pytest.raises(CheckpointError, match=rf"mine.npy: its name does not say .*{name}.npy.* give the folder"):
             load_checkpoint(tmp_path / "mine.npy", dataset=DATA, format=reader)
 
 
@@ -144,7 +144,7 @@ def with_nan(folder):
         (
             lambda folder: np.save(folder / "query.npy", np.ones((7, 30))),
             {"similarity": "dot", "split": "valid"},
-            rf"query.npy: 7 rows, and split valid of random has {len(DATA.valid)} triples",
+            rf"query.npy: 7 rows, but split valid of random has {len(DATA.valid)} triples",
         ),
         (
             lambda folder: (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n"),

@@ -111,9 +111,9 @@ def test_metadata_name_the_model_and_its_options(tmp_path):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"norm": 1}, r"option norm=1 contradicts m.safetensors, which says 2"),
-        ({"model": "DistMult"}, r"option model='DistMult' contradicts m.safetensors, which says 'TransE'"),
-        ({"reciprocal": True}, r"option reciprocal=True contradicts m.safetensors, which says False"),
+        ({"norm": 1}, r"option norm=1 contradicts m.safetensors, which has 2"),
+        ({"model": "DistMult"}, r"option model='DistMult' contradicts m.safetensors, which has 'TransE'"),
+        ({"reciprocal": True}, r"option reciprocal=True contradicts m.safetensors, which has False"),
     ],
 )
 def test_an_option_must_not_contradict_the_file(tmp_path, option, message):

@@ -112,7 +112,7 @@ def test_a_modulus_that_turns_the_ranking_round_is_refused(tmp_path, modulus):
     if modulus == 0.25:
         assert load_checkpoint(tmp_path, model="pRotatE").family.name == "pRotatE"
     else:
-        said = f"(its modulus is {modulus}, .*; expected a positive|'modulus' holds {modulus}; expected finite) number"
+        said = f"(its modulus is {modulus}; expected a positive|'modulus' holds {modulus}; expected finite) number"
         with pytest.raises(CheckpointError, match=said):
             load_checkpoint(tmp_path, model="pRotatE")
 
@@ -180,8 +180,8 @@ def test_another_model_is_not_taken_for_a_simpler_one(tmp_path, name):
 @pytest.mark.parametrize(
     ("extra", "named"),
     [
-        ([f"t{index}" for index in range(9)], "tensors 't0', 't1', 't2', 't3', 't4' and 4 more: this"),
-        (["module.gate"], r"tensor 'module\.gate': this"),
+        ([f"t{index}" for index in range(9)], "tensors 't0', 't1', 't2', 't3', 't4' and 4 more. It"),
+        (["module.gate"], r"tensor 'module\.gate'. It"),
     ],
 )
 def test_names_are_told_whole_and_not_all_of_many(tmp_path, extra, named):

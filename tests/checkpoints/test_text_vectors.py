@@ -133,7 +133,7 @@ def test_uris_are_labels(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("3 2\na 1 2\nb 3 4\n", "line 1 announces 3 rows, 2 follow"),
+        ("3 2\na 1 2\nb 3 4\n", "line 1 announces 3 rows, but 2 follow"),
         ("2 2\na 1 2\nb 3\n", r"line 3: 1 numbers, where 2 are expected"),
         ("2 2\na 1 2\na 3 4\n", "'a'"),
         ("2 2\na 1 2\nb 3 x\n", "is not a number"),

@@ -75,8 +75,8 @@ def test_a_scalar_of_numpy_is_a_text_or_a_number_or_refused(file, module):
     for number in (np.float64(0.1), np.float32(3), np.int64(-5), np.uint8(200), np.bool_(True)):
         found = read_torch(scalar(number.dtype.str[1:], number.tobytes()))
         assert (found, type(found)) == (number.item(), type(number.item()))
-    refuse(scalar("f8", bytes(16)), "a numpy scalar of f8 that is made of 16 bytes")
-    refuse(scalar("i4", bytes(3)), "made of 3 bytes")
+    refuse(scalar("f8", bytes(16)), "a numpy scalar of f8 from 16 bytes")
+    refuse(scalar("i4", bytes(3)), "from 3 bytes")
     for kind in ("O", "V8", "M8", "S3"):
         refuse(scalar(kind, bytes(8)), "not plain numbers")
 

@@ -112,10 +112,10 @@ def test_a_run_whose_checkpoint_has_moved_is_run_again(data, refused, place):
     message = refused("run", "colleague/run/config.yaml", "--out", "again")
     assert "model.path: no such file or folder 'model'" in message
     assert "relative to the folder in which the run was made" in message
-    assert message.endswith("call kgeval there, or add --set model.path=PATH.\n")
+    assert message.endswith("Call kgeval there, or add --set model.path=PATH.\n")
     for wrong in (["--set", "model.path=nowhere"], ["--set", "model={path: nowhere}"]):
         assert "relative to" not in refused("evaluate", "colleague/run", *wrong)
-    assert refused("evaluate", "colleague/run").endswith("call kgeval there, or add --set model.path=PATH.\n")
+    assert refused("evaluate", "colleague/run").endswith("Call kgeval there, or add --set model.path=PATH.\n")
     data("run", "colleague/run/config.yaml", "--set", "model.path=elsewhere", "--out", "again")
     again, first = (json.loads((place / name / "metrics.json").read_text()) for name in ("again", "run"))
     assert again["metrics"] == first["metrics"]
