@@ -175,7 +175,7 @@ def test_slices_of_a_dataset_that_is_gone(refused, place):
     shutil.copytree("run", "other")
     shutil.move("graph", "moved")
     message = " ".join(refused("compare", "run", "other", "--by", "leak").split())
-    assert "slices rest on it. Add --dataset. no such folder" in message
+    assert "slices need it. Add --dataset DATASET. no such folder" in message
     assert "validation error" not in message
 
 

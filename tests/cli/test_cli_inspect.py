@@ -54,7 +54,7 @@ def test_inspect_takes_how_both_are_read_as_evaluate_does(data, refused, place):
     assert data("inspect", "graph/", "--layout", "labels")["triples"]["test"] == 6
     entity = np.full((8, 4), np.nan)
     np.savez(place / "nan.npz", entity=entity, relation=np.ones((3, 4)))
-    assert "say nan='worst' (--nan worst)" in refused("inspect", "nan.npz", *options)
+    assert "--nan worst (in Python nan='worst')" in refused("inspect", "nan.npz", *options)
     assert data("inspect", "nan.npz", *options, "--nan", "worst")["entities"] == 8
 
 

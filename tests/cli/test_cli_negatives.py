@@ -210,7 +210,7 @@ def test_lists_and_types_of_entities_are_run_and_kept_by_their_content(done, ref
     done("run", "config.yaml", "--out", "new", *chosen)
     table = RankTable.from_parquet(place / "new/ranks.parquet")
     assert max(table.column("raw_candidates")) == 4
-    assert any("1 labels in" in note or "1 entities in" in note for note in table.notes)
+    assert any("1 label in" in note or "1 entity in" in note for note in table.notes)
     assert name in json.loads((place / "new/manifest.json").read_text())["sha256"]
     (place / name).write_text("")
     assert f"evaluation.corruption.{'types' if 'types:' in NEW[name] else 'path'}" in refused(

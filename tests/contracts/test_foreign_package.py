@@ -229,7 +229,7 @@ BROKEN = {
     "an error of its own": (
         "strange:IT",
         ("1 / 0",),
-        "cannot be loaded: ZeroDivisionError: division by zero. It is left out. Mend",
+        "cannot be loaded: ZeroDivisionError: division by zero. It is left out. Update",
     ),
     "the end of the process": ("strange:IT", ("import sys", "sys.exit(7)"), "cannot be loaded: SystemExit: 7. It is"),
     "something else": ("strange:IT", ("IT = 'mrr'",), "expected a Metric, found 'mrr'"),
@@ -298,11 +298,11 @@ READER = [
             "fail",
             "1 / 0",
             2,
-            "is one of its own: ZeroDivisionError: division by zero. Mend",
+            "model.odd': ZeroDivisionError: division by zero. Update",
         ),
         ("lambda _: True", "fail", "1 / 0", 1, "package strange raised ZeroDivisionError: division by zero. Mend or"),
         ("lambda _: True", "fail", "sys.exit(0)", 1, "package strange raised SystemExit: 0. Mend or uninstall the p"),
-        ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' gave 3; expected a Checkpoint."),
+        ("lambda _: True", "lambda *_: 3", "pass", 2, "the reader 'odd' returned 3; expected a Checkpoint."),
     ],
 )
 def test_a_reader_that_raises_ends_or_lies_is_named_without_a_traceback(

@@ -142,7 +142,7 @@ def test_an_evaluation_loop_which_scores_everything_cannot_be_restricted(model, 
 
 
 def test_a_missing_file_of_negatives_is_refused_before_anything_is_trained(tmp_path):
-    with pytest.raises(InputError, match=r"none\.tsv: there is no such file"):
+    with pytest.raises(InputError, match=r"none\.tsv: no such file"):
         KGEvalEvaluator(corruption={"kind": "file", "path": str(tmp_path / "none.tsv")})
 
 

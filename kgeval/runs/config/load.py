@@ -90,6 +90,8 @@ def _with_cure(problem: Problem, document: Document) -> Problem:
     source = Path(document.source)
     run = StoredRun(source.parent)
     is_stored = run.config_file == source and run.is_complete
+    if not is_stored and "Nearby: " in f"{problem.message} {problem.hint}":
+        return problem
     where = "in which the run was made. Call kgeval there" if is_stored else "in which you call kgeval. Change it"
     key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
     cure = f"Paths are relative to the folder {where}, or add --set {key}=PATH."
