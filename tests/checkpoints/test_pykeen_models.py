@@ -343,7 +343,7 @@ def test_a_bare_pickle_may_have_any_name(transe_folder, tmp_path, name):
 
 @pytest.mark.parametrize("option", [{"reciprocal": True}, {"norm": 1}, {"model": "DistMult"}])
 def test_options_that_the_pickle_tells_must_not_be_contradicted(transe_folder, option):
-    with pytest.raises(CheckpointError, match=r"contradicts trained_model\.pkl, which says"):
+    with pytest.raises(CheckpointError, match=r"contradicts trained_model\.pkl, which has"):
         load_checkpoint(transe_folder, **option)
 
 

@@ -50,7 +50,7 @@ def test_interrupted_runs_inside_a_folder_are_told(done, refused, folder):
     (folder / "graph/TransE/1/manifest.json").unlink()
     (folder / "graph/RotatE/.kgeval.partial").mkdir(parents=True)
     result = invoke("compare", "runs/graph", "-m", "mrr")
-    assert "did not finish in 'runs/graph': RotatE, TransE/1." in result.stderr
+    assert "unfinished in 'runs/graph': RotatE, TransE/1." in result.stderr
     assert "no complete run in 'runs/graph/RotatE'" in invoke("summarize", "runs/graph").stderr
     assert "interrupted" in done("inspect", "runs/graph/RotatE")
     assert "A run was interrupted there" in refused("evaluate", "runs/graph/RotatE")
