@@ -329,7 +329,9 @@ def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):
     for call in (evaluate, predict):
         with pytest.raises(InputError, match=r"queries have no list.*this split\?.*--option missing=unanswered"):
             call(load_checkpoint(path, dataset=DATA), DATA)
-        with pytest.raises(InputError, match=r"the lists are of tails alone\. Say sides='tail' \(--sides tail\)"):
+        with pytest.raises(
+            InputError, match=r"the lists are for tails only\. Use --sides tail \(in Python sides='tail'\)"
+        ):
             call(load_checkpoint(full, dataset=DATA), DATA, sides="head")
     with pytest.raises(InputError, match=said):
         evaluate(load_checkpoint(path, dataset=DATA), DATA)

@@ -144,7 +144,7 @@ def test_models_that_ranked_different_triples_are_not_compared_silently(place, s
         "these models were evaluated on different triples (one 3, two 2), so their metrics cannot be compared"
         in result.stderr
     )
-    assert "Note: two: 1 test triple with an entity" in result.stderr
+    assert "Note: two: left out (unseen: drop): 1 test triple with an entity" in result.stderr
     manifests = [json.loads((place / "new" / name / "manifest.json").read_text()) for name in ("one", "two")]
     assert [manifest["ranked"]["triples"] for manifest in manifests] == [3, 2]
 

@@ -194,7 +194,7 @@ def test_a_model_that_is_no_better_than_chance_is_said_to_be_so(nations):
 def test_runs_of_other_rows_are_no_seeds():
     low, high = seeded(DATA, "strong", [0.2, 0.4])
     part = replace(high, table=high.table.where(high.table.column("triple") < 250))
-    with pytest.raises(MetricError, match="no runs of one model"):
+    with pytest.raises(MetricError, match="not runs of one model"):
         study([low, part])
 
 
