@@ -54,5 +54,5 @@ def suggest_paths(path: Path) -> str:
 def no_file(path: Path) -> str:
     """Return the message for a path that is not a file."""
     if exists_safely(path) and path.is_dir():
-        return f"no such file {str(path)!r}: it is a folder."
+        return f"{str(path)!r} is a folder; a file is expected."
     return f"no such file {str(path)!r}. {suggest_paths(path)}".strip()

@@ -66,8 +66,8 @@ RANKS = Kind(
     ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri", "count"),
     {
         "calibration": "only the scores of labelled triples are calibrated, not ranks",
-        "mapping": "only metrics of confidences have it",
-        "high_confidence": "only metrics of confidences have it",
+        "mapping": "only metrics of confidences, such as rmse, use it",
+        "high_confidence": "only metrics of confidences, such as rmse, use it",
     },
 )
 
@@ -84,8 +84,8 @@ CLASSIFICATION = Kind(
         "seed": "a classification has no ranks, so no ties",
         "chance": "only metrics of ranks are compared with chance",
         "popularity": "only metrics of ranks are weighted by popularity",
-        "mapping": "only metrics of confidences have it",
-        "high_confidence": "only metrics of confidences have it",
+        "mapping": "only metrics of confidences, such as rmse, use it",
+        "high_confidence": "only metrics of confidences, such as rmse, use it",
     },
 )
 
@@ -97,7 +97,7 @@ CONFIDENCES = Kind(
         "intervals": "metrics of confidences have no intervals; kgeval summarize computes those of its ranks",
         "chance": "only metrics of ranks are compared with chance, such as amri",
         "popularity": "only metrics of ranks are weighted by popularity, such as strat.mrr",
-        "calibration": "confidences are not calibrated; mapping= turns scores into confidences",
+        "calibration": "confidences are not calibrated. The mapping (--mapping, mapping=) turns scores into confidences",
     },
 )
 

@@ -43,7 +43,7 @@ class Fingerprint:
             del old["evaluation.sides"]
         for key in {**old, **new}:
             if old.get(key) != new.get(key):
-                yield f"{key} was {old.get(key, 'not set')}, is {new.get(key, 'not set')}"
+                yield f"{key} is {old.get(key, 'not set')} there, and {new.get(key, 'not set')} now"
         # Otherwise their hashes differ anyway: by the salt, or as an earlier kgeval made them.
         comparable = (earlier.dataset, earlier.version) == (self.dataset, self.version)
         for key, digest in self.variables.items() if comparable else ():
@@ -55,7 +55,7 @@ class Fingerprint:
             if earlier.files.get(path) != self.files.get(path):
                 yield f"{path} has changed"
         if earlier.version != self.version:
-            yield f"kgeval was {earlier.version}, is {self.version}"
+            yield f"kgeval is {earlier.version} there, and {self.version} now"
 
 
 @lru_cache

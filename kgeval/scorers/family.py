@@ -202,7 +202,8 @@ class Family(ABC):
         try:
             checked = TypeAdapter(cls._hints()[name]).validate_python(value)
         except ValidationError as error:
-            raise UsageError(f"{cls.name}: {name}={value!r}: {error.errors()[0]['msg']}.") from error
+            expected = error.errors()[0]["msg"].removeprefix("Input should be ")
+            raise UsageError(f"{cls.name}: {name}={value!r}: expected {expected}.") from error
         if isinstance(value, bool) and not isinstance(checked, bool):
             raise UsageError(f"{cls.name}: {name}={value!r}: a truth value is no number.")
         return checked

@@ -215,7 +215,7 @@ def test_labels_inside_that_are_no_list_of_distinct_texts_are_refused(tmp_path, 
 def test_metadata_of_another_type_are_refused(tmp_path, metadata):
     stored = {"model": "TransE", "options": '{"norm": 1}', **metadata}
     path = write_arrays(tmp_path / "m.safetensors", arrays_of("TransE", relations=4), **stored)
-    with pytest.raises(CheckpointError, match=r"not a readable \.safetensors file|norm=.*: Input should be 1 or 2"):
+    with pytest.raises(CheckpointError, match=r"not a readable \.safetensors file|norm=.*: expected 1 or 2"):
         load_checkpoint(path)
 
 

@@ -58,7 +58,7 @@ def test_a_tighter_error_goes_on_and_a_wider_one_is_refused(wide):
     assert gone_on.to_pandas().equals(fresh.to_pandas())
     assert (wide / "est/metrics.json").read_text() == (wide / "fresh/metrics.json").read_text()
     wider = invoke("evaluate", "model", *OPTIONS, "--estimate", "0.03", "--out", "est")
-    assert "evaluation.estimate.error was 0.02, is 0.03" in wider.stderr
+    assert "evaluation.estimate.error is 0.02 there, and 0.03 now" in wider.stderr
     other = invoke("evaluate", "model", *OPTIONS, "--estimate", "0.01", "--filter", "none", "--out", "est")
     assert "evaluation.filter was" in other.stderr
     assert (wider.exit_code, other.exit_code) == (2, 2)

@@ -16,7 +16,7 @@ def test_the_nearest_neighbours_are_named(tmp_path):
 def test_the_path_itself_is_no_neighbour(tmp_path):
     (tmp_path / "graph").mkdir()
     assert suggest_paths(tmp_path / "graph") == ""
-    assert no_file(tmp_path / "graph") == f"no such file '{tmp_path / 'graph'}': it is a folder."
+    assert no_file(tmp_path / "graph") == f"'{tmp_path / 'graph'}' is a folder; a file is expected."
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\x00b", "file/inside"])

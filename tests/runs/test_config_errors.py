@@ -123,7 +123,7 @@ def test_each_problem_is_one_line(config, content, expected):
         ("{kind: file}", "evaluation.corruption.path: missing (config line 4)."),
         ("{kind: ogb, path: test.pt}", "evaluation.corruption.path: no such file 'test.pt' (config line 4)."),
         ("{kind: file, path: modl.safetensors}", "no such file 'modl.safetensors' (config line 4). Nearby: 'model."),
-        ("{kind: typed, path: graph}", "corruption.path: no such file 'graph': it is a folder (config line 4)."),
+        ("{kind: typed, path: graph}", "corruption.path: 'graph' is a folder; a file is expected (config line 4)."),
         ("{kind: typed, splits: [trian]}", "unknown value 'trian' (config line 4). Did you mean 'train'?"),
         ("{kind: typed, splits: [test], path: graph/train.txt}", "corruption: types come from a file (path) or"),
         ("{kind: entities, path: drugs.txt}", "evaluation.corruption.path: no such file 'drugs.txt' (config line 4)."),

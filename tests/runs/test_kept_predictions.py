@@ -44,7 +44,7 @@ def test_a_run_that_kept_fewer_is_another(config):
     several = {"model": None, "models": {"one": "model.safetensors"}}
     make(config(**several, evaluation={"keep": {"predictions": 2}}))
     make(config(**several, evaluation={"keep": {"predictions": 2}}))
-    with pytest.raises(InputError, match=r"evaluation\.keep\.predictions was 2, is 3"):
+    with pytest.raises(InputError, match=r"evaluation\.keep\.predictions is 2 there, and 3 now"):
         make(config(**several, evaluation={"keep": {"predictions": 3}}))
 
 

@@ -65,7 +65,7 @@ def test_jobs_of_another_configuration_or_division_are_refused(settings, config,
     other = load_config(config(evaluation={"filter": []}))
     with pytest.raises(InputError, match=r"evaluation\.filter was .*, is \[\]"):
         run_shard(other, place / "run", 3, COUNT)
-    again = r"run' holds 1 of the 4 shards .*evaluation\.shards was 4, is 5\. Divide it into 4 again \(--shard K/4\)"
+    again = r"run' holds 1 of the 4 shards .*evaluation\.shards is 4 there, and 5 now\. Divide it into 4 again \(--shard K/4\)"
     with pytest.raises(InputError, match=again):
         run_shard(settings, place / "run", 3, 5)
     with pytest.raises(ConfigError, match=r"--shard says 4 shards, but evaluation\.shards is 8"):

@@ -240,9 +240,9 @@ def test_a_damaged_shard_is_computed_again(interrupted, place, damage):
 
 
 CHANGES = {
-    "a setting": (["evaluation.filter=[train]"], r"evaluation\.filter was \['train', .*\], is \['train'\]"),
-    "the division": (["evaluation.shards=4"], r"evaluation\.shards was 5, is 4"),
-    "nothing divided": (["evaluation.shards=1"], r"evaluation\.shards was 5, is 2"),
+    "a setting": (["evaluation.filter=[train]"], r"evaluation\.filter is \['train', .*\] there, and \['train'\] now"),
+    "the division": (["evaluation.shards=4"], r"evaluation\.shards is 5 there, and 4 now"),
+    "nothing divided": (["evaluation.shards=1"], r"evaluation\.shards is 5 there, and 2 now"),
 }
 
 
@@ -261,7 +261,7 @@ def test_another_configuration_is_refused_or_begun_anew(interrupted, place, over
 def test_another_dataset_checkpoint_or_version_is_refused(interrupted, place, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("kgeval.runs.jobs.version", lambda _: "9.9")
-        with pytest.raises(InputError, match=r"kgeval was .*, is 9\.9"):
+        with pytest.raises(InputError, match=r"kgeval is .* there, and 9\.9 now"):
             run(interrupted, place / "run")
     (place / "spare/other.safetensors").rename(place / "model.safetensors")
     with pytest.raises(InputError, match=r"model\.safetensors has changed"):
@@ -382,7 +382,7 @@ def test_of_several_models_each_is_continued(config, place, monkeypatch):
         interrupt_after(patch, 7)
         with pytest.raises(Interrupted, match="2 of 5"):
             run(settings, place / "run")
-    with pytest.raises(ConfigError, match=r"models\.b: .*holds . of the . shards .* not finished.*seed was 0, is 1"):
+    with pytest.raises(ConfigError, match=r"models\.b: .*holds . of the . shards .* not finished.*seed is 0 there, and 1 now"):
         run(load_config(place / "experiment.yaml", ["seed=1", "models={b: spare/other.safetensors}"]), place / "run")
     first, second = run(settings, place / "run")
     assert (first.stored, second.stored) == (True, False)

@@ -170,7 +170,7 @@ def test_another_value_of_a_variable_is_noticed_by_what_it_changes_and_not_shown
     monkeypatch.setenv("SECRET", "elsewhere")
     assert all(outcome.stored for outcome in run(load_config(secretive), place / "run"))  # it is the same content
     monkeypatch.setenv("SPLIT", "valid")
-    assert "evaluation.split was test, is valid" in refusal()
+    assert "evaluation.split is test there, and valid now" in refusal()
     monkeypatch.delenv("SPLIT")
     shutil.copy(place / "spare/other.safetensors", place / "elsewhere.safetensors")
     assert "${SECRET}.safetensors has changed" in refusal()

@@ -64,7 +64,7 @@ class ShardStore:
         return f"{self.about['fingerprint'].digest}/{self.count}"
 
     def _changes(self, fingerprint: Fingerprint, count: int | None) -> list[str]:
-        divided = [] if count in (None, self.count) else [f"{DIVISION} was {self.count}, is {count}"]
+        divided = [] if count in (None, self.count) else [f"{DIVISION} is {self.count} there, and {count} now"]
         return [*fingerprint.changes(self.about["fingerprint"]), *divided]
 
     def refuse_changes(self, fingerprint: Fingerprint, count: int | None) -> None:
