@@ -69,6 +69,11 @@ def random_dataset(seed: int = 0, *, entities: int = 30, relations: int = 4, tri
     )
 
 
+def unwrapped(text: object) -> str:
+    """A text in one line, for sentences that are longer than a line of it."""
+    return " ".join(str(text).split())
+
+
 def pytest_runtest_setup(item):
     """Skip tests that need a GPU where torch sees none."""
     if item.get_closest_marker("cuda") and not pytest.importorskip("torch").cuda.is_available():

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.rows import Rows
-from kgeval.errors import InputError
+from kgeval.errors import InputError, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,8 @@ class Candidates:
             found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
             raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
         if not self.is_shared and len(self.rows) != num_queries:
-            raise InputError(f"found candidates for {len(self.rows)} queries; expected {num_queries}.")
+            found = counted(len(self.rows), "query", "queries")
+            raise InputError(f"found candidates for {found}; expected {num_queries}.")
         if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
             wrong = ids.min() if ids.min() < 0 else ids.max()
             raise InputError(f"a candidate is entity {wrong}, but the entities are 0 to {num_entities - 1}.")

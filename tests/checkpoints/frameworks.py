@@ -73,8 +73,12 @@ ELSEWHERE = [("tkbc", "icews14-TNTComplEx")]
 """those of another graph: tests/checkpoints/test_tkbc.py"""
 
 
+FOLDERS = {"dglke": "dgl-ke"}
+"""the folders of real checkpoints that are not called like their format"""
+
+
 def folder_of(shared: Path, framework: str, variant: str) -> Path:
-    return shared / "checkpoints" / framework / f"umls-{variant}"
+    return shared / "checkpoints" / FOLDERS.get(framework, framework) / f"umls-{variant}"
 
 
 UNREAD = ("expected", "kge.log", "trace", "train.log", "training_stats", "results", "numeric", "checkpoint_0")

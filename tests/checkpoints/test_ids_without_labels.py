@@ -147,7 +147,7 @@ def test_own_arrays_are_not_taken_for_ids_that_were_made_up(tmp_path, kind, sour
     if said:
         with pytest.raises(
             CheckpointError,
-            match=rf"no file .* {source}'s own.*labels=FOLDER.*entities\.txt.*ids=dataset.*options: {{ids: dataset}}",
+            match=rf"is not known, and .* {source}'s own.*labels=FOLDER.*entities\.txt.*options: {{ids: dataset}}",
         ):
             load_checkpoint(tmp_path / "model", dataset=data, **options)
         with pytest.raises(CheckpointError, match="expected ids=dataset"):
@@ -241,5 +241,5 @@ def test_a_table_that_says_nothing_of_its_ids_is_refused_without_labels(tmp_path
     tiny = StateDictFormat(
         "tiny", "Tiny", "a model", "a model", (holds({".pkl"}, arrays),), {"DistMult": model}
     ).reader()
-    with pytest.raises(InputError, match="no entity labels: no file tells what its ids are"):
+    with pytest.raises(InputError, match="no entity labels: the meaning of its ids is not known"):
         evaluate(load_checkpoint(tmp_path / "m.pkl", format=tiny), "nations")

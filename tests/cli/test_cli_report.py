@@ -25,7 +25,7 @@ def test_a_page_is_written_once(tables):
     done = invoke("report", "m0.parquet", "better=m1.parquet", "--out", "page.html")
     assert done.exit_code == 0, done.output
     page = (tables / "page.html").read_text()
-    assert "better is better than model 0: an MRR of" in page
+    assert "better is better than model 0, with an MRR of" in page
     assert "better is better than model 0: MRR +" in page
     told = invoke("report", "m0.parquet", "--out", "other.html", "--json")
     assert json.loads(told.stdout) == {"path": "other.html", "bytes": (tables / "other.html").stat().st_size}

@@ -51,7 +51,7 @@ def test_interrupted_runs_inside_a_folder_are_told(done, refused, folder):
     (folder / "graph/RotatE/.kgeval.partial").mkdir(parents=True)
     result = invoke("compare", "runs/graph", "-m", "mrr")
     assert "unfinished in 'runs/graph': RotatE, TransE/1." in result.stderr
-    assert "no complete run in 'runs/graph/RotatE'" in invoke("summarize", "runs/graph").stderr
+    assert "the run in 'runs/graph/RotatE' is not complete" in invoke("summarize", "runs/graph").stderr
     assert "interrupted" in done("inspect", "runs/graph/RotatE")
     assert "A run was interrupted there" in refused("evaluate", "runs/graph/RotatE")
 
@@ -174,4 +174,4 @@ def test_a_stored_run_has_its_raw_ranks_too(data, done, refused, place):
     assert ", unfiltered, " in done("summarize", "run", "--filter", "none")
     (place / "ranks.csv").write_text(lines([("head", "relation", "tail", "tail_rank"), RANKED[0][:4]], separator=","))
     load_ranks("ranks.csv", "graph").to_parquet(place / "filtered.parquet")
-    assert "the raw ones are not known" in refused("summarize", "filtered.parquet", "--filter", "none")
+    assert "the raw ranks are not known" in refused("summarize", "filtered.parquet", "--filter", "none")

@@ -60,7 +60,7 @@ def test_names_and_synonyms(text, spelled):
         ("precision", "precision needs a cut-off"),
         ("map@0", "needs a cut-off, a whole number of at least 1, found '0'"),
         ("hits@9999999999999999999", "less than 10¹⁸, found '9999999999999999999'"),
-        ("nope", "Choose one of 'agmri', .* 'kgeval list metrics' shows all"),
+        ("nope", "unknown metric 'nope'. 'kgeval list metrics' shows all"),
         ("accuracy", "is computed from labels, not from ranks"),
         ("head.rmse", "is computed from confidences, not from ranks"),
         ("auc@3", "has no cut-off"),

@@ -252,9 +252,9 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
         with pytest.raises(InputError, match=message):
             evaluate(normal("dot"), DATA, device=device, **settings)
 
-    refuse(r"device: 'gpu' is no device. Choose auto, cpu, cuda, or one GPU", "gpu")
+    refuse(r"device: unknown device 'gpu'. Choose auto, cpu, cuda, or one GPU", "gpu")
     refuse("kernel: 'compiled' runs on the CPU", "cuda", kernel="compiled")
-    refuse(r"device: 'cuda:0,cuda:1' is no device", "cuda:0,cuda:1")
+    refuse(r"device: unknown device 'cuda:0,cuda:1'", "cuda:0,cuda:1")
     monkeypatch.setattr("torch.version.cuda", None)
     refuse(r"is built without CUDA. Install", "cuda")
     monkeypatch.setattr("torch.version.cuda", "12.4")

@@ -134,7 +134,7 @@ def test_counts_and_lists_are_ogbs(shared):
 def test_a_nan_is_refused_by_its_place():
     scores = np.array([[0.5, 0.1], [0.2, np.nan]], np.float32)
     for matrix in (scores, torch.from_numpy(scores), torch.from_numpy(scores).half(), np.asfortranarray(scores)):
-        with pytest.raises(ScoreError, match=r"scores\[1, 1\] is NaN: a rank is undefined\. Say nan='worst'"):
+        with pytest.raises(ScoreError, match=r"scores\[1, 1\] is NaN: a rank is undefined\. Use nan='worst'"):
             kgeval.count(matrix, [0, 0])
 
 

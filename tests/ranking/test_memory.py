@@ -145,7 +145,7 @@ def test_nan_of_vectors_is_the_worst_as_that_of_finished_scores(data):
 @pytest.mark.parametrize("limit", [2, 4095, "2kB"])
 def test_a_limit_that_holds_nothing_is_refused(limit):
     graph = random_dataset()
-    with pytest.raises(InputError, match=r"memory_limit: .* bytes hold no block of work; it takes at least 4096"):
+    with pytest.raises(InputError, match=r"memory_limit: .* bytes are too few: ranking needs at least 4096 bytes"):
         evaluate(model_of(graph), graph, memory_limit=limit)
 
 

@@ -18,7 +18,7 @@ from kgeval.corruption.export import write_negatives
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.scorers.families.bilinear import DistMult
-from tests.conftest import random_dataset
+from tests.conftest import random_dataset, unwrapped
 
 DATA = random_dataset(5)
 ALL = ("train", "valid", "test")
@@ -143,10 +143,10 @@ def test_what_a_file_does_not_tell_is_unknown(tmp_path):
 
 def test_summaries_print_what_they_are_of():
     table = evaluate(by_hash, DATA, corruption=Uniform(count=30))
-    printed = str(summarize(table, ["mrr"], by="relation")).splitlines()
-    assert printed[0] == f"{table.provenance}, ties: realistic"
+    printed = unwrapped(summarize(table, ["mrr"], by="relation"))
+    assert printed.startswith(f"{table.provenance}, ties: realistic ")
     assert table.notes
-    assert {f"Note: {note}" for note in table.notes} <= set(printed)
+    assert all(f"Note: {note}" in printed for note in table.notes)
 
 
 def test_ranks_made_elsewhere_tell_what_is_known(tmp_path):

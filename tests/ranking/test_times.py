@@ -211,7 +211,7 @@ def test_predictions_of_a_split_know_the_facts_of_its_time():
 def test_a_static_graph_has_no_times_to_know_facts_of(nations):
     with pytest.raises(InputError, match="times: the triples of dataset nations have no times"):
         evaluate(lambda h, r, t: h, nations, times="static")
-    with pytest.raises(InputError, match="Did you mean"):
+    with pytest.raises(InputError, match="Choose one of 'static', 'time-aware'"):
         evaluate(lambda h, r, t: h, random_graph(7), times="al")
     model = TComplEx(np.ones((14, 2)), np.ones((55, 2)), np.ones((3, 2)))
     with pytest.raises(InputError, match="scores facts with a time, and the triples of dataset nations have none"):

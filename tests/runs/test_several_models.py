@@ -110,7 +110,7 @@ def test_what_is_taken_is_what_was_computed(several, place, protocol, ranked):
 
 
 CHANGES = {
-    "a metric": ({"metrics": ["mr"]}, r"metrics was .*'mrr'.*, is \['mr'\]"),
+    "a metric": ({"metrics": ["mr"]}, r"metrics is .*'mrr'.* there, and \['mr'\] now"),
     "a split": ({"evaluation": {"split": "valid"}}, "evaluation.split is test there, and valid now"),
     "a seed": ({"seed": 4}, "seed is 0 there, and 4 now"),
 }

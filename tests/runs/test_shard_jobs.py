@@ -63,9 +63,9 @@ def test_the_whole_command_ranks_what_is_missing(settings, place):
 def test_jobs_of_another_configuration_or_division_are_refused(settings, config, place):
     run_shard(settings, place / "run", 2, COUNT)
     other = load_config(config(evaluation={"filter": []}))
-    with pytest.raises(InputError, match=r"evaluation\.filter was .*, is \[\]"):
+    with pytest.raises(InputError, match=r"evaluation\.filter is .* there, and \[\] now"):
         run_shard(other, place / "run", 3, COUNT)
-    again = r"run' holds 1 of the 4 shards .*evaluation\.shards is 4 there, and 5 now\. Divide it into 4 again \(--shard K/4\)"
+    again = r"run' holds 1 of the 4 shards .*shards is 4 there, and 5 now\. Divide it into 4 again \(--shard K/4\)"
     with pytest.raises(InputError, match=again):
         run_shard(settings, place / "run", 3, 5)
     with pytest.raises(ConfigError, match=r"--shard says 4 shards, but evaluation\.shards is 8"):
@@ -152,7 +152,7 @@ def test_the_commands(settings, place):
     for number in (1, 2):
         result = invoke(*arguments, f"{number}/2")
         assert f"run: shard {number} of 2, 5 ranks" in result.output
-    assert "was there already" in invoke(*arguments, "2/2").output
+    assert "already done" in invoke(*arguments, "2/2").output
     result = invoke("merge", "run")
     assert result.exit_code == 0
     assert "mrr" in result.output
@@ -160,4 +160,4 @@ def test_the_commands(settings, place):
     for wrong in ("3", "0/2", "3/2", "a/b"):
         result = invoke(*arguments, wrong)
         assert result.exit_code == 2
-        assert "expected K/N such as 3/16" in result.output
+        assert "expected K/N, such as 3/16" in result.output

@@ -220,7 +220,7 @@ def test_a_run_whose_stored_configuration_named_both_sides_is_the_same(interrupt
     assert [*current.changes(replace(current, config=leaves(config)))] == []
     config["evaluation"]["sides"] = ["tail"]
     (change,) = current.changes(replace(current, config=leaves(config)))
-    assert change == "evaluation.sides was ['tail'], is not set"
+    assert change == "evaluation.sides is ['tail'] there, and not set now"
 
 
 DAMAGE = {
@@ -382,7 +382,7 @@ def test_of_several_models_each_is_continued(config, place, monkeypatch):
         interrupt_after(patch, 7)
         with pytest.raises(Interrupted, match="2 of 5"):
             run(settings, place / "run")
-    with pytest.raises(ConfigError, match=r"models\.b: .*holds . of the . shards .* not finished.*seed is 0 there, and 1 now"):
+    with pytest.raises(ConfigError, match=r"models\.b: .*holds . of the . shards .*seed is 0 there, and 1 now"):
         run(load_config(place / "experiment.yaml", ["seed=1", "models={b: spare/other.safetensors}"]), place / "run")
     first, second = run(settings, place / "run")
     assert (first.stored, second.stored) == (True, False)

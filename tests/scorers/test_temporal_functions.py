@@ -131,7 +131,7 @@ def test_queries_may_name_a_time():
     names = ["anchor", "relation", "place", "entity", "score", "greater", "tied", "candidates", "time"]
     expected = whole[whole["query"].isin(first["query"])]
     assert found[names].reset_index(drop=True).equals(expected[names].reset_index(drop=True))
-    with pytest.raises(InputError, match="scores facts at a time"):
+    with pytest.raises(InputError, match="needs the time of each query"):
         predict(MODEL, DATA, queries=[query[:3] for query in queries])
     with pytest.raises(InputError, match=r"it has 3 parts, and the first query 4"):
         predict(MODEL, DATA, queries=[queries[0], queries[0][:3]])
@@ -143,7 +143,7 @@ def test_queries_may_name_a_time():
 
 def test_a_graph_without_times_has_none_to_give():
     for model in (score, QueryScorer(of_queries)):
-        with pytest.raises(InputError, match=r"the model scores facts at a time.*the time is the fourth column"):
+        with pytest.raises(InputError, match=r"the model needs the time of each query.*the time is the fourth column"):
             evaluate(model, STATIC)
     with pytest.raises(UsageError, match=r"the model scores facts with a time, and the triples of dataset"):
         evaluate(CallableScorer(score, 9, 2, times=list(DATA.times)), STATIC)
