@@ -216,7 +216,7 @@ def plot_critical_difference(
     >>> import kgeval
     >>> values = {name: {"a": 0.3, "b": 0.2, "c": 0.1} for name in ("fb15k-237", "wn18rr", "umls", "yago")}
     >>> kgeval.plot_critical_difference(values).usermeta["notes"][1].partition(". ")[2]
-    'Average ranks that differ by less than 1.657 are not told apart (Nemenyi, 95 %).'
+    'Average ranks that differ by less than 1.657 do not differ significantly (Nemenyi, 95 %).'
     """
     name, baselines = parse(metric), set[str]()
     increasing = name.highest_is_best

@@ -144,7 +144,7 @@ def test_mistakes_in_a_declared_generator_are_told_like_others(tmp_path, declare
 
 def test_a_declared_generator_needs_a_kind_of_its_own(declared, monkeypatch):
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: Whatever)
-    with pytest.raises(InputError, match="Whatever has no kind of its own"):
+    with pytest.raises(InputError, match="Whatever does not declare kind"):
         generators()
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: Uniform)
     with pytest.raises(InputError, match="two corruptions are called 'uniform'"):
@@ -161,7 +161,7 @@ def test_a_declared_generator_needs_a_kind_of_its_own(declared, monkeypatch):
         (Candidates.shared(np.array([1, 1])), "must be ascending and distinct"),
         (Candidates.shared(np.array([13, 14])), "a candidate is entity 14, but the entities are 0 to 13"),
         (Candidates.shared(np.array([-1, 3])), "a candidate is entity -1"),
-        (Candidates(Rows.of([[1]])), r"candidates for 1 queries; expected \d+ are expected"),
+        (Candidates(Rows.of([[1]])), r"candidates for 1 queries; expected \d+"),
         (lambda size: Candidates(Rows.of([[2, 1]] * size)), "the candidates of a query must be ascending and distinct"),
         (lambda size: Candidates(Rows.of([[99]] * size)), "a candidate is entity 99"),
     ],
