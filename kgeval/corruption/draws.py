@@ -49,7 +49,7 @@ def keyed(seed: int, side: int) -> int:
 def below(state: int, bound: int) -> tuple[int, int]:
     """Draw from 0 … bound - 1 without bias; return the new state too."""
     bound = uint64(bound)
-    rest = (uint64(0) - bound) % bound  # 2^64 mod bound: the values beyond the last whole multiple are drawn again
+    rest = (uint64(0) - bound) % bound  # 2^64 mod bound: values beyond the last whole multiple are rejected
     while True:
         state = uint64(state) + uint64(0x9E3779B97F4A7C15)
         value = mix(state)

@@ -99,7 +99,7 @@ class CorruptionGenerator(ReadOnce):
         return Queries.of(triples, side)
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray | None:
-        """Return the largest number of its own candidates for each query; int64[query].
+        """Return the largest number of candidates that this corruption gives each query; int64[query].
 
         Queries are then processed in batches that fit into memory. ``None``: all queries at once.
         """

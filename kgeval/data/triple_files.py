@@ -162,8 +162,8 @@ def read_triples(path: Path) -> pa.Table:
     """Read a file of labelled triples: text (``.txt``, ``.tsv``, ``.csv``, ``.nt``, each also ``.gz``) or ``.parquet``.
 
     Text whose first line is one of N-Triples is read as such, and so is ``.nt``. The columns of Parquet files, and of
-    text with a header, are told apart by their names, in any order; those of text without a header are head, relation,
-    tail, and a fourth ``confidence`` where the first row ends in a number, or ``time`` where it ends in a date.
+    text with a header, are found by their names, in any order. Text without a header has head, relation, tail, and a
+    fourth column ``confidence`` if the first row ends in a number, or ``time`` if it ends in a date.
     """
     table = read_parquet_triples(path) if path.suffix.lower() == ".parquet" else _read_text(path)
     if table.num_rows == 0:

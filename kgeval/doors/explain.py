@@ -44,7 +44,7 @@ RULES = {
     "averaging": ("side_aggregation", "mean", "order"),
 }
 """the fields of a protocol by cause of a difference, in the order in which they are changed; the quirks of a framework,
-each a cause of its own, come between tolerance and ties"""
+each a separate cause, come between tolerance and ties"""
 
 
 @takes(Evaluation, RankingKeywords)

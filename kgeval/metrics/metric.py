@@ -216,8 +216,8 @@ def measured(names: str, text: str, **further: Any) -> Callable[[Callable[[Any],
 def metrics(*needs: Needs) -> dict[str, Metric]:
     """Return all metrics of some inputs by name; by default those of rank tables: ranks and lists.
 
-    Names are unique among the metrics of rank tables, of labels, and of confidences: ``f1@10`` of a list is another
-    metric than ``f1`` of triple classification.
+    Names are unique among the metrics of rank tables, of labels, and of confidences: ``f1@10`` of a list is not
+    the ``f1`` of triple classification.
     """
     needs = needs or ("ranks", "lists")
     every = [*instances("kgeval.metrics", Metric), *brought("kgeval.metrics", Metric)]

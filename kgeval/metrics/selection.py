@@ -149,7 +149,7 @@ class TableView:
 
     @cached_property
     def times(self) -> tuple[IntArray, ...]:
-        """The place of each row's time among all, if the graph has times: at another time it is another query."""
+        """The position of each row's time among all times; empty for a graph without times."""
         if self.table.provenance.times is None:
             return ()
         codes = self.table.ordered_codes("time")

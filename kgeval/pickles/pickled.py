@@ -137,7 +137,7 @@ def _is_zip(path: Path) -> bool:
 def _read_stream_file(path: Path, budget: Budget) -> Any:
     content = read_bytes(path)
     if not content.startswith(STREAM_START):
-        raise PickleError("not a PyTorch file (a zip archive), or cut short (it is another kind of file).")
+        raise PickleError("not a PyTorch file (a zip archive), or cut short (the file is of a different kind).")
     return read_stream(content, budget)
 
 

@@ -92,7 +92,7 @@ class Plan:
 
 
 def cut(costs: IntArray, budget: int) -> Iterator[slice]:
-    """Cut a range where the costs of a block fit into a budget; what alone is beyond it is a block of its own.
+    """Cut a range into blocks whose costs fit into a budget; an item that alone exceeds it is a single block.
 
     >>> [(part.start, part.stop) for part in cut(np.array([3, 3, 3, 9, 1]), 6)]
     [(0, 2), (2, 3), (3, 4), (4, 5)]

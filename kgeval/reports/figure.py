@@ -1,4 +1,4 @@
-"""A picture as a file: SVG, PNG, PDF or a page, of its own size or exactly as wide as a column of a paper."""
+"""A picture as a file: SVG, PNG, PDF or a page, in its natural size or exactly as wide as a column of a paper."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | Non
 
 
 def drawn(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: str = "") -> alt.Chart:
-    """Draw a chart of its own size, or for print: so many inches wide with text of 8 points, and no title.
+    """Draw a chart in its natural size, or for print: ``inches`` wide, with text of 8 points and no title.
 
-    ``draw`` takes a palette, the width of a panel in pixels and, if there are any, in how many columns panels stand.
-    Names and numbers beside the panels take what they need, so panels become wider until the whole has the width.
+    ``draw`` takes a palette, the width of a panel in pixels and, if there are several, the number of columns of panels.
+    Names and numbers next to the panels need a fixed width, so panels become wider until the picture has its width.
     """
     if inches is None:
         chart: alt.Chart = draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title)

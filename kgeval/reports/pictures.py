@@ -27,7 +27,7 @@ def metric_panel(
     The frame has the columns model, title (of the metric, with the direction that is better), value, low, high (NaN
     without an interval), chance (NaN where unknown), baseline, bool, and seeds, the values of all seeds, empty of a
     single one; in the order of the rows of the picture. The width is in pixels, or ``"container"``; without ``labels``,
-    the panel stands beside one that names the models.
+    the panel is next to one that names the models.
     """
     altair = library("altair")
     models = list(dict.fromkeys(scores["model"]))

@@ -107,7 +107,7 @@ def holds_runs(folder: Path) -> bool:
 
 
 def belongs_to_runs(path: Path) -> bool:
-    """Whether a path is another file of a run or of a folder of runs, as the shell pattern ``runs/*/*`` finds them."""
+    """Whether a path, matched by a pattern such as ``runs/*/*``, is a file that a run or a folder of runs contains."""
     if not exists_safely(path):
         return False
     if path.is_dir():

@@ -73,7 +73,7 @@ class RelationAnswers:
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
         """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
         shape = (candidates.shape[-1], len(queries))
-        # One relation after the other: of many models, each has a scorer of its own.
+        # One relation after the other, since in many models each relation has a separate scorer.
         relations = np.broadcast_to(candidates.T if candidates.ndim == 2 else candidates[:, None], shape).ravel()
         heads, tails = (np.broadcast_to(ids, shape).ravel() for ids in (queries.anchors, queries.relations))
         times = None if queries.contexts is None else np.broadcast_to(queries.contexts, shape).ravel()

@@ -22,7 +22,7 @@ def names_by(key: str) -> Callable[[type[BaseModel]], tuple[str, ...]]:
     def names(found: type[BaseModel]) -> tuple[str, ...]:
         kind = found.model_fields[key].annotation
         if get_origin(kind) is not Literal:
-            raise InputError(f"{found.__name__} has no {key} of its own. Declare {key}: Literal['name'] = 'name'.")
+            raise InputError(f"{found.__name__} does not declare {key}. Add {key}: Literal['name'] = 'name'.")
         return get_args(kind)
 
     return names

@@ -28,7 +28,7 @@ def on_device(cases: list[Case], graph: Dataset, device: str, repeat: int) -> li
     """Time each case; ``device`` is as kgeval takes it, and its peers take ``torch:cpu`` for their CPU.
 
     kgeval ranks the whole split, and predicts for it: first on the processor, whose counts and predictions the device
-    must give, then once to warm up, then as often as is said.
+    must give, then once to warm up, then ``repeat`` times.
     """
     return [_compare(case, graph, device, repeat) for case in cases]
 

@@ -64,7 +64,7 @@ class Cell:
             yield drawn_ranks(rng, self.seeds, self.scales, self.triples)
 
     def statistics(self, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of each run in each draw, and the covariance of these means when triples alone are drawn again.
+        """The mean of each run in each draw, and the covariance of these means if only triples are resampled.
 
         float64[draw, run] and float64[draw, run, run].
         """

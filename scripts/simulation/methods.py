@@ -1,6 +1,6 @@
 """Standard errors and degrees of freedom of many draws at once, by kgeval's formulas, by others, and by naive ones.
 
-Each method takes the means of the runs, float64[draw, run], their covariance when triples are drawn again,
+Each method takes the means of the runs, float64[draw, run], their covariance if triples are resampled,
 float64[draw, run, run], the numbers of runs of one model or two, and the number of triples.
 """
 
@@ -90,7 +90,7 @@ def seeds_only(means: np.ndarray, covariance: np.ndarray, seeds: tuple[int, ...]
 
 
 def independent_rows(means: np.ndarray, covariance: np.ndarray, seeds: tuple[int, ...], triples: int) -> Spread:
-    """Every triple of every run is taken for a row of its own."""
+    """Treat every triple of every run as an independent row."""
     counts = np.repeat(seeds, seeds)
     squares = np.diagonal(covariance, axis1=1, axis2=2) * triples
     return (squares / counts**2).sum(axis=1) / triples, np.full(len(means), sum(seeds) * triples - 1.0)

@@ -162,7 +162,7 @@ class BelowReference:
 def pessimistic_ranks(ranks: RankTable) -> Float64Array:
     """Take the pessimistic ranks of a table, 1 + greater + tied; float64[row].
 
-    Whoever ties is counted, so that a set of rank r has at most r entities, and ties beyond the last are left out.
+    All ties are counted, so that a set of rank r has at most r entities; ties beyond the last are left out.
     """
     return np.asarray(1.0 + ranks.column("greater") + ranks.column("tied"))
 

@@ -66,7 +66,7 @@ def _explained(kind: str, findings: Sequence[Finding], threshold: float, display
 def _shown(finding: Finding, display: Callable[[str], str]) -> str:
     labels = [label for label in (finding.subject, finding.partner) if label is not None]
     if finding.detail in WAYS_APART:
-        # Labels that look the same have to be told apart.
+        # Labels that look the same have to be distinguished.
         return f"{' and '.join(map(ascii, labels))} ({finding.detail})"
     split = f" {finding.split}" if finding.detail else ""
     return f"{' and '.join(map(display, labels))} ({finding.count} of {finding.total}{split})"

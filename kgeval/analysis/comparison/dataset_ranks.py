@@ -79,7 +79,7 @@ class DatasetRanks(Shown):
 
     @property
     def critical_difference(self) -> float:
-        """Of average ranks: two models that differ by less are not told apart, all pairs considered (Nemenyi, 1963)."""
+        """The smallest significant difference of average ranks, if all pairs are tested (Nemenyi, 1963)."""
         from scipy.stats import studentized_range
 
         return float(studentized_range.ppf(self.level, len(self.models), np.inf) / np.sqrt(2)) * self._standard_error

@@ -132,7 +132,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
 
 
 def _numbers(rows: pa.Table, prefixes: Sequence[str], *, tells_ties: bool) -> IntArray:
-    """Twice the ranks from 0, then how many tied, as far as that is told, and the candidates; int64[row, number]."""
+    """Twice the ranks from 0, the number of ties (0 if unknown), and the number of candidates; int64[row, number]."""
     counts = [RankCounts.of(rows, prefix) for prefix in prefixes]
     columns = [(2 * each.greater + each.tied, each.tied * tells_ties, each.candidates) for each in counts]
     return np.stack([column for several in columns for column in several], axis=1)

@@ -101,9 +101,9 @@ QUANTILES = (0.25, 0.5, 0.75, 1)
 
 
 def quantile_bins(counts: IntArray, of_split: IntArray) -> Categories:
-    """Divide counts at the quartiles of the counts above 0 of the whole split; 0 is a bin of its own.
+    """Divide counts at the quartiles of the counts above 0 of the whole split; 0 is a separate bin.
 
-    Where many counts are equal, fewer than four bins are left.
+    If many counts are equal, there are fewer than four bins above 0.
 
     >>> quantile_bins(np.array([0, 1, 7]), np.array([0, 1, 1, 2, 3, 5, 8, 9, 9]))
     Categories(codes=array([0, 1, 3]), names=('0', '1', '2–3', '4–8', '9'))

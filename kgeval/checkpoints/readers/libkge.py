@@ -1,4 +1,4 @@
-"""LibKGE's checkpoints and packages. They are no table: the configuration inside tells what the tensors are.
+"""LibKGE's checkpoints and packages. The configuration inside describes the tensors, so no table is needed.
 
 A folder is read as ``kge test`` reads it: ``checkpoint_best.pt``, or else the package ``model_best.pt``, or else the
 only checkpoint there is. A package keeps labels; a checkpoint does not.

@@ -1,8 +1,8 @@
 """Libraries whose state dictionaries are tables of tensors: OpenKE, TorchKGE and pykg2vec.
 
-OpenKE saves a ``.ckpt`` (``save_checkpoint``), a trainer's save, or JSON (``save_parameters``). The tensors' names tell
-most models apart, not TransE from DistMult, and nothing tells the norm of a distance or whether vectors are normalised
-first: these are asked for under OpenKE's own names.
+OpenKE saves a ``.ckpt`` (``save_checkpoint``), a trainer's save, or JSON (``save_parameters``). The tensors' names
+distinguish most models, but not TransE from DistMult. No file has the norm of a distance or whether vectors are
+normalised first: kgeval asks for these under OpenKE's own names.
 
 TorchKGE's ``state_dict``, saved with torch or as a plain pickle, has no labels: entities and relations have the ids of
 their sorted labels. It evaluates with the stored rows as they are; only its training normalises them.

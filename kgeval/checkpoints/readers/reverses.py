@@ -3,7 +3,7 @@
 A model of the ConvE code is ``saved_models/<data>_<model>….model``. Its vocabularies (``vocab_e1``, ``vocab_rel``) are
 plain pickles of lower-cased labels. Rows 0 and 1 are the code's own tokens, which are no candidates here.
 
-A model of the TuckER code is a ``state_dict`` that its users save. Only the dataset tells which row is which relation:
+A model of the TuckER code is a ``state_dict`` that its users save. Only the dataset shows which row is which relation:
 entities have the ids of their sorted labels, and so have relations and their reverses, those of train first.
 """
 

@@ -36,7 +36,7 @@ def read_named(name: str, **options: Any) -> Dataset:
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
     try:
         return from_dataset(resolver.make(key, options), key)
-    except Exception as error:  # PyKEEN downloads and unpacks here: whatever goes wrong is told as one message
+    except Exception as error:  # PyKEEN downloads and unpacks here: every failure gives one message
         raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
 
 

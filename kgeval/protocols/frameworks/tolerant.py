@@ -73,8 +73,8 @@ MIDDLE = replace(
     ties="rounded",
 )
 
-# An evaluator of its own (``EmbeddingModel.py``, 1.4.0): before 1.3.2 it compared floats as they are; known answers are
-# left out by the rule that counted them; and without a filter an answer competes with itself.
+# AmpliGraph 1 has another evaluator (``EmbeddingModel.py``, 1.4.0): before 1.3.2 it compared unrounded floats; known
+# answers are left out by the rule that counted them; and without a filter an answer competes with itself.
 AMPLIGRAPH_1 = Protocol(
     name="ampligraph1",
     summary="AmpliGraph 1.3.2 to 1.4: pessimistic ranks; scores are cut to 5 decimals",

@@ -136,7 +136,7 @@ def _count_ties(query, last, old, new, best):  # type: ignore[no-untyped-def]
     if now == -np.inf:
         return
     if now != last:
-        # Whoever was met before and has a score above the earlier last place is among the earlier best.
+        # An earlier candidate with a score above the earlier last place is among the earlier best.
         best.tied[query, :] = 0
         _add_ties(query, now, old[0], old[1], best)
     _add_ties(query, now, new[0], new[1], best)

@@ -111,6 +111,6 @@ def is_out_of_memory(error: Exception) -> bool:
     torch = sys.modules.get("torch")
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.cuda.OutOfMemoryError)):
         return True
-    # Torch has no exception of its own for the memory of a processor and of Apple's devices.
+    # For the memory of a processor or of Apple's devices, torch raises a RuntimeError.
     words = ("out of memory", "can't allocate memory")
     return isinstance(error, RuntimeError) and any(part in str(error) for part in words)

@@ -1,7 +1,7 @@
 """Screened selection: which candidates of a chunk may be among the best, when their scores are known within limits.
 
-The screen finds some of the best; the last of their lower bounds is a threshold that as many candidates reach for
-certain. Whoever cannot reach it is discarded; what is left, a few for each place, is scored canonically.
+The screen finds k candidates with high lower bounds. The smallest of these bounds is a threshold: k candidates or
+more reach it. Candidates that cannot reach it are discarded; the rest, a few for each place, are scored canonically.
 
 What numba keeps of these loops on disk holds those of ``counting`` and ``best_selection`` that they
 call: where those change, it must go.
