@@ -216,7 +216,9 @@ def subject_of(model: str, dataset: str) -> str:
 
 
 def _of_split(split: str) -> str:
-    return "triples of an unknown split" if split == UNKNOWN else f"{split} triples"
+    return (
+        "triples of an unknown split" if split == UNKNOWN else f"{'validation' if split == 'valid' else split} triples"
+    )
 
 
 def _of_sides(sides: tuple[str, ...]) -> str:

@@ -52,8 +52,8 @@ def configuration(
         blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"])} | {**blocks}
     path = Path(checkpoint)
     if dataset is None and not exists_safely(path):
-        what = f"Only a run directory has its own dataset, and {checkpoint[:200]!r} is no run directory"
-        raise ConfigError(f"--dataset: missing. {what}. {suggest_paths(path)}".strip())
+        near = f" {suggest_paths(path)}".rstrip()
+        raise ConfigError(f"no such run directory {checkpoint[:200]!r}.{near} For a checkpoint, add --dataset.")
     if dataset is None or (exists_safely(path) and StoredRun(path).is_complete):
         document = _over_stored(command, read_stored_document(path), options, blocks)
     else:

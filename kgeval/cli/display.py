@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from kgeval.progress import Progress
     from kgeval.table import Shown
 
+NOTES = "kgeval.notes"
+"""the key of the notes that a command has shown, each of which is shown once"""
+
 QUIET = "kgeval.quiet"
 """the key of the flag ``--quiet`` in the context of a command"""
 
@@ -88,8 +91,12 @@ def show_notes(notes: Iterable[str]) -> None:
 
 
 def show_note(note: str) -> None:
-    """Print a note, maybe before the results."""
-    _remark(f"Note: {note}")
+    """Print a note, maybe before the results; a note that the command has printed already is not repeated."""
+    context = click.get_current_context(silent=True)
+    shown = set[str]() if context is None else context.meta.setdefault(NOTES, set())
+    if note not in shown:
+        _remark(f"Note: {note}")
+    shown.add(note)
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:

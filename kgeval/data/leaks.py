@@ -235,7 +235,7 @@ def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS)
     notes = [leaks.skipped] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(total, 1)
     if share >= LARGE_SHARE and dataset.times is None:
-        what = f"a model can look up {percent(share)} of the ranked triples in train"
+        what = f"{percent(share)} of the ranked triples are in train, or are there with head and tail swapped"
         notes.append(f"{what}. `--by leak` shows the metrics with and without them.")
     return (counts if share else None), notes
 

@@ -181,7 +181,7 @@ def answers_of_ranks(
     for name in ("model", "dataset", "filter", "times", "candidates"):
         here, there = (getattr(table, name) for table in (valid, test))
         if here != there:
-            raise InputError(f"the {name} of the valid ranks is {here!r}, that of the test ranks {there!r}.")
+            raise InputError(f"the {name} of the validation ranks is {here!r}, that of the test ranks {there!r}.")
     if valid.split == test.split:
         what = f"both ranks are of the {test.split} triples"
         raise InputError(f"{what}. Sets are calibrated on one split and computed for another: rank valid and test.")

@@ -220,5 +220,5 @@ def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
         if carried:
             listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
             where = " in some groups" if len(groups) > 1 else ""
-            what = f"few {PLURAL[unit]} decide the value{where}, so the interval allows for rare values not among them"
-            yield f"{listed}: {what}."
+            what = f"the value depends on few {PLURAL[unit]}{where}"
+            yield f"{listed}: {what}. The interval is wider, since other {PLURAL[unit]} may have rare values."

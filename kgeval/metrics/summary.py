@@ -59,12 +59,21 @@ class TieStatistics:
     def __str__(self) -> str:
         if not self.ranks:
             return "there are no ranks."
-        tie = "ties" if self.tied == 1 else "tie"
         return (
-            f"{self.tied:,} of {counted(self.ranks, 'rank')} {tie}, with up to {counted(self.largest, 'candidate')}. "
+            f"{tied_answers(self.tied, self.ranks, self.largest)}. "
             f"The tie policy alone moves the MRR from {self.pessimistic_mrr:.6f} (pessimistic) to "
             f"{self.optimistic_mrr:.6f} (optimistic)."
         )
+
+
+def tied_answers(tied: int, ranks: int, largest: int) -> str:
+    """Count the answers that tie.
+
+    >>> tied_answers(1, 12, 1), tied_answers(4, 1200, 2)
+    ('1 of 12 answers ties with 1 candidate', '4 of 1,200 answers tie, each with up to 2 candidates')
+    """
+    tie = "ties with" if tied == 1 else "tie, each with up to"
+    return f"{tied:,} of {counted(ranks, 'answer')} {tie} {counted(largest, 'candidate')}"
 
 
 def diagnose(ranks: Ranks, starts: IntArray) -> list[TieStatistics]:

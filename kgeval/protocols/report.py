@@ -14,6 +14,7 @@ from kgeval.displayed import Displayed, Parts
 from kgeval.errors import MetricError, counted, did_you_mean
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
+from kgeval.metrics.summary import tied_answers
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of
 from kgeval.ranking.rank_table import RankTable
@@ -152,8 +153,7 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
             "answers, also those that tie and were not counted. The mean reciprocal rank can be infinite."
         )
     if rules.tie_note and tied.any():
-        most = f"with up to {counted(int(tied.max()), 'candidate')}"
-        yield f"{(tied > 0).sum():,} of {counted(len(tied), 'rank')} tie, {most}. {rules.tie_note}."
+        yield f"{tied_answers(int((tied > 0).sum()), len(tied), int(tied.max()))}. {rules.tie_note}."
     if unlisted := int(np.isposinf(ranks).sum()):
         where = f"in the first {rules.cutoff} places of their list"
         yield f"{unlisted:,} of {len(table):,} answers are not {where}: {rules.name} counts their reciprocal rank as 0."

@@ -264,7 +264,7 @@ def ranking_of(
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)
     if dataset.times is None and evaluation.times == "static":
-        raise InputError(f"times: the triples of dataset {dataset.name} have no times. Leave times out.")
+        raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
     wrong = [*scorer.notes, *notes_on_unseen(dataset, evaluation, known)]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept

@@ -56,7 +56,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _not_written(path: Path, error: OSError) -> RunError:
-    return RunError(f"cannot write {str(path)!r}: {error.strerror or error}. Nothing was left under that name.")
+    above = next((str(part) for part in path.parents if part.is_file()), None)
+    reason = f"{above!r} is a file, not a folder" if above else error.strerror or error
+    return RunError(f"cannot write {str(path)!r}: {reason}. No file was written.")
 
 
 def _beside(path: Path) -> Path:

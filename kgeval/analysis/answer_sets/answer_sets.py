@@ -258,7 +258,9 @@ class AnswerSets(Shown):
         sets = [f"{formula} ≤ {'–'.join(ends)}"] if finite else []
         sets += ["all candidates (no finite limit reaches the coverage)"] if len(finite) < len(self.limits) else []
         how = self.nonconformity + (f" per {' and '.join(self.per)}" if self.per else "")
-        calibration = f"{self.target:g} coverage by {how}, {' or '.join(sets)}, calibrated on {valid:,} valid ranks"
+        calibration = (
+            f"{self.target:g} coverage by {how}, {' or '.join(sets)}, calibrated on {valid:,} validation ranks"
+        )
         return (*self.ranks.provenance.heads, calibration)
 
     def tables(self, groups: Sequence[SetGroup] = ()) -> tuple[Table, ...]:

@@ -137,13 +137,13 @@ def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: fl
     for group in limits.of_groups:
         if group.pooled:
             yield (
-                f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {what} have too few valid "
-                f"triples for a coverage of {coverage:g}: they were calibrated together ({group.valid} valid ranks, "
-                f"{group.test} test ranks)."
+                f"{group.pooled} of {group.pooled + len(limits.of_groups) - 1} groups by {what} have too few "
+                f"validation triples for a coverage of {coverage:g}. They were calibrated together: {group.valid} "
+                f"validation ranks, {group.test} test ranks."
             )
         if group.limit == float("inf"):
             yield (
-                f"the sets of {group.test} test ranks contain all candidates: {group.valid} valid ranks "
-                f"{'calibrated together ' if group.pooled else ''}are too few for a coverage of {coverage:g}, or too "
-                "many of their answers have no finite nonconformity."
+                f"the answer sets of {group.test} test ranks contain all candidates. Either {group.valid} validation "
+                f"ranks are too few for a coverage of {coverage:g}, or too many of their answers have an infinite "
+                "nonconformity."
             )

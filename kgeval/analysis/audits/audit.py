@@ -227,7 +227,7 @@ def audit(dataset: Dataset | Source, *, threshold: float = INVERSE_SHARE) -> Aud
     """
     dataset = as_dataset(dataset)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
-        raise InputError(f"threshold: expected a share above 0 and at most 1, found {threshold!r}.")
+        raise InputError(f"threshold (--threshold): expected a share above 0 and at most 1, found {threshold!r}.")
     related = RelatedRelations.of(dataset, threshold)
     cartesian, of_cartesian = cartesian_found(dataset, related.sizes, threshold)
     flags: dict[str, dict[str, BoolArray]] = {

@@ -178,7 +178,7 @@ def allowed_fields(allow: object) -> list[str]:
     named = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
     for name in named:
         if name not in (*ALIKE, TRIPLES):
-            raise MetricError(f"allow: unknown field {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
+            raise MetricError(f"allow (--allow): unknown field {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
     return [str(name) for name in named]
 
 

@@ -46,9 +46,10 @@ class ModelGrid(Shown):
             name for name, value in vars(first).items() if any(vars(one)[name] != value for one in provenances)
         }
         first_blocks = {block.dataset: block for block in reversed(self.blocks)}
-        sizes = ", ".join(f"{name} ({first_blocks[name].triples})" for name in self.datasets)
+        sizes = " and ".join(f"{first_blocks[name].triples} of {name}" for name in self.datasets)
         _, _, rules = shared_description(len(self.models), first, differing).partition(", ")
-        return (f"{counted(len(self.models), 'model')} on {sizes} {rules}{self._spread_in_words()}",)
+        split, _, rules = rules.partition(", ")
+        return (f"{counted(len(self.models), 'model')}, {split}: {sizes}, {rules}{self._spread_in_words()}",)
 
     def _brief(self) -> str:
         models, datasets = counted(len(self.models), "model"), first_few(self.datasets)

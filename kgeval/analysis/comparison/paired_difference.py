@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -56,6 +57,9 @@ class DifferenceOptions:
             return list(combinations(models, 2))
         return [(model, self.reference) for model in models if model != self.reference]
 
+
+FEW = re.compile(r"^only \d+ \w+;")
+"""how a reason of too few units begins"""
 
 DEFAULT_DIFFERENCES = DifferenceOptions()
 
@@ -205,8 +209,12 @@ def notes_on_tests(pairs: Sequence[PairedDifference], options: DifferenceOptions
     tested = [pair for pair in pairs if pair.adjusted_p is not None]
     if tested:
         yield from _notes_on_family(tested, options, _not_adjusted_for(pairs))
-    for reason in dict.fromkeys(pair.reason for pair in pairs if pair.reason):
-        of = [pair for pair in pairs if pair.reason == reason]
+    alike: dict[str, list[PairedDifference]] = {}
+    for pair in pairs:
+        if pair.reason:
+            alike.setdefault(FEW.sub("only few units;", pair.reason), []).append(pair)
+    for general, of in alike.items():
+        reason = general if len({pair.reason for pair in of}) > 1 else of[0].reason
         names = ", ".join(dict.fromkeys(pair.name for pair in of))
         where = f" in {len(of)} of {len(pairs)} differences" if len(of) < len(pairs) and of[0].group else ""
         yield f"{'not tested' if of[0].p is None else 'no interval'}: {names}{where}: {reason}."

@@ -237,7 +237,7 @@ def save_checkpoint(
             save_file(tensors, partial, metadata)
             partial.chmod(mode)
         except SafetensorError as error:
-            raise RunError(f"cannot write {str(path)!r}: {error}. Nothing was left under that name.") from error
+            raise RunError(f"cannot write {str(path)!r}: {error}. No file was written.") from error
 
 
 def _saveable(model: Checkpoint) -> Family | Reciprocal:

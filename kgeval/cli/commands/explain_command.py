@@ -107,7 +107,7 @@ def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
         key = text.partition("=")[0]
         unused = key == "evaluation.filter" or key.startswith("evaluation.keep")
         if key.split(".")[0] not in ("dataset", "model", "evaluation") or unused:
-            raise ConfigError(f"--set {key}: this key has no effect here. Set keys of dataset, model or evaluation.")
+            raise ConfigError(f"--set {key}: kgeval explain does not use this key. Leave it out.")
 
 
 def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:

@@ -116,7 +116,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     for text in options["overrides"]:
         key = text.partition("=")[0]
         if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(OF_RANKINGS):
-            raise ConfigError(f"--set {key}: this key has no effect here. Set keys of dataset, model or evaluation.")
+            raise ConfigError(f"--set {key}: kgeval predict does not use this key. Leave it out.")
     _refuse_two_kinds_of_queries(options)
     if as_ogb and out is None:
         raise ConfigError("--out-format ogb-lsc needs --out FILE or --out FOLDER.")

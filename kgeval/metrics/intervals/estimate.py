@@ -74,7 +74,7 @@ def no_estimator(name: MetricName) -> str:
     if name.average not in (None, "micro"):
         return f"weights each triple by all others ({name.average}), and a sample has only some of them"
     if not isinstance(name.metric.compute, FunctionOfMeans):
-        return "is no function of means over triples, so it cannot be estimated from a sample"
+        return "cannot be estimated from a sample of triples"
     return ""
 
 

@@ -130,7 +130,7 @@ def clipped_to(metric: Metric, value: float, ends: tuple[float, float]) -> tuple
 
 def too_few(count: int, unit: Unit, what: str) -> str:
     """Say that there are fewer units than an interval or a test needs; empty if there are enough."""
-    few = f"{count} {unit if count == 1 else PLURAL[unit]}, and {what} needs at least {FEWEST_UNITS}"
+    few = f"only {count} {unit if count == 1 else PLURAL[unit]}; {what} needs at least {FEWEST_UNITS}"
     return few if count < FEWEST_UNITS else ""
 
 
