@@ -169,7 +169,7 @@ def test_worked_by_hand():
     assert everything.limits[0].limit == math.inf
     assert everything.sizes.tolist() == everything.ranks.column("candidates").tolist()
     assert everything.coverage == 1
-    assert "the sets of 2 test ranks contain all candidates" in everything.notes[-1]
+    assert "the answer sets of 2 test ranks contain all candidates" in everything.notes[-1]
 
 
 def test_softmax_worked_by_hand():
@@ -293,7 +293,7 @@ def test_errors_name_the_nearest():
     with pytest.raises(InputError, match="has no valid triples"):
         answers(lambda h, r, t: t, Dataset.from_labels(train=[("a", "r", "b")], test=[("b", "r", "a")]))
     tables = evaluate(Vectors("dot"), random_dataset(2), split="valid"), evaluate(lambda h, r, t: h, random_dataset(2))
-    with pytest.raises(InputError, match="the model of the valid ranks"):
+    with pytest.raises(InputError, match="the model of the validation ranks"):
         answers_of_ranks(*tables)
     with pytest.raises(InputError, match="both ranks are of the test triples"):
         answers_of_ranks(tables[1], tables[1])

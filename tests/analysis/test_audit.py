@@ -225,7 +225,7 @@ def test_data_and_frame_have_every_finding(family):
 
 @pytest.mark.parametrize("threshold", [0, -1, 1.01, math.nan, True, "0.8", None])
 def test_a_threshold_that_is_no_share_is_refused(family, threshold):
-    with pytest.raises(InputError, match=r"threshold: expected a share above 0 and at most 1, found"):
+    with pytest.raises(InputError, match=r"threshold .*: expected a share above 0 and at most 1, found"):
         audit(family, threshold=threshold)
 
 

@@ -204,7 +204,7 @@ def test_groups_are_compared_as_tables_of_their_own():
         assert pair.rows == counts[pair.group["side"], pair.group["relation"]]
         assert (pair.p is None) == (pair.units < 20)
         if pair.p is None:
-            assert pair.verdict == f"not tested: {pair.units} triples, and a test needs at least 20"
+            assert pair.verdict == f"not tested: only {pair.units} triples; a test needs at least 20"
     assert {(pair.group["side"], pair.group["relation"]) for pair in grouped.pairs} == set(counts.index)
 
 
@@ -232,9 +232,9 @@ def test_few_units_have_neither_interval_nor_p_value():
     for pair in compare(few, ["mrr"], intervals="relation").pairs:
         assert (pair.interval, pair.p, pair.detectable) == (None, None, None)
         assert pair.difference is not None
-        assert pair.verdict == "not tested: 12 relations, and a test needs at least 20"
+        assert pair.verdict == "not tested: only 12 relations; a test needs at least 20"
     assert (
-        "not tested: mrr: 12 relations, and a test needs at least 20."
+        "not tested: mrr: only 12 relations; a test needs at least 20."
         in compare(few, "mrr", intervals="relation").notes
     )
 

@@ -167,7 +167,7 @@ def test_few_units_and_equal_models():
     few = {name: table.where(table.column("relation") < 5) for name, table in TABLES.items()}
     for pair in compare(few, ["median"], intervals="relation").pairs:
         assert (pair.p, pair.interval) == (None, None)
-        assert pair.verdict == "not tested: 5 relations, and a test needs at least 20"
+        assert pair.verdict == "not tested: only 5 relations; a test needs at least 20"
     (pair,) = compare({"one": TABLES["sums"], "two": TABLES["sums"]}, ["median"]).pairs
     assert (pair.difference, pair.p, pair.interval) == (0, 1, None)
 

@@ -65,7 +65,7 @@ def test_a_folder_of_several_models(data, place):
     told = data("compare", "two", "-m", "mrr")
     assert list(told["models"]) == ["one", "two"]
     (pair,) = told["differences"]["pairs"]
-    assert pair["verdict"] == "not tested: 6 triples, and a test needs at least 20"
+    assert pair["verdict"] == "not tested: only 6 triples; a test needs at least 20"
     with_another = data("compare", "two", "run", "-m", "mrr")
     assert list(with_another["models"]) == ["one", "two", "run"]
     assert list(data("compare", "a=two", "run", "-m", "mrr")["models"]) == ["a/one", "a/two", "run"]

@@ -94,5 +94,5 @@ def test_several_models_have_intervals_side_by_side(large, done):
 def test_too_few_relations_have_no_interval_but_a_note(large):
     result = invoke("summarize", "bare", "--intervals", "relation", "-m", "mrr")
     assert result.exit_code == 0
-    assert "no intervals: 4 relations, and an interval needs at least 20." in result.stderr.replace("\n", " ")
+    assert "no intervals: only 4 relations; an interval needs at least 20." in result.stderr.replace("\n", " ")
     assert "±" not in result.stdout

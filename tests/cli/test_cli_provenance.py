@@ -59,7 +59,7 @@ def test_the_notes_of_ranks_metrics_and_protocol_are_in_the_json(data, place):
     write_model(place / "equal", entity=[[1.0] * 4] * 8)
     equal = data("evaluate", "equal", *MODEL[1:], "--protocol", "openke")
     (rule,) = equal["protocol"]["notes"]
-    (note,) = [note for note in equal["notes"] if "ranks tie" in note]
+    (note,) = [note for note in equal["notes"] if "answers tie" in note]
     assert rule.endswith("candidates. OpenKE counts no tie against the answer.")
     assert note.endswith("(optimistic). OpenKE counts no tie against the answer.")
 

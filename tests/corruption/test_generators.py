@@ -124,7 +124,7 @@ def test_a_failed_write_leaves_nothing(tmp_path):
         yield from generate_negatives(DATA, Uniform(count=1), sides=("head",))
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(RunError, match=r"No space left on device\. Nothing was left under that name"):
+    with pytest.raises(RunError, match=r"No space left on device\. No file was written"):
         write_negatives(tmp_path / "negatives.tsv", failing())
     assert list(tmp_path.iterdir()) == []
 

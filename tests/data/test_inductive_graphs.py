@@ -136,7 +136,7 @@ def test_what_the_graphs_share_and_lack_is_noted(tmp_path):
     assert notes[1:] == (
         "2 of the 7 entities are in the training graph too, such as ant. A model may have learnt them.",
         "1 of 3 test triples are in the training graph too: (cat, likes, ant).",
-        "1 of 1 valid triples have a relation that the training graph lacks: (xi, knows, yak).",
+        "1 of 1 validation triples have a relation that the training graph lacks: (xi, knows, yak).",
         "1 of 3 test triples have an entity that is in no triple of the inference graph: (lone, likes, xi).",
     )
 
@@ -176,7 +176,7 @@ def test_a_relation_of_the_training_graphs_valid_triples_alone_is_not_learned(tm
         {**graph, "valid": [(h, "knows", t)]} for graph in (LEARNED, EVALUATED) for h, _, t in graph["valid"]
     )
     notes = load_dataset(grail(tmp_path, learned, evaluated)).notes
-    assert notes[1] == "1 of 1 valid triples have a relation that the training graph lacks: (xi, knows, zebu)."
+    assert notes[1] == "1 of 1 validation triples have a relation that the training graph lacks: (xi, knows, zebu)."
 
 
 def test_models_of_the_training_graph_are_refused(tmp_path):

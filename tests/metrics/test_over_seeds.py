@@ -110,7 +110,7 @@ def test_the_order_of_the_rows_does_not_matter(metric):
 def test_queries_of_lists_and_relations_are_drawn():
     assert interval_over_seeds(RUNS, "map", intervals=FEW).interval.unit == "seed × query"
     few = interval_over_seeds(RUNS, "mrr", intervals="relation")
-    assert (few.interval, few.reason) == (None, "5 relations, and an interval needs at least 20")
+    assert (few.interval, few.reason) == (None, "only 5 relations; an interval needs at least 20")
     assert few.of_seeds == interval_over_seeds(RUNS, "mrr").of_seeds
 
 

@@ -227,7 +227,7 @@ def test_ties_are_diagnosed():
     assert found.gap == summary["optimistic.mrr"] - summary["pessimistic.mrr"] > 0.01
     assert summary.to_dict()["tie_diagnosis"]["mrr_gap"] == found.gap
     (note,) = (note for note in summary.notes if note not in TABLE.notes)
-    assert note.startswith(f"{found.tied} of {found.ranks:,} ranks tie, with up to {found.largest} candidates.")
+    assert note.startswith(f"{found.tied} of {found.ranks:,} answers tie, each with up to {found.largest} candidates.")
     grouped = summarize(TABLE, ["mrr"], by=["relation"])
     assert grouped.notes[len(TABLE.notes) :] == (
         "in 4 of 4 groups the tie policy alone moves the MRR by more than 0.01.",

@@ -35,7 +35,7 @@ def test_it_names_all_that_the_ranks_rest_on():
     found = evaluate(by_hash, DATA, split="valid", filter=["train"], protocol="libkge").provenance
     assert found == Provenance("by_hash", "random", "valid", len(DATA.valid), "libkge", ("train",), "all 30 entities")
     assert str(found) == (
-        f"by_hash on random, {len(DATA.valid)} valid triples, protocol libkge, filtered by train, "
+        f"by_hash on random, {len(DATA.valid)} validation triples, protocol libkge, filtered by train, "
         "candidates: all 30 entities"
     )
     assert "unfiltered" in str(evaluate(by_hash, DATA, filter=[]).provenance)

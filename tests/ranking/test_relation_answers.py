@@ -132,7 +132,7 @@ def test_both_are_heads_and_tails_and_relation_is_a_mean_over_relations(three_si
 
 def test_lists_of_several_relations_are_no_units_of_relations(three_sides):
     found = summarize(three_sides, ["mrr", "map"], intervals="relation", by="side")
-    with pytest.raises(MetricError, match="6 relations, and an interval needs at least 20"):
+    with pytest.raises(MetricError, match="only 6 relations; an interval needs at least 20"):
         found.interval("mrr", side="relation")
     with pytest.raises(MetricError, match=r"map has no interval: a list of relations is of several"):
         found.interval("map", side="relation")

@@ -273,7 +273,7 @@ def test_a_note_on_all_models_is_said_once(several, place):
     save("spare/other.safetensors", np.ones((9, 4)), np.ones((2, 4)))
     for shown in (invoke("run", several(), "--out", "run"), invoke("summarize", "run")):
         notes = [line for line in shown.stderr.splitlines() if line.startswith("Note: ")]
-        assert sum("of the ranked triples in train" in line for line in notes) == 1
+        assert sum("of the ranked triples are in train" in line for line in notes) == 1
         assert any(line.startswith("Note: b: ") for line in notes)
         assert len(notes) == len(set(notes))
 

@@ -82,7 +82,7 @@ def test_sets_are_calibrated_by_ranks_at_the_same_time():
     assert answers_of_ranks(valid, test, coverage=0.8).covered.tolist() == found.covered.tolist()
     static = evaluate(model, data, split="valid", times="static")
     with pytest.raises(
-        InputError, match="the times of the valid ranks is 'static', that of the test ranks 'time-aware'"
+        InputError, match="the times of the validation ranks is 'static', that of the test ranks 'time-aware'"
     ):
         answers_of_ranks(static, test)
 
