@@ -50,7 +50,7 @@ SEARCHES = {
     "relative path": "Relative paths",
     "ties": "Metrics and ties",
     "--estimate": "Estimates",
-    "--fail-under": "Fail a script below a limit",
+    "--fail-under": "Stop a script if a metric is too low",
     "exit code": "Exit codes",
     "completion": "Completion in the shell",
     "kgeval.load_dataset": "kgeval.load_dataset",
