@@ -107,7 +107,7 @@ class Options:
         >>> _ = options.require("p_norm", None, "m.ckpt", [1, 2]), options.require("bias", None, "m.ckpt", [True])
         >>> options.refuse_missing()
         Traceback (most recent call last):
-        kgeval.errors.UsageError: m.ckpt does not say p_norm and bias, ...: give the options p_norm=1 or p_norm=2; ...
+        kgeval.errors.UsageError: m.ckpt does not contain p_norm and bias, ... Give the options p_norm=1 ...
         """
         if not self._missing:
             return
@@ -118,8 +118,8 @@ class Options:
             asked[1] = f"for {values[0]} also {asked[1]}"
         does, option = "does" if len(places) == 1 else "do", "option" if len(asked) == 1 else "options"
         raise UsageError(
-            f"{_and(places)} {does} not say {_and([*self._missing])}, which the scores depend on: give the {option} "
-            f"{'; '.join(asked)}."
+            f"{_and(places)} {does} not contain {_and([*self._missing])}, and the scores depend on this. Give the "
+            f"{option} {'; '.join(asked)}."
         )
 
     def record_origins(self, family: Family, framework: str, **sources: str) -> None:

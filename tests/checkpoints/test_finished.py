@@ -139,7 +139,7 @@ def with_nan(folder):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (None, {}, r"does not say similarity.*similarity=dot or similarity=cosine"),
+        (None, {}, r"does not contain similarity.*similarity=dot or similarity=cosine"),
         (None, {"similarity": "dot", "dataset": None}, r"arrays do not name the queries. Give the dataset"),
         (
             lambda folder: np.save(folder / "query.npy", np.ones((7, 30))),

@@ -78,11 +78,11 @@ def test_what_the_files_do_not_say_is_asked_for(tmp_path, graph, name, writer):
     _, _, options = writer(tmp_path)
     for missing in options:
         given_ = {key: value for key, value in options.items() if key != missing}
-        with pytest.raises(CheckpointError, match=f"does not say .*: give the option {missing}="):
+        with pytest.raises(CheckpointError, match=rf"does not contain .*\. Give the option {missing}="):
             load_checkpoint(tmp_path, dataset=graph, **given_)
     model = {key: value for key, value in options.items() if key == "model"}
     if options.keys() - model.keys():
-        with pytest.raises(UsageError, match=r"give the options? ") as refusal:
+        with pytest.raises(UsageError, match=r"Give the options? ") as refusal:
             load_checkpoint(tmp_path, dataset=graph, **model)
         assert set(re.findall(r"(\w+)=", str(refusal.value))) == options.keys() - model.keys()
 
@@ -207,8 +207,8 @@ def test_what_depends_on_a_model_that_is_missing_too_is_asked_for_with_it(tmp_pa
     state = {"ent_embeddings.weight": torch.ones(7, 4), "rel_embeddings.weight": torch.ones(3, 4)}
     torch.save(state | {"zero_const": torch.ones(1), "pi_const": torch.ones(1)}, tmp_path / "m.ckpt")
     expected = (
-        "m.ckpt does not say model, p_norm and norm_flag, which the scores depend on: give the options model=TransE or "
-        "model=DistMult; for model=TransE also p_norm=1 or p_norm=2; norm_flag=true or norm_flag=false."
+        "m.ckpt does not contain model, p_norm and norm_flag, and the scores depend on this. Give the options "
+        "model=TransE or model=DistMult; for model=TransE also p_norm=1 or p_norm=2; norm_flag=true or norm_flag=false."
     )
     with pytest.raises(UsageError) as refusal:
         load_checkpoint(tmp_path, dataset=graph)
@@ -246,7 +246,7 @@ def test_the_degree_of_dicees_lfmult_is_asked_for(tmp_path, graph):
     dicee_lfmult(tmp_path)
     stored = load_checkpoint(tmp_path, dataset=graph)
     configured(tmp_path, dicee_lfmult, degree=None)
-    with pytest.raises(UsageError, match=r"does not say degree, .* give the option, such as degree=1; at most 5"):
+    with pytest.raises(UsageError, match=r"does not contain degree, .* Give the option, such as degree=1; at most 5"):
         load_checkpoint(tmp_path, dataset=graph)
     told = load_checkpoint(tmp_path, dataset=graph, degree=2)
     assert told.origins["degree"] == "option"
@@ -263,7 +263,7 @@ def test_the_degree_of_dicees_lfmult_divides_its_rows(tmp_path, graph, degree):
 
 def test_how_dicees_aconex_adds_is_asked_for(tmp_path, graph):
     configured(tmp_path, dicee_aconex, scoring_technique=None)
-    message = r"does not say scoring_technique, .* give the option scoring_technique=NegS"
+    message = r"does not contain scoring_technique, .* Give the option scoring_technique=NegS"
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(tmp_path, dataset=graph)
     checkpoint = load_checkpoint(tmp_path, dataset=graph, scoring_technique="KvsAll")

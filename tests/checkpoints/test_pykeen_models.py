@@ -199,7 +199,7 @@ def test_a_state_ranks_as_its_model(factories, tmp_path, case, writer, inverse):
     assert (checkpoint.entities is None) == (writer != "loop")
     assert_same_ranks(checkpoint, model, from_factories({**factories, "training": factory}))
     for missing in told.keys() - {"model"}:
-        with pytest.raises(CheckpointError, match=f"does not say {missing}, .*: give the option {missing}="):
+        with pytest.raises(CheckpointError, match=rf"does not contain {missing}, .*\. Give the option {missing}="):
             load_checkpoint(path, **{key: value for key, value in told.items() if key != missing})
 
 
@@ -230,7 +230,7 @@ def test_relations_that_do_not_tell_inverses(tmp_path, factories, nations):
     fewer = Vocabulary(list(nations.relations)[:40], "relation")
     splits = {"train": Triples.of([(0, 0, 1)]), "test": Triples.of([(1, 0, 0)])}
     few = Dataset.build("few", splits, entities=nations.entities, relations=fewer)
-    with pytest.raises(CheckpointError, match="of dataset few does not say reciprocal"):
+    with pytest.raises(CheckpointError, match="of dataset few does not contain reciprocal"):
         load_checkpoint(tmp_path, dataset=few, model="DistMult")
 
 

@@ -59,7 +59,7 @@ def test_two_tables_are_a_transe(tmp_path, graph, ending, first, between):
 
 def test_the_distance_is_asked_for(tmp_path):
     kb2e(tmp_path)
-    with pytest.raises(UsageError, match=r"does not say L1_flag, .* give the option L1_flag=true or L1_flag=false"):
+    with pytest.raises(UsageError, match=r"does not contain L1_flag, .* Give the option L1_flag=true or L1_flag=false"):
         load_checkpoint(tmp_path)
 
 

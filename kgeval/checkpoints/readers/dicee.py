@@ -211,8 +211,8 @@ def _lfmult(parts: Parts) -> Family:
     width = parts[0].shape[1]
     if degree is None:
         raise UsageError(
-            f"{CONFIG} does not say degree, which the scores depend on: give the option, such as degree=1; at most "
-            f"{width - 1}."
+            f"{CONFIG} does not contain degree, and the scores depend on it. Give the option, such as degree=1; at "
+            f"most {width - 1}."
         )
     if type(degree) is not int or not 0 < degree < width:
         raise CheckpointError(f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}.")
