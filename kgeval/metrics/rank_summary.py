@@ -207,8 +207,8 @@ def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
     without: dict[str, list[MetricName]] = {}
     for name in names:
         if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
-            where = f" in {len(reasons):,} of {len(groups):,} groups; in the first" if len(groups) > 1 else ""
-            without.setdefault(f"{where}: {reasons[0]}", []).append(name)
+            where = f" in {len(reasons):,} of {len(groups):,} groups (the first: {reasons[0]})"
+            without.setdefault(where if len(groups) > 1 else f": {reasons[0]}", []).append(name)
     for why, lacking in without.items():
         bases = list(dict.fromkeys(name.base for name in lacking))
         on_all_sides = sum(name.base in bases for name in names) == len(lacking)
