@@ -235,7 +235,7 @@ def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS)
     notes = [leaks.skipped] if leaks.skipped else []
     share = (counts.repeated + counts.swapped) / max(total, 1)
     if share >= LARGE_SHARE and dataset.times is None:
-        what = f"{percent(share)} of the ranked triples are in train, or are there with head and tail swapped"
+        what = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
         notes.append(f"{what}. `--by leak` shows the metrics with and without them.")
     return (counts if share else None), notes
 
@@ -254,7 +254,7 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
         notes.append(f"{LeakCounts(len(triples), repeated).in_words(split)}{when}: for example {example}.")
     if swapped and (count := int(leaks.swapped.sum())):
         relations = _most_frequent(dataset, triples.relations[leaks.swapped])
-        notes.append(f"{LeakCounts(len(triples), swapped=count).in_words(split)}, by relation: {relations}.")
+        notes.append(f"{LeakCounts(len(triples), swapped=count).in_words(split)}: {relations}.")
     return notes
 
 
@@ -270,7 +270,7 @@ def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     counts = np.bincount(relations, minlength=len(dataset.relations))
     most = np.argsort(-counts, kind="stable")[: min(4, np.count_nonzero(counts))]
-    return first_few([f"{counts[row]} of {dataset.display_label(dataset.relations[row])}" for row in most], 3)
+    return first_few([f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])}" for row in most], 3)
 
 
 _FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()

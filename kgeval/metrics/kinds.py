@@ -97,7 +97,7 @@ CONFIDENCES = Kind(
         "intervals": "metrics of confidences have no intervals; kgeval summarize computes those of its ranks",
         "chance": "only metrics of ranks are compared with chance, such as amri",
         "popularity": "only metrics of ranks are weighted by popularity, such as strat.mrr",
-        "calibration": "it is not for confidences. The mapping (--mapping, mapping=) turns scores into confidences",
+        "calibration": "it does not work with confidences. --mapping (mapping=) sets how scores become confidences",
     },
 )
 

@@ -167,6 +167,8 @@ def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
     choices = (*PREFIXES, *policies, *AVERAGES)
     if prefix in choices:
         return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
+    if not prefix:
+        return "nothing stands before a dot. Names are [side.][ties.][average.]name[@k]."
     return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 

@@ -224,7 +224,7 @@ class StoredRun:
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:
             if self.is_stored:
-                raise InputError(f"{str(path)!r} has ranks that name their dataset. Leave --dataset out.")
+                raise InputError(f"{str(path)!r} contains its dataset. Leave --dataset out.")
             return load_ranks(path, dataset, **options)
         if self.is_text:
             what = f"{str(path)!r}: ranks of another program need the dataset that was ranked. Add --dataset DATASET"

@@ -63,7 +63,7 @@ def test_tables_without_rows_have_no_differences():
     ids=lambda value: "+".join(value) if isinstance(value, list) else "",
 )
 def test_what_does_not_compare_is_refused_unless_it_is_allowed(others, fields):
-    with pytest.raises(MetricError, match="these ranks do not compare") as refusal:
+    with pytest.raises(MetricError, match="these runs cannot be compared") as refusal:
         compare({"full": FULL, "other": others}, ["mrr"])
     message = str(refusal.value)
     assert [field for field in fields if f"\n{field}: " in message] == fields

@@ -242,7 +242,7 @@ def test_few_units_have_neither_interval_nor_p_value():
 def test_rows_that_one_model_lacks_are_named():
     gone = TABLES["sums"].column("triple") % 10 == 0
     tables = {"sines": TABLES["sines"], "sums": TABLES["sums"].where(~gone)}
-    with pytest.raises(MetricError, match=rf"rows that are not in all: {gone.sum()} of {len(gone)} in sines, 0 of"):
+    with pytest.raises(MetricError, match=rf"another model lacks: {gone.sum()} of {len(gone)} in sines, 0 of"):
         compare(tables, ["mrr"])
     found = compare(tables, ["mrr"], allow="triples")
     assert found.remarks == (

@@ -174,7 +174,7 @@ def test_what_is_not_tested_says_why():
         (
             {"a": RUNS["a"], "b": [run(5).where(run(5).column("triple") > 9)]},
             {},
-            "do not rank the same triples and sides",
+            "rank different triples or sides",
         ),
     ],
 )

@@ -112,7 +112,7 @@ def test_runs_with_other_tie_policies_have_one_in_a_table(data, place):
     assert {model["ties"] for model in told.values()} == {"expected"}
     ranks = RankTable.from_parquet("run/ranks.parquet")
     assert told["run"]["metrics"]["both"]["mrr"] == summarize(ranks, "mrr", ties="expected")["mrr"]
-    assert "different tie policies (realistic, pessimistic): all numbers here use the tie policy expected" in notes(
+    assert "different tie policies (realistic, pessimistic): all numbers here use the tie policy 'expected'" in notes(
         "run", "other"
     )
     assert data("compare", "run", "other", "--ties", "pessimistic")["models"]["run"]["ties"] == "pessimistic"
@@ -136,7 +136,7 @@ def test_models_take_the_ties_of_baselines_beside_them(data, done, place):
     assert {model["ties"] for model in told["models"].values()} == {"expected"}
     expected = summarize(RankTable.from_parquet("two/b/ranks.parquet"), "mrr", ties="expected")["mrr"]
     assert told["models"]["b"]["metrics"]["both"]["mrr"] == expected
-    assert "all numbers here use the tie policy expected. --ties sets another." in notes("two")
+    assert "all numbers here use the tie policy 'expected'. --ties sets another." in notes("two")
     assert "all numbers here" not in notes("two", "--ties", "realistic")
     # The same numbers, and the same words above them, wherever the models stand in one table.
     column = [f"{told['models'][model]['metrics']['both']['mrr']:.6f}" for model in "mb"]

@@ -128,8 +128,8 @@ def test_fewer_than_three_seeds_are_said_and_not_computed(count):
     [
         ([], "several runs, found none"),
         ([RUNS[0], 3], "expected a rank table"),
-        ([RUNS[0], RUNS[1].where(RUNS[1].column("side") == "head")], "runs 1 and 2 are not seeds of one model"),
-        ([*RUNS[:2], RUNS[1].where(RUNS[1].column("triple") > 3)], "runs 1 and 3 are not seeds of one model"),
+        ([RUNS[0], RUNS[1].where(RUNS[1].column("side") == "head")], "runs 1 and 2 cannot be seeds of one model"),
+        ([*RUNS[:2], RUNS[1].where(RUNS[1].column("triple") > 3)], "runs 1 and 3 cannot be seeds of one model"),
         ([RUNS[0], run(7, split="valid")], "split test in run 1, valid in run 2"),
         ([RUNS[0], run(7, filter=())], "filter"),
         ([RUNS[0], run(7, protocol="libkge")], "protocol standard in run 1, libkge in run 2"),

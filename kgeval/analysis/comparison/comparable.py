@@ -168,7 +168,7 @@ def differing_fields(
     if refused := [field for field in differences if field not in allow]:
         listed = "\n".join(f"{field}: {differences[field]}" for field in refused)
         raise MetricError(
-            f"these ranks do not compare.\n{listed}\nRank them alike, or allow the differences: "
+            f"these runs cannot be compared.\n{listed}\nRank them alike, or allow the differences: "
             f"--allow {','.join(refused)} (in Python allow={refused})."
         )
     return differences
@@ -189,7 +189,7 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
         counts = ", ".join(f"{count:,} of {len(tables[model]):,} in {model}" for model, count in same.others.items())
         samples = "".join(f"; {note}" for note in notes_on_samples(tables))
         return {
-            TRIPLES: f"the models do not rank the same triples and sides; rows that are not in all: {counts}{samples}"
+            TRIPLES: f"the models rank different triples or sides; rows that another model lacks: {counts}{samples}"
         }
     if any(table.candidates == UNKNOWN for table in tables.values()):
         expected = table.column("candidates")[same.rows[first]]

@@ -100,7 +100,7 @@ def compare(  # noqa: PLR0913
     (201, 'better')
     >>> compare({"full": full, "sampled": sampled})
     Traceback (most recent call last):
-    kgeval.errors.MetricError: these ranks do not compare.
+    kgeval.errors.MetricError: these runs cannot be compared.
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
     Rank them alike, or allow the differences: --allow candidates (in Python allow=['candidates']).
     """

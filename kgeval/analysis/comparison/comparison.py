@@ -86,7 +86,7 @@ class Comparison(Shown):
     def _notes_on_ties(self) -> Iterator[str]:
         found = {model: summary.groups[0].ties for model, summary in self.summaries.items()}
         serious = [
-            f"{model} from {ties.pessimistic_mrr:.3f} to {ties.optimistic_mrr:.3f}"
+            f"{model!r} from {ties.pessimistic_mrr:.3f} to {ties.optimistic_mrr:.3f}"
             for model, ties in found.items()
             if ties is not None and ties.serious
         ]

@@ -57,7 +57,7 @@ class Estimate(Settings):
     @model_validator(mode="after")
     def _one_aim(self) -> Estimate:
         if (self.error is None) == (self.triples is None):
-            raise ValueError("give either error (how far off the metric may be) or triples (how many triples to rank)")
+            raise ValueError("give error (the largest error of the metric) or triples (how many are ranked), not both")
         if self.triples is not None and self.triples < self.first:
             raise ValueError(
                 f"{self.triples} triples are fewer than the smallest sample, {self.first} triples. Set first too"

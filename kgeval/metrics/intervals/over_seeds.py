@@ -244,8 +244,8 @@ def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
                 raise MetricError(f"these are not runs of one model: {field} {one} in run 1, {two} in run {number}.")
         if not np.array_equal(_rows(first), _rows(other)):
             raise MetricError(
-                f"runs 1 and {number} are not seeds of one model: they rank different triples or sides. "
-                "Give each model its own name."
+                f"runs 1 and {number} cannot be seeds of one model: they rank different triples or sides. "
+                "If they are two models, give each its own name."
             )
     return tables
 

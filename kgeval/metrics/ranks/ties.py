@@ -129,13 +129,13 @@ def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
     """Warn that runs have different tie policies, and name that of the table.
 
     >>> [note.partition(": ")[2] for note in note_on_ties(["realistic", "expected"], "expected")]
-    ['all numbers here use the tie policy expected. --ties sets another.']
+    ["all numbers here use the tie policy 'expected'. --ties sets another."]
     >>> [*note_on_ties(["expected", "expected"], "expected")]
     []
     """
     distinct = list(dict.fromkeys(tie_policy(ties).name for ties in policies))
     if len(distinct) > 1:
-        here = f"all numbers here use the tie policy {tie_policy(shown).name}. --ties sets another."
+        here = f"all numbers here use the tie policy {tie_policy(shown).name!r}. --ties sets another."
         yield f"the runs have different tie policies ({', '.join(distinct)}): {here}"
 
 
