@@ -214,8 +214,8 @@ def test_unknown_triples_are_left_out_of_the_whole(data):
     [
         ({"error": 0}, "error: expected greater than 0, found 0"),
         ({"error": -0.1}, "error: expected greater than 0"),
-        ({}, "give either error .* or triples"),
-        ({"error": 0.1, "triples": 5000}, "give either error .* or triples"),
+        ({}, "give error .* or triples"),
+        ({"error": 0.1, "triples": 5000}, "give error .* or triples"),
         ({"triples": 50}, "50 triples are fewer than the smallest sample, 1000"),
         ({"error": 0.1, "metric": "mmr"}, "unknown metric 'mmr'. Did you mean 'mr' or 'mrr'"),
         ({"error": 0.1, "metric": "count"}, "count cannot be estimated from a sample"),
