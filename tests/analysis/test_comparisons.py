@@ -118,7 +118,7 @@ def test_nothing_else_can_be_allowed():
     with pytest.raises(MetricError, match=r"allow .*: unknown field 'candidate'. Did you mean 'candidates'\?"):
         compare({"full": FULL, "few": ranked(corruption=FEW)}, allow="candidate")
     for wrong in (5, [None], [["candidates"]]):
-        with pytest.raises(MetricError, match="allow .*: unknown field"):
+        with pytest.raises(MetricError, match=r"allow .*: unknown field"):
             compare({"full": FULL, "same": FULL}, allow=wrong)
     with pytest.raises(MetricError, match="nothing to compare"):
         compare({})
