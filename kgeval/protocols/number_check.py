@@ -185,7 +185,8 @@ def _values(
     protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]
 ) -> Iterator[tuple[Setting, Part, tuple[float, ...]]]:
     """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each."""
-    there: dict[Setting, bool] = {"filtered": table.filter != (), "raw": not table.knows_no_raw}
+    filters = any(protocol.filter.values()) or table.protocol == protocol.name
+    there: dict[Setting, bool] = {"filtered": filters and table.filter != (), "raw": not table.knows_no_raw}
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
     for setting, side in product((name for name in there if there[name]), parts):

@@ -55,6 +55,7 @@ class RankTable(Columns):
     KIND = "rank table"
     ROWS = ("rank", "ranks")
     SHOWN = ("head_label", "relation_label", "tail_label", TIME, "side", RANK, "candidates")
+    COMPUTED = (RANK,)
     KEY = "kgeval"
 
     split: str = "test"

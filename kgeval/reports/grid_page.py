@@ -10,7 +10,7 @@ from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
-from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
+from kgeval.metrics.ranks.ties import Ties, common_ties
 from kgeval.reports.document import Section, document, models_in_words
 from kgeval.reports.pictures import metric_panel
 from kgeval.reports.reading import EvaluatedModel, read_dataset
@@ -52,14 +52,14 @@ def render_grid(
             sections.append(
                 Section(f"{one.anchor}-{place}", f"{one.name}: {name}", title, one.content, file=one.anchor)
             )
-    return grid_document(grid, policy, sections), _title(grid)
+    return grid_document(grid, sections), _title(grid)
 
 
 def _title(grid: ModelGrid) -> str:
     return f"{models_in_words(grid.models, grid.baselines)} on {', '.join(grid.datasets)}"
 
 
-def grid_document(grid: ModelGrid, ties: Ties, further: Sequence[Section] = ()) -> str:
+def grid_document(grid: ModelGrid, further: Sequence[Section] = ()) -> str:
     """Write a page of the table, its orders and charts, and further sections."""
     results = _results(grid)
     return document(
@@ -67,7 +67,7 @@ def grid_document(grid: ModelGrid, ties: Ties, further: Sequence[Section] = ()) 
         scripts=("theme.js", "charts.js", "leaderboard.js", "grid.js"),
         data={"charts": {name: chart.to_dict() for name, chart in results.charts.items()}},
         title=_title(grid),
-        about=f"{grid.heads[0]}, ties: {tie_policy(ties).name}",
+        about=grid.heads[0],
         sections=[results, *further],
     )
 

@@ -134,8 +134,9 @@ def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:
     if isinstance(run, RankTable):
         yield EvaluatedModel(name, run)
         return
-    for own, path in runs_at(Path(run), named=bool(name)).items():
-        yield _read_one(path, f"{name} {own}".strip() if own else name)
+    found = [(own, _read_one(path, "")) for own, path in runs_at(Path(run), named=bool(name)).items()]
+    names = distinct_names([own.split("/") for own, _ in found], [model.table.dataset for _, model in found])
+    yield from (replace(model, name=f"{name} {own}".strip()) for own, (_, model) in zip(names, found, strict=True))
 
 
 def _read_one(path: Path, name: str) -> EvaluatedModel:
@@ -150,7 +151,7 @@ def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedMode
     called = [(model.table.dataset, model.name or _called(model)) for _, model in models]
     repeated = {name for name in called if called.count(name) > 1}
     words = [
-        words_of(model.folder) if model.folder and not chosen and (key in repeated or "/" in model.name) else [key[1]]
+        _words(model, key[1]) if model.folder and not chosen and key in repeated else [key[1]]
         for (chosen, model), key in zip(models, called, strict=True)
     ]
     names = distinct_names(words, [dataset for dataset, _ in called])
@@ -159,6 +160,16 @@ def _named_apart(models: list[tuple[str, EvaluatedModel]]) -> list[EvaluatedMode
     if twice := next((name for dataset, name in keys if keys.count((dataset, name)) > 1), None):
         raise InputError(f"two runs are called {twice!r:.60}. Name them: {{'a': …, 'b': …}}, or a=RUN b=RUN.")
     return named
+
+
+def _words(model: EvaluatedModel, name: str) -> list[str]:
+    """The words of the folders of a model; of seeds, those that their folders share, up to the model's name."""
+    folders = ["/".join(words_of(run.folder)) for run in model.runs if run.folder]
+    if len(folders) == 1:
+        return folders[0].split("/")
+    *parents, own = model_name([RunOf("", "", folder, Training(), None) for folder in folders]).split("/")
+    last = name.rpartition("/")[2]
+    return [*parents, last] if own == last else [*parents, own, last]
 
 
 def _called(model: EvaluatedModel) -> str:

@@ -54,6 +54,8 @@ class Columns(Displayed):
     """what a row is called, and several"""
     SHOWN: ClassVar[tuple[str, ...]]
     """the columns that a notebook shows, of those that there are"""
+    COMPUTED: ClassVar[tuple[str, ...]] = ()
+    """the columns that are computed and not stored"""
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """the fields without which a file is refused: their defaults would say what is not so"""
 
@@ -79,7 +81,8 @@ class Columns(Displayed):
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
         if name not in self.data.column_names:
-            raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, self.columns)}")
+            known = [*self.columns, *self.COMPUTED]
+            raise TableError(f"a {self.KIND} has no column {name!r}. {did_you_mean(name, known)}")
         column = self.data.column(name)
         if pa.types.is_dictionary(column.type) and column.null_count:
             # In several chunks, pyarrow gives a missing value the value of another row.

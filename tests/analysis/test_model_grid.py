@@ -18,6 +18,7 @@ from scipy.stats import t as student
 import kgeval
 from kgeval.analysis import compare_grid, seed_differences
 from kgeval.analysis.comparison.model_order import order_of
+from kgeval.corruption import Uniform
 from kgeval.errors import MetricError
 
 METRICS = ["mrr", "hits@10", "mr"]
@@ -105,7 +106,9 @@ def test_the_best_is_bold_and_what_is_not_seen_to_differ_underlined(grid):
 def test_the_words_say_what_is_meant(grid, results):
     (head,) = grid.heads
     assert head.startswith("4 models, test triples: 201 of nations and 661 of umls, protocol standard, filtered by")
-    assert head.endswith("mean of 3 seeds ± 95 % interval (resampling seeds)")
+    assert head.endswith(
+        "valid, test, candidates: all entities, ties: realistic; mean of 3 seeds ± 95 % interval (resampling seeds)"
+    )
     notes = "\n".join(grid.notes)
     assert "nations: fewer than 3 seeds: two seeds 2. Intervals and tests need at least 3 seeds." in notes
     assert "floor 1" not in notes
@@ -113,6 +116,18 @@ def test_the_words_say_what_is_meant(grid, results):
     missing = compare_grid({"nations": results["nations"], "umls": {"sums": results["umls"]["sums"]}}, "mrr")
     assert "umls: no run of products, two seeds, floor." in missing.notes
     assert "undefined" in str(missing)
+
+
+def test_the_head_and_the_caption_name_ties_and_candidates(results):
+    one = {"nations": {"sums": results["nations"]["sums"]}}
+    head = "candidates: all 14 entities, ties: expected; mean of 3 seeds"
+    found = compare_grid(one, "mrr", ties="expected")
+    assert head in found.heads[0]
+    assert head in found.papers()[0].title
+    sampled = kgeval.evaluate(model(29), kgeval.load_dataset("umls"), corruption=Uniform(count=5))
+    mixed = compare_grid({**one, "umls": {"sums": sampled}}, "mrr")
+    assert "candidates" not in mixed.heads[0]
+    assert ", ties: realistic; mean of 3 seeds" in mixed.heads[0]
 
 
 def test_groups_are_further_columns(results):

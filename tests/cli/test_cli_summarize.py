@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +51,13 @@ def test_what_is_not_said_is_as_the_run_was_asked(data, place):
     usual = {"ties": "realistic", "chance": "exact"}
     told = data("summarize", "asked", "--ties", "realistic", "--chance", "exact", "-m", "z-mr")
     assert told == summarize(table, ["z-mr"], **usual).to_dict()
+
+
+def test_the_head_of_runs_on_several_datasets_names_these(done, place, table):
+    for dataset in ("one", "other"):
+        shutil.copytree("run", f"several/{dataset}")
+        replace(table, dataset=dataset).to_parquet(place / f"several/{dataset}/ranks.parquet")
+    assert done("summarize", "several", "-m", "mrr").startswith("2 models on one, other, ")
 
 
 @pytest.mark.parametrize("stored", ["late", "late/ranks.parquet"])

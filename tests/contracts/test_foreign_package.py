@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval.discovery import GROUPS, brought, by_name
+from kgeval.discovery import GROUPS, blamed, brought, by_name
 from kgeval.errors import BrokenPackage, InputError
 from kgeval.metrics.metric import Metric
 from kgeval.protocols.protocol import Protocol, protocols
@@ -315,6 +316,39 @@ def test_a_reader_that_raises_ends_or_lies_is_named_without_a_traceback(
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+SEVERAL = [
+    "from kgeval import Reader",
+    "from kgeval import Slice",
+    "def fail(*_): 1 / 0",
+    "def shared(*_): 1 / 0",
+    "NAMES = Slice(name='names', title='', rule='', source='', assign=lambda *_: helper(), needs=())",
+    "BOOM = Reader('boom', '', recognises=shared, read=fail)",
+    "BANG = Reader('bang', '', recognises=shared, read=lambda *_: fail())",
+    "def helper(): shared()",
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "whose"),
+    [
+        (lambda it: it.BOOM.read(), "entry point 'boom' (several:BOOM) in group kgeval.checkpoints of package several"),
+        (lambda it: it.NAMES.assign(), "entry point 'names' (several:NAMES) in group kgeval.slices of package several"),
+        (lambda it: it.BOOM.recognises(), "package several"),
+        (lambda it: it.helper(), "package several"),
+    ],
+    ids=["reader", "slice", "of two", "of none"],
+)
+def test_of_several_entry_points_the_called_one_is_blamed_or_the_package(call, whose, tmp_path, monkeypatch):
+    package(tmp_path, "several", "kgeval.slices", "several:NAMES", *SEVERAL)
+    points = "[kgeval.slices]\nnames = several:NAMES\n[kgeval.checkpoints]\nboom = several:BOOM\nbang = several:BANG\n"
+    (tmp_path / "several-1.0.dist-info/entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "several", raising=False)
+    with pytest.raises(ZeroDivisionError) as raised:
+        call(importlib.import_module("several"))
+    assert blamed(raised.value) == whose
 
 
 def test_the_package_brings_a_member_of_every_group(installed):

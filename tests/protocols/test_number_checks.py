@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,16 @@ def recorder():
 def test_the_rule_of_a_hand_worked_number_is_among_the_matches(recorder, metric, printed, setting, ties):
     matches = recorder.check({metric: printed}).matches
     assert any(it.setting == setting and ties in it.ties for it in matches)
+
+
+def test_protocols_that_do_not_filter_give_no_filtered_number(recorder):
+    unfiltered = {"bordes-raw", "ogb", "pyg"}
+    readings = recorder.check(mr="3.0").readings
+    assert not any(unfiltered & {*it.protocols} for it in readings if it.setting == "filtered")
+    assert unfiltered <= {name for it in readings if it.setting == "raw" for name in it.protocols}
+    # A run of such a protocol with a filter of the user's choice is filtered.
+    check = kgeval.check_numbers(replace(recorder.table(), protocol="ogb"), {"mr": "3.0"})
+    assert any("ogb" in it.protocols for it in check.readings if it.setting == "filtered")
 
 
 def test_several_numbers_have_to_match_together(recorder):

@@ -159,3 +159,9 @@ def test_a_folder_that_is_called_like_a_column_is_no_column(tmp_path):
     table = evaluate(by_hash, DATA)
     table.to_parquet(tmp_path / "side=head" / "ranks.parquet")
     assert RankTable.from_parquet(tmp_path / "side=head" / "ranks.parquet").data.equals(table.data)
+
+
+def test_the_error_for_an_unknown_column_offers_the_computed_rank():
+    table = evaluate(lambda h, r, t: h + t, "nations")
+    with pytest.raises(TableError, match=r"no column 'rnak'\. Did you mean 'rank'\?"):
+        table.column("rnak")

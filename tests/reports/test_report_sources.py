@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
+import json
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 
 import kgeval
 from kgeval.analysis.audits.audit import audit
@@ -24,6 +26,7 @@ from kgeval.reports.reading import read_dataset, read_models
 from kgeval.reports.study import study_of
 from kgeval.reports.triple_table import EXTREME, MOST, extreme_rows, triple_table
 from kgeval.reports.trust import WAYS, leaks
+from kgeval.runs.compared_runs import grid_of, read_compared
 from kgeval.runs.config.load import check
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.runner import run
@@ -73,6 +76,32 @@ def test_a_folder_of_the_name_of_the_dataset_is_another_graph(runs, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (model,) = read_models(runs / "seed 0")
     assert read_dataset([model]).sha256() == model.fingerprint
+
+
+def _as_seeds(run, folder, names):
+    """Copy a run as runs of the given names, each of another seed, on the dataset that the folder is named after."""
+    for seed, name in enumerate(names):
+        shutil.copytree(run, folder / name)
+        manifest = json.loads((run / "manifest.json").read_text())
+        (folder / name / "manifest.json").write_text(json.dumps({**manifest, "seeds": {"training": seed}}))
+        replace(kgeval.RankTable.from_parquet(run), dataset=folder.name).to_parquet(folder / name / "ranks.parquet")
+
+
+@pytest.mark.parametrize("names", [["TransE-0", "TransE-1", "TransE-2"], ["TransE/0", "TransE/1", "TransE/2"]])
+def test_seeds_in_a_folder_of_several_datasets_are_one_model_named_as_compare_names_it(runs, tmp_path, names):
+    for place in ("runs/umls", "runs/nations", "again/umls"):
+        _as_seeds(runs / "seed 0", tmp_path / place, names)
+    expected = [(dataset, "TransE", names) for dataset in ("nations", "umls")]
+    models = read_models(tmp_path / "runs")
+    assert [(one.table.dataset, one.name, [run.name for run in one.seeds]) for one in models] == expected
+    compared = grid_of(read_compared([("", str(tmp_path / "runs"))], {}))
+    named = [(dataset, name, [run.name for run in own]) for dataset, of in compared.items() for name, own in of.items()]
+    assert named == expected
+    # The same seeds of another training, told apart by the folders.
+    for config in (tmp_path / "again").rglob("config.yaml"):
+        config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), "ties": "expected"}))
+    models = read_models([tmp_path / "runs", tmp_path / "again"])
+    assert [one.name for one in models] == ["TransE", "runs/umls/TransE", "again/umls/TransE"]
 
 
 def test_two_runs_of_one_name_are_told_apart_or_refused(runs):

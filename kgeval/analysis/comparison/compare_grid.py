@@ -21,7 +21,7 @@ from kgeval.metrics.kinds import Chance
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import MetricName, parse_all
 from kgeval.metrics.rank_summary import column_names, rank_summary
-from kgeval.metrics.ranks.ties import Ties
+from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.selection import MetricOptions, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
 from kgeval.synonyms import accepts_former_keywords
@@ -102,7 +102,10 @@ def compare_grid(  # noqa: PLR0913
         for group, tables in _groups(models, column_names(by))
     ]
     names = dict.fromkeys(model for models in several.values() for model in models)
-    return ModelGrid(tuple(names), tuple(work.metrics), tuple(blocks), frozenset(baselines), spread, differences)
+    policy = tie_policy(ties).name
+    return ModelGrid(
+        tuple(names), tuple(work.metrics), tuple(blocks), frozenset(baselines), spread, differences, policy
+    )
 
 
 def _as_list(tables: Tables) -> list[RankTable]:

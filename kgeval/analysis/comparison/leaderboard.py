@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
+from kgeval.errors import first_few
 from kgeval.metrics.names import ARROWS, PARTS, MetricName, short_title
 from kgeval.metrics.rank_summary import RankSummary, shared_columns
 from kgeval.metrics.summary import Group, notes_with_models
@@ -151,7 +152,10 @@ def common_head(provenances: Sequence[Provenance | LabelProvenance]) -> tuple[st
     }
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
-        return shared_description(len(provenances), first, different), different
+        # Datasets that differ are named nevertheless.
+        named = replace(first, dataset=first_few([*dict.fromkeys(one.dataset for one in provenances)]))
+        unnamed = [name for name in different if name != "dataset"]
+        return shared_description(len(provenances), named, unnamed), different
     return str(replace(first, model=f"{len(provenances)} models") if others else first), []
 
 

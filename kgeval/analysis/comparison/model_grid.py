@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+ALL_ENTITIES = re.compile(r"all [\d,]+ entities")
+"""the candidates of a dataset if all entities compete; datasets differ in their number"""
+
+
 @dataclass(frozen=True, repr=False)
 class ModelGrid(Shown):
     """Models by datasets, groups and metrics."""
@@ -31,6 +36,8 @@ class ModelGrid(Shown):
     """the models without random training, which need no seeds"""
     spread: Spread = "sd"
     options: DifferenceOptions = field(default_factory=DifferenceOptions)
+    ties: str = "realistic"
+    """the name of the tie policy of all metrics that name none"""
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -49,7 +56,14 @@ class ModelGrid(Shown):
         sizes = " and ".join(f"{first_blocks[name].triples} of {name}" for name in self.datasets)
         _, _, rules = shared_description(len(self.models), first, differing).partition(", ")
         split, _, rules = rules.partition(", ")
-        return (f"{counted(len(self.models), 'model')}, {split}: {sizes}, {rules}{self._spread_in_words()}",)
+        every = all(ALL_ENTITIES.fullmatch(one.candidates) and one.competing is None for one in provenances)
+        parts = [
+            f"{counted(len(self.models), 'model')}, {split}: {sizes}",
+            rules,
+            "candidates: all entities" if every and "candidates" in differing else "",
+            f"ties: {self.ties}",
+        ]
+        return (f"{', '.join(filter(None, parts))}{self._spread_in_words()}",)
 
     def _brief(self) -> str:
         models, datasets = counted(len(self.models), "model"), first_few(self.datasets)

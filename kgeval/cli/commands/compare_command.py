@@ -127,7 +127,7 @@ def compare_runs(
         if form == "html":
             from kgeval.reports.grid_page import grid_document
 
-            say(grid_document(found, policies["ties"]).rstrip("\n"))
+            say(grid_document(found).rstrip("\n"))
         else:
             show(found, form)
         notes = found.notes if form in ("text", "json") else ()

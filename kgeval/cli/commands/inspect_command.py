@@ -10,7 +10,7 @@ import click
 
 from kgeval.cli.completion import PATH
 from kgeval.cli.setting_options import pairs, setting_options
-from kgeval.cli.shared_options import FORMAT, reading_options
+from kgeval.cli.shared_options import FORMAT, QUIET, reading_options
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.table import Page, Table
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @reading_options
 @setting_options(Evaluation, "nan", place=("evaluation",))
 @FORMAT
+@QUIET
 def inspect_command(path: str, form: str, **settings: Any) -> None:
     """Describe a dataset (a folder or a PyKEEN name), a checkpoint, a run, or a file of ranks.
 

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from kgeval.cli.completion import OneOf
 from kgeval.cli.listings import LISTINGS
-from kgeval.cli.shared_options import FORMAT
+from kgeval.cli.shared_options import FORMAT, QUIET
 from kgeval.synonyms import current
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class _NameInList(OneOf):
 @click.argument("what", type=click.Choice(sorted(LISTINGS)))
 @click.argument("name", required=False, type=_NameInList(""))
 @FORMAT
+@QUIET
 def list_command(what: str, name: str | None, form: str) -> None:
     """List metrics, models, baselines, formats and so on. With a NAME, show the details of one of them.
 
@@ -83,7 +84,7 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
         for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
             names.setdefault(spelled.lower(), entry)
     wanted = re.sub(r"@\d+$", "", name.lower())
-    wanted = current("format", wanted) if what == "formats" else wanted
+    wanted = current("format", wanted) if what in ("formats", "protocols") else wanted
     if wanted not in names:
         raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]
