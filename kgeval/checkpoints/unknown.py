@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kgeval.checkpoints.shared.mapped_arrays import NUMPY
-from kgeval.checkpoints.shared.tensors import unwrap_state_dict
+from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
 from kgeval.data.text import open_text
@@ -74,10 +74,13 @@ def describe_unknown(path: Path, readers: Mapping[str, Format]) -> str:
         refuse_special(file)
     pickled = next(filter(is_pickled, files), None)
     content = unwrap_state_dict(read_any(pickled)) if pickled else None
+    tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
+    if isinstance(content, Mapping):
+        content = dict(sorted(flat(content), key=lambda part: not isinstance(part[1], np.ndarray)))
+        tensors |= content.keys()
     found = _some(file.name + (_inside(content) if file == pickled else _size(file)) for file in files)
     if path.is_file() and found == path.name:
         found = ""
-    tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
     seen = f": found {found}" if found else "" if files else ": it is an empty folder"
     return "\n".join([f"{str(path)!r} is in no known checkpoint format{seen}.", *_advice(path, tensors, readers), LIST])
 
@@ -92,7 +95,7 @@ def checkpoints_in(path: Path, readers: Mapping[str, Format]) -> list[str]:
 
 
 def _inside(content: Any) -> str:
-    """Describe what a file of ``torch.save`` or ``pickle`` holds."""
+    """Describe what a file of ``torch.save`` or ``pickle`` holds; a dictionary is flat, tensors first."""
     if isinstance(content, Mapping):
         shapes = [f" {list(part.shape)}" if isinstance(part, np.ndarray) else "" for part in content.values()]
         names = _some(f"{name}{shape}" for name, shape in zip(content, shapes, strict=True))
