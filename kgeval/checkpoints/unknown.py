@@ -36,7 +36,7 @@ NAME_TENSORS = (
 """what to do with the state_dict of a user's own model"""
 
 MARKS = ("manifest.json", "metrics.json")
-"""the files of one run, and of a folder of several"""
+"""the files of one run; a folder of several may have the second alone"""
 
 STAGE = ".kgeval.partial"
 """the folder in which a run is written until it is complete"""
@@ -122,6 +122,8 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
         yield "A run was interrupted there. Repeat its command to finish it."
     elif path.is_dir() and names.intersection(MARKS):
         yield f"It is a run of kgeval. See its metrics: kgeval summarize {place}"
+    elif path.is_dir() and any(any(path.glob(f"{under}{MARKS[0]}")) for under in ("*/", "*/*/", "*/*/*/")):
+        yield f"It is a folder of runs of kgeval. See their metrics: kgeval summarize {place}"
     elif path.is_file() and not path.stat().st_size:
         yield "Save it again, or copy it again."
     elif near := _nearest(tensors or names, readers):

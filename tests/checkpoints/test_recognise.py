@@ -116,6 +116,10 @@ def test_a_run_and_a_dataset_are_told_to_be(tmp_path):
     for name in ("manifest.json", "ranks.parquet"):
         (tmp_path / "run" / name).write_text("{}")
     assert said_of(tmp_path / "run")[1].startswith("It is a run of kgeval. See its metrics: kgeval summarize")
+    (tmp_path / "runs/umls/TransE").mkdir(parents=True)
+    (tmp_path / "run").rename(tmp_path / "runs/umls/TransE/0")
+    for name in ("runs", "runs/umls"):
+        assert said_of(tmp_path / name)[1].startswith("It is a folder of runs of kgeval. See their metrics: kgeval sum")
     (tmp_path / "begun/.kgeval.partial").mkdir(parents=True)
     assert said_of(tmp_path / "begun")[1] == "A run was interrupted there. Repeat its command to finish it."
     (tmp_path / "graph").mkdir()
