@@ -24,6 +24,8 @@ class LeakCounts:
     11 of 661 test triples (1.7 %) are in train with head and tail swapped
     >>> print(LeakCounts(8963, repeated=1, swapped=2).in_words("test"))
     1 of 8,963 test triples (0.0 %) is in train, and 2 (0.0 %) are in train with head and tail swapped
+    >>> print(LeakCounts(8963, repeated=4953).in_words("test", any_time=True))
+    4,953 of 8,963 test triples (55.3 %) are in train at any time
     """
 
     triples: int
@@ -33,9 +35,10 @@ class LeakCounts:
     swapped: int = 0
     """how many are in train with head and tail swapped, under an inverse or the same symmetric relation"""
 
-    def in_words(self, split: str) -> str:
-        """Name the counts and shares that are not 0."""
-        found = [(self.repeated, "in train"), (self.swapped, "in train with head and tail swapped")]
+    def in_words(self, split: str, *, any_time: bool = False) -> str:
+        """Name the counts and shares that are not 0; of a temporal graph, whose times were ignored, say so."""
+        train = "in train at any time" if any_time else "in train"
+        found = [(self.repeated, train), (self.swapped, f"{train} with head and tail swapped")]
         (first, where), *others = [(count, where) for count, where in found if count]
         whole = f" of {self.triples:,} {_of_split(split)}"
         words = f"{first:,}{whole} ({percent(first / self.triples)}) {_are(first)} {where}"
@@ -68,7 +71,7 @@ class Provenance:
     >>> print(Provenance("m", "umls", "test", 661, "standard", (), "all 135 entities", sides=("tail",)))
     m on umls, 661 test triples (tails only), protocol standard, unfiltered, candidates: all 135 entities
     >>> print(Provenance("TComplEx", "icews14", "test", 8963, "tkbc", ("train", "test"), "all", times="time-aware"))
-    TComplEx on icews14, 8,963 test triples, protocol tkbc, filtered by train, test at the same time, candidates: all
+    TComplEx on icews14, 8,963 test triples, protocol tkbc, filtered by train, test (time-aware), candidates: all
     """
 
     model: str
@@ -96,11 +99,15 @@ class Provenance:
     @property
     def heads(self) -> tuple[str, ...]:
         """The lines above a table: this provenance, and the leaks of its split, if there are any."""
-        return (str(self), *([] if self.leaks is None else [f"leaks: {self.leaks.in_words(self.split)}"]))
+        if self.leaks is None:
+            return (str(self),)
+        return (str(self), f"leaks: {self.leaks.in_words(self.split, any_time=self.times is not None)}")
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None}
+        if self.leaks is not None and self.times is not None:
+            content["leaks"]["any_time"] = True
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
@@ -243,5 +250,4 @@ def _filtered(splits: tuple[str, ...] | None) -> str:
 
 
 def _at_times(provenance: Provenance) -> str:
-    words = {"time-aware": " at the same time", "static": " at all times"}
-    return words.get(provenance.times or "", "") if provenance.filter else ""
+    return f" ({provenance.times})" if provenance.times and provenance.filter else ""

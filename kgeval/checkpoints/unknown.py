@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kgeval.checkpoints.shared.mapped_arrays import NUMPY
-from kgeval.checkpoints.shared.tensors import unwrap_state_dict
+from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
 from kgeval.data.text import open_text
@@ -36,7 +36,7 @@ NAME_TENSORS = (
 """what to do with the state_dict of a user's own model"""
 
 MARKS = ("manifest.json", "metrics.json")
-"""the files of one run, and of a folder of several"""
+"""the files of one run; a folder of several may have the second alone"""
 
 STAGE = ".kgeval.partial"
 """the folder in which a run is written until it is complete"""
@@ -74,10 +74,13 @@ def describe_unknown(path: Path, readers: Mapping[str, Format]) -> str:
         refuse_special(file)
     pickled = next(filter(is_pickled, files), None)
     content = unwrap_state_dict(read_any(pickled)) if pickled else None
+    tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
+    if isinstance(content, Mapping):
+        content = dict(sorted(flat(content), key=lambda part: not isinstance(part[1], np.ndarray)))
+        tensors |= content.keys()
     found = _some(file.name + (_inside(content) if file == pickled else _size(file)) for file in files)
     if path.is_file() and found == path.name:
         found = ""
-    tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
     seen = f": found {found}" if found else "" if files else ": it is an empty folder"
     return "\n".join([f"{str(path)!r} is in no known checkpoint format{seen}.", *_advice(path, tensors, readers), LIST])
 
@@ -92,7 +95,7 @@ def checkpoints_in(path: Path, readers: Mapping[str, Format]) -> list[str]:
 
 
 def _inside(content: Any) -> str:
-    """Describe what a file of ``torch.save`` or ``pickle`` holds."""
+    """Describe what a file of ``torch.save`` or ``pickle`` holds; a dictionary is flat, tensors first."""
     if isinstance(content, Mapping):
         shapes = [f" {list(part.shape)}" if isinstance(part, np.ndarray) else "" for part in content.values()]
         names = _some(f"{name}{shape}" for name, shape in zip(content, shapes, strict=True))
@@ -119,6 +122,8 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
         yield "A run was interrupted there. Repeat its command to finish it."
     elif path.is_dir() and names.intersection(MARKS):
         yield f"It is a run of kgeval. See its metrics: kgeval summarize {place}"
+    elif path.is_dir() and any(any(path.glob(f"{under}{MARKS[0]}")) for under in ("*/", "*/*/", "*/*/*/")):
+        yield f"It is a folder of runs of kgeval. See their metrics: kgeval summarize {place}"
     elif path.is_file() and not path.stat().st_size:
         yield "Save it again, or copy it again."
     elif near := _nearest(tensors or names, readers):

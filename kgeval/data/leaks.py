@@ -247,14 +247,15 @@ def notes_on_leaks(dataset: Dataset, split: str, *, swapped: bool = True) -> lis
     if split == "train" or not len(dataset.train):
         return []
     triples, leaks = dataset.split(split), find_leaks(dataset)[split]
-    notes = [leaks.skipped] if leaks.skipped else []
+    notes, any_time = [leaks.skipped] if leaks.skipped else [], dataset.times is not None
     if repeated := int(leaks.repeated.sum()):
         example = dataset.triple(*triples.ids[np.argmax(leaks.repeated)])
-        when = "" if dataset.times is None else ", at any time"
-        notes.append(f"{LeakCounts(len(triples), repeated).in_words(split)}{when}: for example {example}.")
+        counts = LeakCounts(len(triples), repeated)
+        notes.append(f"{counts.in_words(split, any_time=any_time)}: for example {example}.")
     if swapped and (count := int(leaks.swapped.sum())):
         relations = _most_frequent(dataset, triples.relations[leaks.swapped])
-        notes.append(f"{LeakCounts(len(triples), swapped=count).in_words(split)}: {relations}.")
+        counts = LeakCounts(len(triples), swapped=count)
+        notes.append(f"{counts.in_words(split, any_time=any_time)}: {relations}.")
     return notes
 
 

@@ -17,6 +17,8 @@ from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError, counted
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import Rules
+from kgeval.scorers.adapters.array_scorers import TripleArrays
+from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.scorer import LabelledModel
@@ -145,7 +147,9 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
         "nothing."
     )
     further = "To find out, evaluate the split train: with the right ids, a trained model is far better there."
-    return [what if split == "train" else f"{what} {further}"]
+    # Stored scores, vectors and lists are of one split.
+    has_one_split = split == "train" or isinstance(getattr(source, "model", source), TripleArrays | PredictionLists)
+    return [what if has_one_split else f"{what} {further}"]
 
 
 def _index_at_chance(ranks: pa.Table, answers: str) -> float | None:

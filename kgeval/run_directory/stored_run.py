@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -220,6 +221,9 @@ class StoredRun:
         refuse_special(path)
         if not exists_safely(path):
             raise InputError(f"no such file {str(path)[:200]!r}. {suggest_paths(path)}".strip())
+        if path.suffix.lower() in (".yaml", ".yml") and not path.is_dir():
+            what = f"{str(path)!r} is a configuration. Run it: kgeval run {shlex.quote(str(path))}"
+            raise InputError(f"{what}, then give its output folder.")
         if path.is_dir() and not (path / RANKS).is_file():
             raise InputError(f"{str(path)!r} holds no run: there is no {RANKS} in it.{progress_of(path)}")
         if dataset is not None:

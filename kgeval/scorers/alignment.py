@@ -107,13 +107,22 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
         if model_labels is None and max(size, len(labels)) > 1:
             raise UsageError(
                 f"the model has no {labels.kind} labels: {seen}, and the "
-                f"ids of dataset {dataset.name} are {whose}. Name the folder that the model was "
-                "trained on with the option labels=FOLDER (for kgeval convert too), or evaluate on that folder. The "
-                "labels of arrays of scores or vectors may lie beside them: entities.txt, a label a line. If the "
+                f"ids of dataset {dataset.name} are {whose}. {_cure_for_labels(source)} If the "
                 f"model's ids are those of {dataset.name}, say so: the option ids=dataset (--option ids=dataset, "
                 "in a configuration options: {ids: dataset}, "
                 f"in Python load_checkpoint(…, ids='dataset'))."
             )
+
+
+def _cure_for_labels(source: LabelledModel) -> str:
+    """Say where the labels of a model may be, by the kind of its files."""
+    further = "or name their folder with the option labels=FOLDER."
+    if isinstance(source.model, TripleArrays):
+        return f"Put the labels into entities.txt beside the arrays, one in each line, {further}"
+    suffixes = {file.suffix for file in getattr(source, "files", ())}
+    if source.numbering == "unknown" and suffixes & {".npz", ".safetensors"}:
+        return f"Put the labels into entities.tsv and relations.tsv beside it, {further}"
+    return "Name the folder that the model was trained on with the option labels=FOLDER, or evaluate on that folder."
 
 
 def _labelled_source(model: Any, dataset: Dataset, entities: Labels | None, relations: Labels | None) -> LabelledModel:

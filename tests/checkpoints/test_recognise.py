@@ -45,6 +45,16 @@ def test_a_state_dict_of_ones_own_gets_its_shapes_and_two_ways_out(tmp_path, wra
     assert last == LIST
 
 
+def test_a_nested_state_dict_gets_the_dotted_names_that_the_options_take(tmp_path):
+    torch.save({"epoch": 3, "net": stranger()}, tmp_path / "m.pt")
+    what, advice, last = said_of(tmp_path / "m.pt", entity="a")
+    assert found_in(what) == "m.pt (a dictionary with net.nodes.weight [7, 4], net.edges.weight [3, 4], epoch)"
+    assert "Name its tensors: --option model=MODEL" in advice
+    assert last == LIST
+    names = {"entity": "net.nodes.weight", "relation": "net.edges.weight"}
+    assert load_checkpoint(tmp_path / "m.pt", model="DistMult", **names).num_entities == 7
+
+
 def test_one_tensor_of_a_usual_name_is_no_hint_at_a_format(tmp_path):
     torch.save(tensors(ent__weight=table(7, 4), rel__weight=table(3, 4)), tmp_path / "m.pt")
     assert "Nearest" not in " ".join(said_of(tmp_path / "m.pt"))
@@ -106,6 +116,10 @@ def test_a_run_and_a_dataset_are_told_to_be(tmp_path):
     for name in ("manifest.json", "ranks.parquet"):
         (tmp_path / "run" / name).write_text("{}")
     assert said_of(tmp_path / "run")[1].startswith("It is a run of kgeval. See its metrics: kgeval summarize")
+    (tmp_path / "runs/umls/TransE").mkdir(parents=True)
+    (tmp_path / "run").rename(tmp_path / "runs/umls/TransE/0")
+    for name in ("runs", "runs/umls"):
+        assert said_of(tmp_path / name)[1].startswith("It is a folder of runs of kgeval. See their metrics: kgeval sum")
     (tmp_path / "begun/.kgeval.partial").mkdir(parents=True)
     assert said_of(tmp_path / "begun")[1] == "A run was interrupted there. Repeat its command to finish it."
     (tmp_path / "graph").mkdir()

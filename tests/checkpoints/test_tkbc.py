@@ -57,7 +57,7 @@ def test_the_metrics_are_those_that_tkbc_prints(fixture, table):
         assert mine[f"MRR {side}"] == pytest.approx(printed["MRR"][side], rel=1e-7)
         for k, hits in zip((1, 3, 10), printed["hits@[1,3,10]"][side], strict=True):
             assert mine[f"hits@{k} {side}"] == pytest.approx(hits, rel=1e-7)
-    assert "filtered by train, valid, test at the same time" in str(table.provenance)
+    assert "filtered by train, valid, test (time-aware)" in str(table.provenance)
 
 
 def test_the_three_filters_on_icews14_are_those_of_plain_numpy(fixture, icews, table):

@@ -114,9 +114,15 @@ def test_a_column_that_was_added_to_the_ranks_groups_them(data, place, table):
         assert group["metrics"]["both"]["mrr"] == alone["mrr"]
 
 
-@pytest.mark.parametrize("path", ["config.yaml", "run/metrics.json"])
-def test_what_is_no_table_is_refused(refused, path):
-    assert "not a readable rank table" in refused("summarize", path)
+def test_what_is_no_table_is_refused(refused):
+    assert "not a readable rank table" in refused("summarize", "run/metrics.json")
+
+
+@pytest.mark.parametrize("command", ["summarize", "compare", "report"])
+def test_a_configuration_is_to_be_run_first(refused, place, command):
+    (place / "mix.yaml").write_text((place / "config.yaml").read_text())
+    said = refused(command, "mix.yaml")
+    assert "is a configuration. Run it: kgeval run mix.yaml, then give its output folder." in said
 
 
 # Tables that nobody evaluated

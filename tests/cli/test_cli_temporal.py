@@ -35,7 +35,7 @@ def test_the_filters_are_words_of_the_command_line(dated):
     assert mrr["raw"] < mrr["time-aware"] < mrr["static"]
     assert [said[name]["provenance"]["times"] for name in said] == ["time-aware", "static", "time-aware"]
     shown = {times: invoke(*EVALUATE, "--times", times).stdout for times in ("all", "static", "same", "time-aware")}
-    assert "filtered by train, test at all times" in shown["all"]
+    assert "filtered by train, test (static)" in shown["all"]
     assert (shown["static"], shown["time-aware"]) == (shown["all"], shown["same"])
 
 

@@ -148,3 +148,13 @@ def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_re
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
         assert table.leaks == expected
         assert (note in table.notes) == (expected is not None)
+
+
+def test_a_temporal_graph_says_that_its_leaks_ignore_the_time():
+    facts = {"train": [("a", "r", "b", "2020"), ("b", "s", "c", "2020")], "test": [("a", "r", "b", "2021")]}
+    dataset = Dataset.from_labels(**facts)
+    said = "1 of 1 test triples (100.0 %) is in train at any time"
+    provenance = kgeval.evaluate(score, dataset).provenance
+    assert provenance.heads[1] == f"leaks: {said}"
+    assert provenance.to_dict()["leaks"] == {"triples": 1, "repeated": 1, "swapped": 0, "any_time": True}
+    assert notes_on_leaks(dataset, "test")[0].startswith(f"{said}: for example (a, r, b")

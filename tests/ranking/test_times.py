@@ -125,8 +125,8 @@ def test_the_three_filters_give_three_numbers_and_say_so():
     values = {name: summarize(table, ["mrr"])["mrr"] for name, table in tables.items()}
     assert values["raw"] < values["time-aware"] < values["static"]
     assert "unfiltered" in str(tables["raw"].provenance)
-    assert "filtered by train, valid, test at all times" in str(tables["static"].provenance)
-    assert "filtered by train, valid, test at the same time" in str(tables["time-aware"].provenance)
+    assert "filtered by train, valid, test (static)" in str(tables["static"].provenance)
+    assert "filtered by train, valid, test (time-aware)" in str(tables["time-aware"].provenance)
 
 
 def test_the_words_of_a_result_survive_its_file(tmp_path):
@@ -209,7 +209,7 @@ def test_predictions_of_a_split_know_the_facts_of_its_time():
 
 
 def test_a_static_graph_has_no_times_to_know_facts_of(nations):
-    with pytest.raises(InputError, match="times: the triples of dataset nations have no times"):
+    with pytest.raises(InputError, match=r"times \(--times\): the triples of dataset nations have no times"):
         evaluate(lambda h, r, t: h, nations, times="static")
     with pytest.raises(InputError, match="Choose one of 'static', 'time-aware'"):
         evaluate(lambda h, r, t: h, random_graph(7), times="al")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgeval import Baseline, VectorScorer, classify, evaluate, load_checkpoint, load_dataset, summarize
+from kgeval import Baseline, ScoreTable, VectorScorer, classify, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.corruption import Uniform
 from kgeval.errors import ScoreError
 from kgeval.scorers.checks import notes_on_equal_rows
@@ -39,6 +39,10 @@ def test_a_model_whose_ids_are_mixed_up_is_told_of_first(seed):
     index = summarize(mixed, ["head.amri", "tail.amri"])
     said = f"(AMRI: heads {index['head.amri']:.3f}, tails {index['tail.amri']:.3f})"
     assert mixed.notes[0].startswith(f"the model is no better than chance {said}. Its ids or labels may be mixed up")
+    assert mixed.notes[0].endswith("far better there.")
+    h, r, _ = DATA.test.ids.T
+    stored = evaluate(ScoreTable(DATA.test, tail=facts[order[h], r][:, order]), DATA)
+    assert stored.notes[0].endswith("or it has learned nothing.")
     for model in (lambda h, r, t: facts[h, r, t], Baseline("random")):
         assert not any("chance" in note for note in evaluate(model, DATA).notes)
 

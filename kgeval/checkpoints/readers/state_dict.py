@@ -7,7 +7,6 @@ put side by side: ``entity=ent.weight``, ``entity=ent_re.weight,ent_im.weight``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,16 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import NAMED_BY_USER, Reader
 from kgeval.checkpoints.shared.locate import find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, model_of_arrays, unwrap_state_dict
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, flat, model_of_arrays, unwrap_state_dict
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import PICKLED, read_any
 from kgeval.scorers.family import families
-
-DEEPEST = 4
-"""how deep dictionaries may lie in each other"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read the tensors that the options name, as the family that the option ``model`` names."""
     file = find_checkpoint_file(path, [lambda file: file.suffix in PICKLED], "state dictionary")
-    tensors = Tensors(file, dict(_flat(unwrap_state_dict(read_any(file)))))
+    tensors = Tensors(file, dict(flat(unwrap_state_dict(read_any(file)))))
     arrays = sorted({name for family in families().values() for name in family.array_names()})
     named = {name: str(tensor) for name in arrays if (tensor := options.resolve(name, None, file.name)) is not None}
     ignored = str(options.resolve("ignored", None, file.name) or "")
@@ -40,15 +36,6 @@ def read(path: Path, options: Options) -> Checkpoint:
     except CheckpointError as error:
         raise CheckpointError(f"{error} If no score depends on it, name it: the option ignored=NAME,NAME.") from error
     return find_labels(folder_of(path), options).checkpoint(model, NAMED_BY_USER, [file], options)
-
-
-def _flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``."""
-    for name, value in content.items() if isinstance(content, Mapping) else ():
-        if isinstance(value, Mapping) and depth < DEEPEST:
-            yield from _flat(value, f"{prefix}{name}.", depth + 1)
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _array(tensors: Tensors, names: list[str]) -> Any:

@@ -32,6 +32,9 @@ LIGHTNING = "model."
 WRAPPINGS = ("state_dict", "model_state_dict", "model")
 """the names under which training scripts save a ``state_dict`` beside what they need to go on"""
 
+DEEPEST = 4
+"""how deep dictionaries may lie in each other"""
+
 
 class Tensors:
     """The tensors of one file (a ``state_dict``), by name; the reader must use each of them.
@@ -141,6 +144,19 @@ def unwrap_state_dict(content: Any) -> Any:
     """
     wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
     return next((state for state in wrapped if isinstance(state, Mapping)), content)
+
+
+def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield what is in dictionaries in dictionaries, with names such as ``net.ent.weight``.
+
+    >>> dict(flat({"net": {"E": 1, "R": 2}, "epoch": 5}))
+    {'net.E': 1, 'net.R': 2, 'epoch': 5}
+    """
+    for name, value in content.items() if isinstance(content, Mapping) else ():
+        if isinstance(value, Mapping) and depth < DEEPEST:
+            yield from flat(value, f"{prefix}{name}.", depth + 1)
+        else:
+            yield f"{prefix}{name}", value
 
 
 def names_in(path: Path) -> frozenset[str]:

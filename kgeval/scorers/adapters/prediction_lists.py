@@ -197,7 +197,8 @@ class PredictionLists:
         if not self.unanswered:
             raise InputError(
                 f"{what}. Are these the lists of this split? To count such queries as unanswered, set the option "
-                "missing=unanswered (--option missing=unanswered)."
+                'missing=unanswered (--option missing=unanswered). In a .jsonl file, a line with "predictions": [] '
+                "counts as no answer too."
             )
         return f"{what}: they count as unanswered."
 
