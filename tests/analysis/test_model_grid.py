@@ -105,7 +105,7 @@ def test_the_best_is_bold_and_what_is_not_seen_to_differ_underlined(grid):
 
 def test_the_words_say_what_is_meant(grid, results):
     (head,) = grid.heads
-    assert head.startswith("4 models, test triples: 201 of nations and 661 of umls, protocol standard, filtered by")
+    assert head.startswith("4 models on nations and umls, 201 and 661 test triples, protocol standard, filtered by")
     assert head.endswith(
         "valid, test, candidates: all entities, ties: realistic; mean of 3 seeds ± 95 % interval (resampling seeds)"
     )

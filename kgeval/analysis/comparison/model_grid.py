@@ -53,12 +53,13 @@ class ModelGrid(Shown):
             name for name, value in vars(first).items() if any(vars(one)[name] != value for one in provenances)
         }
         first_blocks = {block.dataset: block for block in reversed(self.blocks)}
-        sizes = " and ".join(f"{first_blocks[name].triples} of {name}" for name in self.datasets)
+        sizes = {name: first_blocks[name].triples for name in self.datasets}
         _, _, rules = shared_description(len(self.models), first, differing).partition(", ")
         split, _, rules = rules.partition(", ")
         every = all(ALL_ENTITIES.fullmatch(one.candidates) and one.competing is None for one in provenances)
         parts = [
-            f"{counted(len(self.models), 'model')}, {split}: {sizes}",
+            f"{counted(len(self.models), 'model')} on {' and '.join(sizes)}",
+            f"{' and '.join(sizes.values())} {split}",
             rules,
             "candidates: all entities" if every and "candidates" in differing else "",
             f"ties: {self.ties}",
