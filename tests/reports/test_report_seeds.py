@@ -194,7 +194,7 @@ def test_a_model_that_is_no_better_than_chance_is_said_to_be_so(nations):
 def test_runs_of_other_rows_are_no_seeds():
     low, high = seeded(DATA, "strong", [0.2, 0.4])
     part = replace(high, table=high.table.where(high.table.column("triple") < 250))
-    with pytest.raises(MetricError, match="not runs of one model"):
+    with pytest.raises(MetricError, match="cannot be seeds of one model"):
         study([low, part])
 
 
@@ -223,7 +223,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
 def test_where_there_are_too_few_units_the_page_says_so():
     few = family(2, entities=9, relations=2, triples=20)
     page = kgeval.report({"m": ranks_of(few, 0.3)}, dataset=few, intervals="relation").html
-    assert "No intervals (resampling relations): 2 relations" in page
+    assert "No intervals (resampling relations): only 2 relations" in page
     assert "Whiskers: 95 % intervals (resampling relations). No category has enough relations" in page
     with pytest.raises(MetricError, match=r"unknown unit 'relations'. Did you mean 'relation'\?"):
         kgeval.report({"m": ranks_of(few, 0.3)}, intervals="relations")
