@@ -93,35 +93,31 @@ def _refuse_foreign_ids(source: LabelledModel, dataset: Dataset) -> None:
     """Refuse ids of files on a dataset that numbers its labels otherwise; a single one has no order."""
     # kgeval and PyKEEN make up the ids of datasets whose files have none.
     giver, model, implicit = dataset.id_source, source.model, dataset.id_source in ("kgeval", "PyKEEN")
-    of_framework = source.numbering == "files"
-    if giver is None or giver in source.layouts or not (of_framework or (source.numbering == "unknown" and implicit)):
+    of_framework, unknown = (source.numbering == name for name in ("files", "unknown"))
+    if giver is None or giver in source.layouts or not (of_framework or (unknown and implicit)):
         return
     whose = f"{giver}'s own" if implicit else f"those of a folder in the layout {giver}"
-    seen = (
-        "its ids are those of its framework's dataset folder" if of_framework else "the meaning of its ids is not known"
-    )
+    seen = "its ids are those of its framework's dataset folder"
+    seen = seen if of_framework else "the meaning of its ids is not known"
     for labels, model_labels, size in (
         (dataset.entities, source.entities, model.num_entities),
         (dataset.relations, source.relations, model.num_relations),
     ):
         if model_labels is None and max(size, len(labels)) > 1:
             raise UsageError(
-                f"the model has no {labels.kind} labels: {seen}, and the "
-                f"ids of dataset {dataset.name} are {whose}. {_cure_for_labels(source)} If the "
-                f"model's ids are those of {dataset.name}, say so: the option ids=dataset (--option ids=dataset, "
-                "in a configuration options: {ids: dataset}, "
-                f"in Python load_checkpoint(…, ids='dataset'))."
+                f"the model has no {labels.kind} labels: {seen}, and the ids of dataset {dataset.name} are {whose}. "
+                f"{_cure_for_labels(source)} If the model's ids are those of {dataset.name}, say so: the option "
+                "ids=dataset (--option ids=dataset, in a configuration options: {ids: dataset}, in Python "
+                "load_checkpoint(…, ids='dataset'))."
             )
 
 
 def _cure_for_labels(source: LabelledModel) -> str:
-    """Say where the labels of a model may be, by the kind of its files."""
-    further = "or name their folder with the option labels=FOLDER."
+    or_folder = "or name their folder with the option labels=FOLDER."
     if isinstance(source.model, TripleArrays):
-        return f"Put the labels into entities.txt beside the arrays, one in each line, {further}"
-    suffixes = {file.suffix for file in getattr(source, "files", ())}
-    if source.numbering == "unknown" and suffixes & {".npz", ".safetensors"}:
-        return f"Put the labels into entities.tsv and relations.tsv beside it, {further}"
+        return f"Put the labels into entities.txt beside the arrays, one in each line, {or_folder}"
+    if source.numbering == "unknown" and {it.suffix for it in getattr(source, "files", ())} & {".npz", ".safetensors"}:
+        return f"Put the labels into entities.tsv and relations.tsv beside it, {or_folder}"
     return "Name the folder that the model was trained on with the option labels=FOLDER, or evaluate on that folder."
 
 
