@@ -99,7 +99,7 @@ class Provenance:
     @property
     def heads(self) -> tuple[str, ...]:
         """The lines above a table: this provenance, and the leaks of its split, if there are any."""
-        if self.leaks is None:
+        if self.leaks is None or not (self.leaks.repeated or self.leaks.swapped):
             return (str(self),)
         return (str(self), f"leaks: {self.leaks.in_words(self.split, any_time=self.times is not None)}")
 

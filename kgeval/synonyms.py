@@ -16,7 +16,7 @@ NOW: dict[str, dict[str, tuple[str, ...]]] = {
     "option": {
         "--unit": ("--intervals",),
         "--error": ("--estimate",),
-        "--format": ("--checkpoint-format", "--out-format"),
+        "--format": ("--out-format", "--checkpoint-format"),
     },
     "keyword": {"unit": ("intervals",)},
     "times": {"same": ("time-aware",), "all": ("static",)},

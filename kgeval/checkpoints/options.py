@@ -9,7 +9,7 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
-from kgeval.synonyms import current
+from kgeval.synonyms import NOW
 
 FEW = 4
 """a missing option with at most this many values is assumed for now, so that one error names all missing options"""
@@ -29,7 +29,7 @@ class Options:
     """
 
     def __init__(self, values: Mapping[str, Any], dataset: Dataset | None = None) -> None:
-        self._values = {current("checkpoint option", name): value for name, value in values.items()}
+        self._values = dict(values)
         self.dataset = dataset
         """the graph that the model will be evaluated on, if it is known"""
         self.origins: dict[str, str] = {}
@@ -63,6 +63,9 @@ class Options:
             if the user and the files contradict each other
         """
         self._known.append(name)
+        for former, (now, *_) in NOW["checkpoint option"].items():
+            if now == name and former in self._values and now not in self._values:
+                self._values[now] = self._values.pop(former)
         if name not in self._values:
             if stored is not None:
                 self.origins[name], self.resolved[name] = where, stored

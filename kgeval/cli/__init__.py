@@ -33,7 +33,7 @@ COMMANDS = {
     "plot": "Draw a chart of runs.",
     "predict": "Predict the best answers of queries.",
     "pykeen": "Run PyKEEN's own command line with kgeval as an evaluator.",
-    "report": "Write an HTML page about runs.",
+    "report": "Write a report of runs: one HTML file for the browser.",
     "run": "Run experiments from configuration files.",
     "schema": "Print the JSON schema of the configuration.",
     "summarize": "Compute metrics from the stored ranks of a run.",
@@ -100,7 +100,7 @@ class _Commands(click.Group):
             from kgeval.cli.display import show_note
 
             rest, notes = with_present_options(command, rest)
-            for note in notes:
+            for note in notes if not ctx.resilient_parsing else ():
                 ctx.call_on_close(partial(show_note, note))
         return own, command, rest
 

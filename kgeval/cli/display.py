@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgeval.table import Shown
 
 NOTES = "kgeval.notes"
-"""the key of the notes that a command has shown, each of which is shown once"""
+"""the key of the notes that a command has printed before its results"""
 
 QUIET = "kgeval.quiet"
 """the key of the flag ``--quiet`` in the context of a command"""
@@ -85,18 +85,24 @@ def _encodable(text: str) -> str:
 
 
 def show_notes(notes: Iterable[str]) -> None:
-    """Print notes on results."""
+    """Print notes on results, without those that were printed during the work."""
     for note in notes:
-        show_note(note)
+        if note in (early := _early_notes()):
+            early.remove(note)
+        else:
+            _remark(f"Note: {note}")
 
 
 def show_note(note: str) -> None:
-    """Print a note, maybe before the results; a note that the command has printed already is not repeated."""
+    """Print a note during the work; it is not printed again with the results."""
+    _remark(f"Note: {note}")
+    _early_notes().append(note)
+
+
+def _early_notes() -> list[str]:
     context = click.get_current_context(silent=True)
-    shown = set[str]() if context is None else context.meta.setdefault(NOTES, set())
-    if note not in shown:
-        _remark(f"Note: {note}")
-    shown.add(note)
+    early: list[str] = [] if context is None else context.meta.setdefault(NOTES, [])
+    return early
 
 
 def show_place(path: Any, *, stored: bool = False) -> None:
@@ -114,7 +120,7 @@ def show_file(path: Path, *, as_json: bool) -> None:
 
 def show_page(path: Any) -> None:
     """Say where a page is."""
-    _remark(f"Page for the browser: {path}")
+    _remark(f"Report for the browser: {path}")
 
 
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:

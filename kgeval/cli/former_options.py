@@ -29,6 +29,7 @@ def with_present_options(command: click.Command, arguments: Sequence[str]) -> tu
             if now in options and (flag not in options or _takes(options[now], value)):
                 found[place] = f"{now}{equals}{value}" if equals else now
                 notes.append(renamed(f"{flag} {value}" if flag in options else flag, now))
+                break
     return found, notes
 
 

@@ -81,9 +81,9 @@ ALLOW = click.option(
     multiple=True,
     callback=split_at_commas,
     metavar="FIELD",
-    type=OneOf(["triples", "candidates", "filter", "protocol", "split", "dataset"]),
+    type=OneOf(["triples", "candidates", "filter", "times", "protocol", "split", "dataset"]),
     help="Let the runs differ in this field: triples (then their common rows are compared), candidates, filter, "
-    f"protocol, split or dataset. {REPEATED}",
+    f"times, protocol, split or dataset. {REPEATED}",
 )
 SET = click.option(
     "--set",

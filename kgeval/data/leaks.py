@@ -236,7 +236,7 @@ def count_leaks(dataset: Dataset, split: str, sides: Collection[Side] = TARGETS)
     share = (counts.repeated + counts.swapped) / max(total, 1)
     if share >= LARGE_SHARE and dataset.times is None:
         what = f"{percent(share)} of the ranked triples are in train, unchanged or with head and tail swapped"
-        notes.append(f"{what}. `--by leak` shows the metrics with and without them.")
+        notes.append(f"{what}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them.")
     return (counts if share else None), notes
 
 
@@ -271,7 +271,9 @@ def _notes_on_overlap(dataset: Dataset, name: str) -> list[str]:
 def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     counts = np.bincount(relations, minlength=len(dataset.relations))
     most = np.argsort(-counts, kind="stable")[: min(4, np.count_nonzero(counts))]
-    return first_few([f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])}" for row in most], 3)
+    return first_few(
+        [f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most], 3
+    )
 
 
 _FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()

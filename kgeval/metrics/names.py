@@ -168,7 +168,7 @@ def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
     if prefix in choices:
         return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
     if not prefix:
-        return "nothing stands before a dot. Names are [side.][ties.][average.]name[@k]."
+        return "a name is missing before a dot. Names are [side.][ties.][average.]name[@k]."
     return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 

@@ -207,7 +207,7 @@ def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
     without: dict[str, list[MetricName]] = {}
     for name in names:
         if reasons := [group.no_interval[str(name)] for group in groups if str(name) in group.no_interval]:
-            where = f" in {len(reasons):,} of {len(groups):,} groups (the first: {reasons[0]})"
+            where = f" in {len(reasons):,} of {len(groups):,} groups (the first of them: {reasons[0]})"
             without.setdefault(where if len(groups) > 1 else f": {reasons[0]}", []).append(name)
     for why, lacking in without.items():
         bases = list(dict.fromkeys(name.base for name in lacking))
@@ -221,4 +221,4 @@ def _interval_notes(groups: Sequence[Group]) -> Iterator[str]:
             listed = first_few([str(name) for name in names if name in carried], MOST_NAMED)
             where = " in some groups" if len(groups) > 1 else ""
             what = f"the value depends on few {PLURAL[unit]}{where}"
-            yield f"{listed}: {what}. The interval is wider, since other {PLURAL[unit]} may have rare values."
+            yield f"{listed}: {what}. The interval is made wider, as other {PLURAL[unit]} may have other rare values."

@@ -43,6 +43,15 @@ class OfflineChart:
             return super()._repr_mimebundle_(*args, **options)  # type: ignore[misc]
         return {"image/svg+xml": svg_of(cast("alt.Chart", self))}
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # The class is made at run time, so that pickle does not find it by its name.
+        _, (kind, *_), *state = super().__reduce_ex__(protocol)
+        return (_empty, (kind.__mro__[2],), *state)
+
+
+def _empty(kind: Any) -> Any:
+    return object.__new__(offline(kind))
+
 
 @cache
 def offline(kind: Any) -> Any:

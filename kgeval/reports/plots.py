@@ -172,7 +172,8 @@ def plot_slices(
     groups = slice_scores(study, names)
     if groups.empty:
         raise InputError(
-            f"nothing to draw: no two rows differ in {', '.join(names)}. Slices need the dataset: dataset=NAME."
+            f"nothing to draw: no two rows differ in {', '.join(names)}. Slices need the dataset "
+            "(--dataset NAME, dataset=NAME)."
         )
     draw = partial(slices_chart, groups, baselines=study.baselines)
     if width is None:

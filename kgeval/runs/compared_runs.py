@@ -68,7 +68,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
     idle = [name for name in imported if not used.get(name)]
     if idle and not any(run.is_text for _, run in places):
         raise ConfigError(
-            f"{option_name(idle[0])} applies to text files of ranks only; stored runs already contain it. Leave it out."
+            f"{option_name(idle[0])} applies to text files of ranks only; a stored run keeps its setting. Leave it out."
         )
     tables = [run.ranks(**imported) if run.is_text else run.ranks().raw() if raw else run.ranks() for _, run in places]
     datasets = dataset_names(tables)

@@ -118,7 +118,7 @@ def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:
         return parse(name).metric
     metric_name = parse(name, kind)
     if metric_name not in parse_all(metrics or KINDS[kind].metrics, kind):
-        raise MetricError(f"{name} is not computed here. Add it to the metrics (--metric).")
+        raise MetricError(f"{name} is not computed here. Add it to the metrics.")
     return metric_name.metric
 
 

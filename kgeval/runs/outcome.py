@@ -197,7 +197,7 @@ def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
     if all(np.array_equal(other, triples[0]) for other in triples):
         return []
     counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))
-    advice = " Use --unseen worst." if isinstance(outcomes[0].table, RankTable) else ""
+    advice = " Set evaluation.unseen to worst." if isinstance(outcomes[0].table, RankTable) else ""
     return [
-        (f"these models were evaluated on different triples ({counts}), so their metrics cannot be compared.{advice}")
+        f"these models were evaluated on different triples ({counts}), so their metrics cannot be compared.{advice}"
     ]

@@ -223,8 +223,8 @@ def _read_ranking(
         )
     if imported and "dataset" not in options:
         raise ConfigError(
-            f"{option_name(next(iter(imported)))} applies to text files of ranks, with --dataset; stored runs already "
-            "contain it. Leave it out."
+            f"{option_name(next(iter(imported)))} applies to text files of ranks, with --dataset; a stored run keeps "
+            "its own setting. Leave it out."
         )
     table = run.ranks(None if run.is_stored and names_slices(by, groups) else options.get("dataset"), **imported)
     return table.raw() if raw else table

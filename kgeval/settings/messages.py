@@ -108,7 +108,7 @@ def _problem(item: Any, content: Any, root: Any) -> Problem:
 
 def _about_key(kind: str, location: Location, content: Any, root: Any) -> Problem:
     if kind == "missing":
-        return Problem(location, "missing", absent=True)
+        return Problem(location, "required, but missing", absent=True)
     if kind == "extra_forbidden":
         known = _keys(location[:-1], content, root)
         return Problem(location, f"{UNKNOWN_KEY} {short_repr(location[-1])}", _nearest(location[-1], known))

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kgeval.errors import RunError
+from kgeval.paths import exists_safely
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _not_written(path: Path, error: OSError) -> RunError:
-    above = next((str(part) for part in path.parents if part.is_file()), None)
+    above = next((str(part) for part in path.parents if exists_safely(part) and not part.is_dir()), None)
     reason = f"{above!r} is a file, not a folder" if above else error.strerror or error
     return RunError(f"cannot write {str(path)!r}: {reason}. No file was written.")
 

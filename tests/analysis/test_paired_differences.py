@@ -186,7 +186,7 @@ def test_a_p_value_that_no_draw_reached_is_a_bound():
     assert [
         (row["p_is_bound"], row["adjusted_p_is_bound"]) for row in comparison.to_dict()["differences"]["pairs"]
     ] == [(True, True)] * 3
-    assert any('"≤": no sign flip gave a difference as large' in note for note in comparison.notes)
+    assert any('"≤": no draw gave a difference as large' in note for note in comparison.notes)
     measured = [pair for pair in compare(TABLES, ["mrr"], draws=99).pairs if pair.p > 0.01]
     assert measured
     assert not any(pair.is_bound or "≤" in pair.p_text for pair in measured)

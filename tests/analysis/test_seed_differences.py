@@ -135,7 +135,7 @@ def test_a_p_value_of_students_t_is_no_bound_and_the_notes_say_what_it_is():
     assert (pair.seen, pair.draws, pair.is_bound) == ("better", 0, False)
     assert pair.to_dict()["unit"] == "seed × triple"
     notes = " ".join(notes_on_tests([pair], DifferenceOptions()))
-    assert "difference: the mean over seeds of model minus that of other, each with its 95 % interval" in notes
+    assert "difference: the mean over seeds of model minus the mean over seeds of other, ± its 95 % interval" in notes
     assert f"(resampling seeds and {DATA_TRIPLES} triples)." in notes
     assert "p: Student's t test over seeds × triple, two-sided, not adjusted (one pair of models)." in notes
     assert "draws are too few" not in notes

@@ -18,7 +18,7 @@ def names(place):
 def test_the_names_of_a_dataset_are_counted(data):
     described = data("inspect", "graph/", "--names", "names.tsv")
     assert described["names"] == {"entities": 1, "relations": 1}
-    assert "1 of relation is fed by (eats), 1 of relation likes" in described["notes"][0]
+    assert "1 of relation 'is fed by (eats)', 1 of relation 'likes'" in described["notes"][0]
 
 
 @pytest.mark.parametrize("command", [["classify"], ["classify", "--json"]], ids=" ".join)
@@ -50,6 +50,6 @@ def test_a_configuration_names_files(place, done, data):
     (place / "named.yaml").write_text(config)
     done("run", "named.yaml", "--out", "named")
     judged = invoke("run", "named.yaml", "--set", "task.kind=classification", "--out", "judged")
-    assert "1 of relation is fed by (eats)" in judged.stderr
+    assert "1 of relation 'is fed by (eats)'" in judged.stderr
     assert data("summarize", "named")["metrics"] == data("summarize", "run")["metrics"]
     done("run", "named/config.yaml", "--out", "again")

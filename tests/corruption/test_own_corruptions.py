@@ -132,7 +132,7 @@ def test_a_declared_generator_is_known_by_its_kind(tmp_path, listed, declared):
     ("block", "message"),
     [
         ("{kind: lists}", r"evaluation\.corruption: unknown kind 'lists' \(config line 4\)\. Did you mean 'list'\?"),
-        ("{kind: list}", r"evaluation\.corruption\.path: missing"),
+        ("{kind: list}", r"evaluation\.corruption\.path: required, but missing"),
         ("{kind: list, path: none.txt}", r"evaluation\.corruption\.path: no such file 'none\.txt'"),
         ("{kind: list, paht: x}", r"evaluation\.corruption\.paht: unknown key 'paht' .*Did you mean 'path'"),
     ],
@@ -144,7 +144,7 @@ def test_mistakes_in_a_declared_generator_are_told_like_others(tmp_path, declare
 
 def test_a_declared_generator_needs_a_kind_of_its_own(declared, monkeypatch):
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: Whatever)
-    with pytest.raises(InputError, match="Whatever has no kind of its own"):
+    with pytest.raises(InputError, match="Whatever does not declare kind"):
         generators()
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: Uniform)
     with pytest.raises(InputError, match="two corruptions are called 'uniform'"):

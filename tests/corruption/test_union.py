@@ -101,7 +101,7 @@ def test_negatives_of_a_union_are_exported():
     [
         ([{"kind": "all"}], "of: a union needs at least two corruptions"),
         ([{"kind": "unifrom", "count": 3}, {"kind": "all"}], r"of.0: unknown kind 'unifrom'. Did you mean 'uniform'\?"),
-        ([{"kind": "uniform"}, {"kind": "all"}], "of.0.count: missing"),
+        ([{"kind": "uniform"}, {"kind": "all"}], "of.0.count: required, but missing"),
         ([{"kind": "union", "of": []}, {"kind": "all"}], "of.0: unknown kind 'union'"),
     ],
     ids=range(4),

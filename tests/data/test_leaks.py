@@ -68,7 +68,7 @@ def test_notes_give_count_share_and_names(leaking):
     assert notes_on_leaks(leaking, "train") == []
     both = [(0, 0, 1), (1, 0, 0), (2, 0, 3), (3, 0, 2), (4, 0, 5), (5, 0, 4), (0, 1, 2)]
     assert notes_on_leaks(graph_of(train=both[1:], test=both[:1], entities=9, relations=2), "test") == [
-        "1 of 1 test triples (100.0 %) is in train with head and tail swapped: 1 of relation r0."
+        "1 of 1 test triples (100.0 %) is in train with head and tail swapped: 1 of relation 'r0'."
     ]
 
 
@@ -143,7 +143,7 @@ def test_few_leaks_are_a_line_and_many_a_note_and_swapped_triples_do_not_leak_re
     assert count_leaks(kgeval.load_dataset("umls"), "test") == (LeakCounts(661, swapped=11), [])
     leaking = graph_of(train=[(0, 0, 1), (2, 0, 3), (3, 0, 2)], test=[(1, 0, 0)], entities=4, relations=1)
     what = "100.0 % of the ranked triples are in train, unchanged or with head and tail swapped"
-    note = f"{what}. `--by leak` shows the metrics with and without them."
+    note = f"{what}. The slice leak (kgeval summarize RUN --by leak) shows the metrics without them."
     for sides, expected in (("relation", None), (("head", "relation"), LeakCounts(1, swapped=1))):
         table = kgeval.evaluate(lambda h, r, t: h + t, leaking, sides=sides)
         assert table.leaks == expected

@@ -34,7 +34,7 @@ def graph():
         ({"filter": ["train", 3]}, "filter.1: expected text, found 3."),
         ({"corruption": "uniform"}, "corruption: expected a block with the key 'kind', found 'uniform'. Choose"),
         ({"corruption": {"kind": "unifrm"}}, "corruption: unknown kind 'unifrm'. Did you mean 'uniform'?"),
-        ({"corruption": {"kind": "uniform"}}, "corruption.count: missing."),
+        ({"corruption": {"kind": "uniform"}}, "corruption.count: required, but missing."),
         ({"unseen": "worts"}, "unseen: unknown value 'worts'. Did you mean 'worst'?"),
         ({"nan": None}, "nan: unknown value None. Choose one of 'error', 'worst'."),
         ({"batch_size": 0}, "batch_size: expected at least 1, found 0."),

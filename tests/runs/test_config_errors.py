@@ -71,7 +71,7 @@ def test_every_metric_that_is_wrong_is_told(config):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("model: model.safetensors", "dataset: missing."),
+        ("model: model.safetensors", "dataset: required, but missing."),
         (GRAPH, "give either model (one) or models (several, by name)"),
         (SOUND + "models: {a: model.safetensors}", "give either model"),
         ("dataset: {}\nmodel: model.safetensors", "dataset: give either path (a folder) or name (a PyKEEN dataset)"),
@@ -86,8 +86,8 @@ def test_every_metric_that_is_wrong_is_told(config):
         ("dataset: 5\nmodel: model.safetensors", "dataset: expected a block of keys"),
         (GRAPH + "model: 5", "model: expected a block of keys, found 5 (config line 2)."),
         (GRAPH + "model: [model.safetensors]", "model: expected a block of keys"),
-        (GRAPH + "model: {}", "model.path: missing (config line 2)."),
-        (GRAPH + "model: {kind: pykeen}", "model.model: missing (config line 2)."),
+        (GRAPH + "model: {}", "model.path: required, but missing (config line 2)."),
+        (GRAPH + "model: {kind: pykeen}", "model.model: required, but missing (config line 2)."),
         (GRAPH + "model: {kind: pyken}", "unknown kind 'pyken' (config line 2). Did you mean 'pykeen'?"),
         (GRAPH + "model: {kind: pykeen, model: TransE, random_seed: -1}", "random_seed: expected at least 0, found -1"),
         (GRAPH + "model: {kind: pykeen, model: TransE, optimiser: x}", "Did you mean 'optimizer'"),
@@ -114,13 +114,13 @@ def test_each_problem_is_one_line(config, content, expected):
 @pytest.mark.parametrize(
     ("block", "expected"),
     [
-        ("{kind: uniform}", "evaluation.corruption.count: missing (config line 4)."),
+        ("{kind: uniform}", "evaluation.corruption.count: required, but missing (config line 4)."),
         ("{kind: uniform, count: 0}", "evaluation.corruption.count: expected at least 1, found 0"),
         ("{kind: uniform, count: true}", "evaluation.corruption.count: expected a whole number, found True"),
         ("{kind: uniform, count: 3, sed: 1}", "unknown key 'sed' (config line 4). Did you mean 'seed'?"),
         ("{kind: uniform, count: 3, seed: -1}", "evaluation.corruption.seed: expected at least 0"),
         ("{kind: all, count: 3}", "corruption.count: unknown key 'count' (config line 4). Choose one of 'kind'."),
-        ("{kind: file}", "evaluation.corruption.path: missing (config line 4)."),
+        ("{kind: file}", "evaluation.corruption.path: required, but missing (config line 4)."),
         ("{kind: ogb, path: test.pt}", "evaluation.corruption.path: no such file 'test.pt' (config line 4)."),
         ("{kind: file, path: modl.safetensors}", "no such file 'modl.safetensors' (config line 4). Nearby: 'model."),
         ("{kind: typed, path: graph}", "corruption.path: 'graph' is a folder; a file is expected (config line 4)."),

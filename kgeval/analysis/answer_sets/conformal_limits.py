@@ -144,6 +144,6 @@ def notes_on_limits(limits: CalibratedLimits, per: tuple[str, ...], coverage: fl
         if group.limit == float("inf"):
             yield (
                 f"the answer sets of {group.test} test ranks contain all candidates. Either {group.valid} validation "
-                f"ranks are too few for a coverage of {coverage:g}, or too many of their answers have an infinite "
-                "nonconformity."
+                f"ranks are too few for a coverage of {coverage:g}, or the answers of too many of them have an "
+                "infinite nonconformity."
             )

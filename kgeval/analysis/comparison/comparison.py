@@ -86,13 +86,13 @@ class Comparison(Shown):
     def _notes_on_ties(self) -> Iterator[str]:
         found = {model: summary.groups[0].ties for model, summary in self.summaries.items()}
         serious = [
-            f"{model!r} from {ties.pessimistic_mrr:.3f} to {ties.optimistic_mrr:.3f}"
+            f"{model!r} from {ties.pessimistic_mrr:.3f} (pessimistic) to {ties.optimistic_mrr:.3f} (optimistic)"
             for model, ties in found.items()
             if ties is not None and ties.serious
         ]
         if serious:
             models = first_few(serious, MOST_MODELS)
-            yield f"the tie policy alone moves the MRR, from pessimistic to optimistic ties: {models}."
+            yield f"the tie policy alone moves the MRR: {models}."
 
     @property
     def heads(self) -> tuple[str, ...]:

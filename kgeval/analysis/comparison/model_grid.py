@@ -119,7 +119,7 @@ class ModelGrid(Shown):
 
     def _notes_on_tests(self) -> Iterator[str]:
         if test := self._test_in_words():
-            yield f"order: A > B: a significant difference ({test}). A ≈ B: no significant difference."
+            yield f"order: A > B means a significant difference, A ≈ B no significant difference ({test})."
         yield from self._notes_on_untested()
 
     def _notes_on_untested(self) -> Iterator[str]:
@@ -131,10 +131,10 @@ class ModelGrid(Shown):
         tested = [pair for block in self.blocks for pair in block.pairs if pair.p is not None]
         if not tested:
             return ""
-        of_means = f"t test of means over seeds, resampling seeds and {PLURAL[self.options.unit]}"
-        how = of_means if tested[0].over_seeds else f"{tested[0].draws:,} sign flips per {tested[0].unit}"
+        of_means = f"t test of means over seeds; seeds and {PLURAL[self.options.unit]} are random samples"
+        how = of_means if tested[0].over_seeds else f"sign-flip test, {tested[0].draws:,} draws per {tested[0].unit}"
         each = ", for each dataset separately" if len(self.datasets) > 1 else ""
-        return f"p ≤ {self.options.alpha:.2g}, {how}, two-sided, {adjustment(tested)}{each}"
+        return f"p ≤ {self.options.alpha:.2g}; two-sided {how}; {adjustment(tested)}{each}"
 
     def tables(self) -> tuple[Table, ...]:
         """Return the numbers, a row for each model, and the order of the models on each dataset."""

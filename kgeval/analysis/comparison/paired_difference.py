@@ -232,17 +232,17 @@ def _notes_on_family(
         yield from _notes_on_few_draws(tested, options)
     what, more = ("mean over seeds", "seeds and ") if over_seeds else ("metric", "")
     yield (
-        f"difference: the {what} of model minus that of other, each with its {100 * options.level:g} % interval "
+        f"difference: the {what} of model minus the {what} of other, ± its {100 * options.level:g} % interval "
         f"(resampling {more}{units})."
     )
-    bound = ' "≤": no sign flip gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
-    flips = f"{options.draws:,} sign flips per {' or '.join(kinds)} (seed {options.seed})"
+    bound = ' "≤": no draw gave a difference as large.' if any(pair.is_bound for pair in tested) else ""
+    flips = f"sign-flip test, {options.draws:,} draws (seed {options.seed}) of a sign for each {' or '.join(kinds)}"
     test = f"Student's t test over seeds × {' or '.join(kinds)}" if over_seeds else flips
-    yield f"p: {test}, two-sided, {adjustment(tested)}{not_adjusted_for}.{bound}"
+    yield f"p: two-sided {test}; {adjustment(tested)}{not_adjusted_for}.{bound}"
     words = ["none: no significant difference."] if any(pair.seen == "none" for pair in tested) else []
     if any(pair.detectable is not None for pair in tested):
         sets = "4 of 5 repetitions with other seeds and test sets" if over_seeds else "4 of 5 test sets"
-        words.append(f"detectable: a difference of this size is significant on {sets}, in a single test.")
+        words.append(f"detectable: a true difference of this size is significant on {sets}, if it is tested alone.")
     if words:
         yield " ".join(words)
     if fewer := [pair for pair in tested if pair.draws < options.draws and not over_seeds]:

@@ -31,7 +31,8 @@ class _NameInList(OneOf):
     """A name in the list that the argument before it names."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return OneOf(ctx.params["what"]).shell_complete(ctx, param, incomplete)
+        what = ctx.params["what"]
+        return OneOf(what).shell_complete(ctx, param, incomplete) if what in LISTINGS else []
 
 
 @click.command("list")

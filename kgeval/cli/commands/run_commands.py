@@ -234,7 +234,7 @@ def merge_command(folder: Path, force: bool, form: str) -> None:
 
     outcomes = merge(folder, force=force, watch=watching, warn=show_note)
     if form == "json":
-        say_json(common_table(outcomes, {}) if outcomes[0].name else outcomes[0].to_dict())
+        say_json((common_table(outcomes, {}) if outcomes[0].name else outcomes[0]).to_dict())
     else:
         show_outcomes(outcomes, form)
     show_remarks(outcomes)
