@@ -45,7 +45,8 @@ class OfflineChart:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # The class is made at run time, so that pickle does not find it by its name.
-        _, (kind, *_), *state = super().__reduce_ex__(protocol)
+        reduced: Any = super().__reduce_ex__(protocol)
+        _, (kind, *_), *state = reduced
         return (_empty, (kind.__mro__[2],), *state)
 
 

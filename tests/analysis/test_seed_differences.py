@@ -137,7 +137,7 @@ def test_a_p_value_of_students_t_is_no_bound_and_the_notes_say_what_it_is():
     notes = " ".join(notes_on_tests([pair], DifferenceOptions()))
     assert "difference: the mean over seeds of model minus the mean over seeds of other, ± its 95 % interval" in notes
     assert f"(resampling seeds and {DATA_TRIPLES} triples)." in notes
-    assert "p: Student's t test over seeds × triple, two-sided, not adjusted (one pair of models)." in notes
+    assert "p: two-sided Student's t test over seeds × triple; not adjusted (one pair of models)." in notes
     assert "draws are too few" not in notes
     assert "no function of means" not in notes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import pickle
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -109,3 +110,11 @@ def test_a_notebook_of_results_asks_nobody(shown, browser, tmp_path):
     assert not complaints
     assert [url for url in requests if not url.startswith("data:")] == [(tmp_path / "notebook.html").as_uri()]
     page.close()
+
+
+def test_a_chart_can_be_pickled_and_still_needs_no_network():
+    tables = {name: kgeval.evaluate(kgeval.Baseline(name), "nations") for name in ("popularity", "types")}
+    chart = kgeval.plot_leaderboard(tables)
+    again = pickle.loads(pickle.dumps(chart))
+    assert again.to_dict() == chart.to_dict()
+    assert [*again._repr_mimebundle_()] == ["image/svg+xml"]
