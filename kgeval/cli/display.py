@@ -84,13 +84,15 @@ def _encodable(text: str) -> str:
     return text if sys.stdout is None else encodable(text, sys.stdout)
 
 
-def show_notes(notes: Iterable[str]) -> None:
-    """Print notes on results, without those that were printed during the work."""
+def show_notes(notes: Iterable[str], *, early: bool = False) -> None:
+    """Print notes on results, without those that were printed before; ``early`` if a common table follows."""
+    printed = _early_notes()
     for note in notes:
-        if note in (early := _early_notes()):
-            early.remove(note)
-        else:
+        if note not in printed:
             _remark(f"Note: {note}")
+            printed.append(note)
+        if not early:
+            printed.remove(note)
 
 
 def show_note(note: str) -> None:

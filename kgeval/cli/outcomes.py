@@ -88,11 +88,11 @@ def show_remarks(
     from kgeval.cli.display import show_notes, show_place
     from kgeval.runs.outcome import comparability_notes, notes_by_model
 
-    show_notes(notes_by_model(outcomes))
+    show_notes(notes_by_model(outcomes), early=not places)
     for outcome in outcomes:
         if places and outcome.folder is not None:
             show_place(outcome.folder, stored=outcome.stored)
     if places:
         show_pages(outcomes)
     failed = [f"{name} failed: {why}" for name, why in (failures or {}).items()]
-    show_notes([*comparability_notes(outcomes), *failed])
+    show_notes([*comparability_notes(outcomes), *failed], early=not places)
