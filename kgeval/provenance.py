@@ -40,7 +40,7 @@ class LeakCounts:
         train = "in train at any time" if any_time else "in train"
         found = [(self.repeated, train), (self.swapped, f"{train} with head and tail swapped")]
         (first, where), *others = [(count, where) for count, where in found if count]
-        whole = f" of {self.triples:,} {_of_split(split)}"
+        whole = f" of {self.triples:,} {of_split(split)}"
         words = f"{first:,}{whole} ({percent(first / self.triples)}) {_are(first)} {where}"
         return words + "".join(
             f", and {count:,} ({percent(count / self.triples)}) {_are(count)} {where}" for count, where in others
@@ -111,7 +111,7 @@ class Provenance:
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
 
     def __str__(self) -> str:
-        triples = f"{self.triples:,} {_of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}"
+        triples = f"{self.triples:,} {of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}"
         rules = f"protocol {self.protocol}, {_filtered(self.filter)}{_at_times(self)}"
         subject = subject_of(self.model, self.dataset)
         return f"{subject}, {triples}, {rules}, candidates: {self.candidates}{_known(self.competing)}"
@@ -150,7 +150,7 @@ class LabelProvenance:
         return content
 
     def __str__(self) -> str:
-        labelled = f"{self.triples:,} labelled {_of_split(self.split)}, negatives: {self.negatives}"
+        labelled = f"{self.triples:,} labelled {of_split(self.split)}, negatives: {self.negatives}"
         ranks = "" if self.candidates is None else f", ranks {_filtered(self.filter)}, candidates: {self.candidates}"
         return f"{subject_of(self.model, self.dataset)}, {labelled}{ranks}"
 
@@ -167,7 +167,7 @@ def shared_description(models: int, of: Provenance | LabelProvenance, differing:
     """
     kept = {name: value for name, value in vars(of).items() if name not in differing and value is not None}
     triples = f"{of.triples:,} " if "triples" in kept else ""
-    triples += _of_split(of.split) if "split" in kept else "triples" if triples else ""
+    triples += of_split(of.split) if "split" in kept else "triples" if triples else ""
     triples += _of_sides(kept.get("sides", BOTH)) + _without(kept.get("missing", 0))
     times = _at_times(of) if isinstance(of, Provenance) and "times" in kept else ""
     parts = (
@@ -222,7 +222,7 @@ def subject_of(model: str, dataset: str) -> str:
     return f"{'unknown model' if model == UNKNOWN else model} on {'unknown dataset' if dataset == UNKNOWN else dataset}"
 
 
-def _of_split(split: str) -> str:
+def of_split(split: str) -> str:
     return (
         "triples of an unknown split" if split == UNKNOWN else f"{'validation' if split == 'valid' else split} triples"
     )

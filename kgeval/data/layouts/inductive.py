@@ -17,6 +17,7 @@ from kgeval.data.layout import Layout
 from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.errors import DatasetError
+from kgeval.provenance import of_split
 
 EVALUATED: tuple[Split, ...] = ("valid", "test")
 
@@ -79,7 +80,7 @@ def _unknown(dataset: Dataset, relations: IntArray) -> Iterator[str]:
 def _of_split(dataset: Dataset, split: str, flagged: BoolArray, what: str) -> Iterator[str]:
     if flagged.any():
         examples = dataset.examples(dataset.split(split).ids[flagged])
-        yield f"{int(flagged.sum()):,} of {len(flagged):,} {split} triples {what}: {examples}."
+        yield f"{int(flagged.sum()):,} of {len(flagged):,} {of_split(split)} {what}: {examples}."
 
 
 STEMS: dict[str, Mapping[str, Sequence[str]]] = {
