@@ -187,5 +187,5 @@ def test_the_summary_of_a_table_is_this_estimate(made):
             assert half < interval.high - summary[name] < summary[name] - interval.low
         else:
             assert interval.high - summary[name] == pytest.approx(half, rel=1e-9)
-    with pytest.raises(MetricError, match="median is undefined: it is no function of means"):
+    with pytest.raises(MetricError, match="median is undefined: it cannot be estimated from a sample"):
         summary["median"]
