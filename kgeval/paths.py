@@ -6,6 +6,12 @@ from pathlib import Path
 
 from kgeval.errors import nearest
 
+MANIFEST, METRICS = "manifest.json", "metrics.json"
+"""the files of a run by which its folder is known"""
+
+STAGE = ".kgeval.partial"
+"""the hidden folder that a run is written in until it is complete"""
+
 
 def exists_safely(path: Path) -> bool:
     """Whether there is a file or a folder; no path raises, however odd."""

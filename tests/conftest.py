@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
+from tests.reports.browser import SILENT, find_browser
 
 # A busy machine draws examples slowly, which says nothing about a test.
 settings.register_profile("kgeval", suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -52,6 +53,18 @@ def nations() -> Dataset:
     from kgeval import load_dataset
 
     return load_dataset("nations")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The system's Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if (path := find_browser()) is None:
+        pytest.skip("needs a Chromium: apt-get install chromium, or name one in CHROMIUM")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=path, args=[*SILENT])
+        yield found
+        found.close()
 
 
 def random_dataset(seed: int = 0, *, entities: int = 30, relations: int = 4, triples: int = 200) -> Dataset:

@@ -18,6 +18,7 @@ from kgeval.data.layout import layouts
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
 from kgeval.data.text import open_text
 from kgeval.files.opening import refuse_special
+from kgeval.paths import MANIFEST, METRICS, STAGE
 from kgeval.pickles.pickled import is_pickled, read_any
 from kgeval.pickles.unpickle import StubObject
 
@@ -34,12 +35,6 @@ NAME_TENSORS = (
     "in Python."
 )
 """what to do with the state_dict of a user's own model"""
-
-MARKS = ("manifest.json", "metrics.json")
-"""the files of one run; a folder of several may have the second alone"""
-
-STAGE = ".kgeval.partial"
-"""the folder in which a run is written until it is complete"""
 
 ADVICE = {
     **dict.fromkeys(
@@ -120,9 +115,9 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
         yield f"It is a dataset. Give a checkpoint before it: kgeval evaluate CHECKPOINT --dataset {place}"
     elif path.is_dir() and any((folder / STAGE).is_dir() for folder in (path, *files_of(path))):
         yield "A run was interrupted there. Repeat its command to finish it."
-    elif path.is_dir() and names.intersection(MARKS):
+    elif path.is_dir() and names & {MANIFEST, METRICS}:
         yield f"It is a run of kgeval. See its metrics: kgeval summarize {place}"
-    elif path.is_dir() and any(any(path.glob(f"{under}{MARKS[0]}")) for under in ("*/", "*/*/", "*/*/*/")):
+    elif path.is_dir() and any(any(path.glob(f"{under}{MANIFEST}")) for under in ("*/", "*/*/", "*/*/*/")):
         yield f"It is a folder of runs of kgeval. See their metrics: kgeval summarize {place}"
     elif path.is_file() and not path.stat().st_size:
         yield "Save it again, or copy it again."

@@ -9,10 +9,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
-from kgeval.errors import ConfigError, InputError, RunError, did_you_mean
+from kgeval.errors import ConfigError, InputError, did_you_mean
 from kgeval.reports.document import document, library
 from kgeval.reports.theme import LIGHT, PRINT, in_page
-from kgeval.storage import write_text
+from kgeval.storage import not_written, write_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -173,4 +173,4 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
         else:
             path.write_bytes(convert.svg_to_png(printed(svg_of(chart), inches, POINTS, ""), scale=1.000001, ppi=300))
     except OSError as error:
-        raise RunError(f"{str(path)!r} cannot be written ({error.strerror or error}).") from error
+        raise not_written(path, error) from error

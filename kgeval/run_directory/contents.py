@@ -18,12 +18,15 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError, counted, reason
 from kgeval.files import opening
 from kgeval.files.opening import sha256_of_file
+from kgeval.paths import MANIFEST as MANIFEST
+from kgeval.paths import METRICS as METRICS
+from kgeval.paths import STAGE as STAGE
 from kgeval.paths import exists_safely, is_plain_name
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.labelled_split import LabelTable
 
-CONFIG, MANIFEST, METRICS, RANKS = "config.yaml", "manifest.json", "metrics.json", RankTable.FILE
+CONFIG, RANKS = "config.yaml", RankTable.FILE
 LABELS, CURVES, PREDICTIONS = LabelTable.FILE, "curves.json", PredictionTable.FILE
 
 
@@ -38,9 +41,6 @@ MODEL = "model"
 
 RESULTS = "pykeen_metrics.json"
 """the file with the metrics under PyKEEN's keys, of an evaluation inside PyKEEN"""
-
-STAGE = ".kgeval.partial"
-"""the hidden folder that a run is written in until it is complete"""
 
 SHARDS, PLAN = "shards", "run.json"
 """on the stage: the folder of finished shards, and the file in it that describes their run"""

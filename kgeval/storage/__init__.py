@@ -23,7 +23,7 @@ def replacing(path: Path) -> Iterator[Path]:
         _sync(partial)
         partial.replace(path)
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     finally:
         with suppress(OSError):
             partial.unlink()
@@ -43,7 +43,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
             path.rename(earlier)
         partial.rename(path)
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     finally:
         if earlier.exists() and not path.exists():
             earlier.rename(path)
@@ -56,7 +56,8 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def _not_written(path: Path, error: OSError) -> RunError:
+def not_written(path: Path, error: OSError) -> RunError:
+    """Return the error for a file that cannot be written, which names a file that stands in the place of a folder."""
     above = next((str(part) for part in path.parents if exists_safely(part) and not part.is_dir()), None)
     reason = f"{above!r} is a file, not a folder" if above else error.strerror or error
     return RunError(f"cannot write {str(path)!r}: {reason}. No file was written.")

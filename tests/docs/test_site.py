@@ -16,8 +16,6 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 
-from tests.reports.browser import SILENT, find_browser
-
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,17 +76,6 @@ def site(tmp_path_factory):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield folder, f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if (path := find_browser()) is None:
-        pytest.skip("needs a Chromium: apt-get install chromium, or name one in CHROMIUM")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=[*SILENT])
-        yield found
-        found.close()
 
 
 def _pages(site):

@@ -13,7 +13,7 @@ import pytest
 import kgeval
 from kgeval.data.dataset import Dataset
 from kgeval.ranking.rank_table import SCHEMA, RankTable
-from tests.reports.browser import SILENT, find_browser, open_page
+from tests.reports.browser import open_page
 
 HOSTILE = [
     "<script>window.pwned = 1; alert(1)</script>",
@@ -97,18 +97,6 @@ def predicting(data: Dataset, name: str, seed: int):
     names = {"entities": data.entities, "relations": data.relations}
     table = kgeval.evaluate(score, data, filter=["train", "test"], **names)
     return EvaluatedModel(name, table, predictions=kgeval.predict(score, data, k=5, **names))
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """The system's Chromium."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if (path := find_browser()) is None:
-        pytest.skip("needs a Chromium: apt-get install chromium, or name one in CHROMIUM")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=path, args=[*SILENT])
-        yield found
-        found.close()
 
 
 def runs_of(name: str, data: Dataset):
