@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, NamedTuple, NoReturn, TextIO, cast
 
 import pyarrow as pa
@@ -58,9 +59,9 @@ def read_columns(
     delimiter = delimiter or _delimiter(path, skip)
     quoted = delimiter == "," if quoted is None else quoted
     try:
-        with _opened(path) as file:
+        with _for_arrow(path) as source:
             table = pa_csv.read_csv(
-                file,
+                source,
                 read_options=pa_csv.ReadOptions(column_names=list(names), skip_rows=skip),
                 parse_options=pa_csv.ParseOptions(
                     delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted
@@ -149,6 +150,44 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, file)
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+class _ReadAhead(io.RawIOBase):
+    """A file for Arrow, whose own threads read ahead: an error there would end the process, so it ends the file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._reading = file, Lock()
+        self._ended, self._error = False, cast("Exception | None", None)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        with self._reading:
+            if not self._ended:
+                try:
+                    return self._file.read(size)
+                except Exception as error:
+                    self._ended, self._error = True, error
+            return b""
+
+    def end(self) -> None:
+        """Wait for the last read, and raise what a read met."""
+        with self._reading:
+            self._ended = True
+        if self._error is not None:
+            raise self._error
+
+
+@contextmanager
+def _for_arrow(path: Path) -> Iterator[_ReadAhead]:
+    """Open a text file that Arrow reads."""
+    with _opened(path) as file:
+        source = _ReadAhead(file)
+        try:
+            yield source
+        finally:
+            source.end()
 
 
 def refuse_missing(path: Path) -> None:
