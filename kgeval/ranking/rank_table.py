@@ -275,4 +275,9 @@ class RankTable(Columns):
             )
         notes = dict.fromkeys(note for table in tables for note in table.notes)
         candidates = "; ".join(dict.fromkeys(table.candidates for table in tables))
-        return replace(tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing)
+        # A relation is not given away by its triple swapped, so that shards of relations count fewer leaks.
+        known = (table.leaks for table in tables if table.leaks is not None)
+        leaks = max(known, key=lambda leaks: (leaks.repeated, leaks.swapped), default=None)
+        return replace(
+            tables[0], data=data, notes=tuple(notes), work={}, candidates=candidates, missing=missing, leaks=leaks
+        )

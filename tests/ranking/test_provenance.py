@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from kgeval import CallableScorer, RankTable, ScoreTable, evaluate, generate_negatives, load_ranks, summarize
 from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.corruption.export import write_negatives
+from kgeval.data.triples import TARGETS
 from kgeval.errors import TableError
 from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.scorers.families.bilinear import DistMult
@@ -184,6 +186,14 @@ def test_what_tables_lack_is_added_up_or_refused():
         RankTable.concat([heads.where(first), heads.where(~first)])
     with pytest.raises(TableError, match="models that know different numbers of entities"):
         RankTable.concat([heads, replace(tails, competing=8)])
+
+
+def test_leaks_of_a_whole_do_not_depend_on_the_order_of_its_shards():
+    sides = (TARGETS, ["relation"], ["tail"], ["head"])
+    whole, *shards = (evaluate(lambda h, r, t: h + r + t, "nations", sides=chosen) for chosen in sides)
+    assert (whole.leaks is None, shards[0].leaks is None) == (False, True)
+    for order in permutations(shards):
+        assert RankTable.concat(order).leaks == whole.leaks
 
 
 def test_the_folder_of_a_run_will_do(tmp_path):
