@@ -35,6 +35,8 @@ class FrameworkMetrics(Displayed):
     """how the framework counts ties, repeated triples and answers that are not listed"""
     headline: dict[str, str]
     """the texts that the command line shows: the main metrics of a framework with many"""
+    tie_notes: tuple[str, ...] = ()
+    """those of the notes that are on ties"""
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:
@@ -111,7 +113,8 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
     values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | own
     texts = {name: rules.texts.get(name, rules.text)(value) for name, value in values.items()}
     headline = {name: text for name, text in texts.items() if name in rules.headline or not rules.headline}
-    return FrameworkMetrics(rules.name, values, texts, tuple(notes_on(rules, table)), headline)
+    notes, tie_notes = tuple(notes_on(rules, table)), tuple(notes_on_ties(rules, table))
+    return FrameworkMetrics(rules.name, values, texts, notes, headline, tie_notes)
 
 
 def _is_general(metric: FrameworkMetric) -> bool:
@@ -146,14 +149,13 @@ def _general_values(rules: Protocol, table: RankTable, metrics: Sequence[Framewo
 
 def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
     """Say how a framework counts ranks below 1, ties, answers that are not listed, and repeated triples."""
-    ranks, tied = rules.ranks(table), table.column("tied")
+    ranks = rules.ranks(table)
     if below_1 := int((ranks < 1).sum()):
         yield (
             f"{counted(below_1, 'rank')} {'is' if below_1 == 1 else 'are'} below 1: {rules.name} subtracts all known "
             "answers, also those that tie and were not counted. The mean reciprocal rank can be infinite."
         )
-    if rules.tie_note and tied.any():
-        yield f"{tied_answers(int((tied > 0).sum()), len(tied), int(tied.max()))}. {rules.tie_note}."
+    yield from notes_on_ties(rules, table)
     if unlisted := int(np.isposinf(ranks).sum()):
         where = f"in the first {rules.cutoff} places of their list"
         yield f"{unlisted:,} of {len(table):,} answers are not {where}: {rules.name} counts their reciprocal rank as 0."
@@ -161,3 +163,10 @@ def notes_on(rules: Protocol, table: RankTable) -> Iterator[str]:
         yield f"{rules.name} counts {' and '.join(names)} from 0."
     if rules.repeats == "each" and MULTIPLICITY in table.columns:
         yield f"{rules.name} counts repeated triples each time."
+
+
+def notes_on_ties(rules: Protocol, table: RankTable) -> Iterator[str]:
+    """Count the answers that tie, and say how the framework ranks them, if it has a rule of its own."""
+    tied = table.column("tied")
+    if rules.tie_note and tied.any():
+        yield f"{tied_answers(int((tied > 0).sum()), len(tied), int(tied.max()))}. {rules.tie_note}."

@@ -98,11 +98,11 @@ class Outcome:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        notes, ties, groups = self.summary.notes, self.summary.tie_notes, self.groups
-        of_framework = () if self.framework is None else self.framework.notes
+        notes, ties, groups, framework = self.summary.notes, self.summary.tie_notes, self.groups, self.framework
+        of_framework, on_ties = ((), ()) if framework is None else (framework.notes, framework.tie_notes)
         if ties and isinstance(self.table, RankTable) and (rule := protocol_of(self.table).tie_note):
             # One note on ties: what they change, and how the framework counts them.
-            of_framework = tuple(note for note in of_framework if not note.endswith(f"{rule}."))
+            of_framework = tuple(note for note in of_framework if note not in on_ties)
             notes = tuple(f"{note} {rule}." if note in ties else note for note in notes)
         known = (*self.summary.notes, *(groups.tie_notes if groups is not None and ties else ()))
         of_groups = () if groups is None else (note for note in groups.notes if note not in known)
