@@ -118,7 +118,7 @@ class Options:
         asked = [" or ".join(values) for _, values in self._missing.values()]
         first, (_, values) = next(iter(self._missing.items()))
         if first in MODEL and len(asked) > 1:
-            asked[1] = f"for {values[0]} also {asked[1]}"
+            asked = [asked[0], f"for {values[0]} also {', and '.join(asked[1:])}"]
         does, option = "does" if len(places) == 1 else "do", "option" if len(asked) == 1 else "options"
         raise UsageError(
             f"{_and(places)} {does} not contain {_and([*self._missing])}, and the scores depend on this. Give the "

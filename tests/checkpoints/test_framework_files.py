@@ -169,7 +169,7 @@ def sound(request, tmp_path_factory):
     return folder, options, {path: path.read_bytes() for path in files}
 
 
-@settings(max_examples=75, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_is_one_clear_error_or_another_model(sound, graph, data):
     """A file cut short, or with some of its bytes changed, is read or refused: nothing else comes of it."""
@@ -208,7 +208,8 @@ def test_what_depends_on_a_model_that_is_missing_too_is_asked_for_with_it(tmp_pa
     torch.save(state | {"zero_const": torch.ones(1), "pi_const": torch.ones(1)}, tmp_path / "m.ckpt")
     expected = (
         "m.ckpt does not contain model, p_norm and norm_flag, and the scores depend on this. Give the options "
-        "model=TransE or model=DistMult; for model=TransE also p_norm=1 or p_norm=2; norm_flag=true or norm_flag=false."
+        "model=TransE or model=DistMult; for model=TransE also p_norm=1 or p_norm=2, and norm_flag=true or "
+        "norm_flag=false."
     )
     with pytest.raises(UsageError) as refusal:
         load_checkpoint(tmp_path, dataset=graph)
