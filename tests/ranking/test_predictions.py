@@ -84,7 +84,7 @@ def test_predictions_are_a_sort_of_all_scores(similarity, k, known):
         {"batch_size": 1},
         {"threads": 2, "batch_size": 33},
         {"threads": 1},
-        {"memory_limit": 4096},
+        {"memory_limit": "32kB"},
         {"nan": "worst"},
     ):
         assert predict(scorer, dataset, k=k, known=known, **options).data.equals(whole.data), options

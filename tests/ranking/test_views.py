@@ -105,8 +105,7 @@ def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(na
         *({"kernel": kernel, "memory_limit": "150kB"} for kernel in ("reference", "compiled", "float32", "bfloat16")),
         {"batch_size": 1},
         {"threads": 2, "batch_size": 33},
-        {"memory_limit": 4096},
-        {"memory_limit": "100kB"},
+        {"memory_limit": "32kB"},
         {"nan": "worst"},
     ):
         assert evaluate(model, dataset, corruption=corruption, **settings_).to_pandas().equals(whole)
