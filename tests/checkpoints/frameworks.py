@@ -64,7 +64,6 @@ UNFILTERED = {"pyg"}
 MODULES = {("pyg", "transe-p2-module")}
 """models that torch alone does not load, because their own classes are in the file"""
 
-FIRST = [(framework, variants.split()[0]) for framework, variants in VARIANTS.items()]
 ALL = [(framework, variant) for framework, variants in VARIANTS.items() for variant in variants.split()]
 
 ENCODED = [("dual-encoder", "umls")]

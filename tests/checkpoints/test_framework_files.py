@@ -169,7 +169,7 @@ def sound(request, tmp_path_factory):
     return folder, options, {path: path.read_bytes() for path in files}
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=75, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_is_one_clear_error_or_another_model(sound, graph, data):
     """A file cut short, or with some of its bytes changed, is read or refused: nothing else comes of it."""

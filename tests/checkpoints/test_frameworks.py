@@ -19,7 +19,6 @@ from tests.checkpoints.frameworks import (
     ALL,
     ELSEWHERE,
     ENCODED,
-    FIRST,
     FOLDERS,
     LABELS,
     UNFILTERED,
@@ -269,7 +268,7 @@ def test_the_printout_is_the_frameworks(shared, by_its_own_rules, framework, var
         assert found == pytest.approx(value, rel=bound, abs=0), name
 
 
-@pytest.mark.parametrize(("framework", "variant"), sorted({*FIRST, *DIFFERENT}))
+@pytest.mark.parametrize(("framework", "variant"), ALL)
 def test_a_printed_number_names_its_framework(shared, loaded, by_its_own_rules, framework, variant):
     """Of ranks by its rules always; of standard ranks where these are the same, and else no other one alone."""
     printed, protocol = (
