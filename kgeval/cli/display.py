@@ -17,7 +17,7 @@ from kgeval.text_layout import wrap_lines
 
 if TYPE_CHECKING:
     from kgeval.progress import Progress
-    from kgeval.table import Shown
+    from kgeval.shown import Shown
 
 NOTES = "kgeval.notes"
 """the key of the notes that a command has printed before its results"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kgeval.runs.outcome import Outcome
-    from kgeval.table import Page
+    from kgeval.shown import Page
 
 
 def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
@@ -30,7 +30,7 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
     from kgeval.metrics.rank_summary import RankSummary
     from kgeval.metrics.summary import MODEL
     from kgeval.runs.outcome import comparability_notes
-    from kgeval.table import Page
+    from kgeval.shown import Page
 
     of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
     of_ranks = {one.name: one.summary for one in outcomes if isinstance(one.summary, RankSummary)}
@@ -53,7 +53,8 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
 
 def _page(outcome: Outcome) -> Page:
     """Lay out the framework's own metrics if its protocol applies and no others are requested; else the summary."""
-    from kgeval.table import Page, Table
+    from kgeval.shown import Page
+    from kgeval.table import Table
 
     framework, groups = outcome.framework, outcome.groups
     further = () if groups is None else groups.tables()

@@ -18,7 +18,8 @@ from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.provenance import LabelProvenance, Provenance, subject_of
-from kgeval.table import Figure, Shown, number
+from kgeval.shown import Shown
+from kgeval.table import Figure, number
 
 if TYPE_CHECKING:
     import pandas as pd

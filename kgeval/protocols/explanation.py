@@ -10,7 +10,8 @@ import numpy as np
 from kgeval.displayed import Brief
 from kgeval.errors import counted
 from kgeval.provenance import Provenance, subject_of
-from kgeval.table import Cell, Figure, Shown, Table
+from kgeval.shown import Shown
+from kgeval.table import Cell, Figure, Table
 
 NOTHING = "·"
 """the text of a change that would be printed as zero, such as that of sums in float32"""

@@ -16,7 +16,8 @@ from kgeval.metrics.names import PARTS, MetricName, Part, parse
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting
 from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
-from kgeval.table import Shown, Table, number
+from kgeval.shown import Shown
+from kgeval.table import Table, number
 
 SHOWN = 5
 """how many protocols a sentence names"""

@@ -26,8 +26,9 @@ from kgeval.metrics.metric import Metric
 from kgeval.provenance import UNKNOWN, subject_of
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
+from kgeval.shown import Shown
 from kgeval.storage.parquet_tables import LABELS, Columns
-from kgeval.table import Cell, Figure, Shown, Table
+from kgeval.table import Cell, Figure, Table
 
 SCHEMA = pa.schema(
     [

@@ -23,7 +23,8 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.loading import Source, as_dataset
 from kgeval.errors import DatasetError, InputError, counted, did_you_mean
-from kgeval.table import Cell, Figure, Shown, Table
+from kgeval.shown import Shown
+from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd

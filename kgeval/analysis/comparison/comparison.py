@@ -18,7 +18,8 @@ from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.summary import notes_with_models
-from kgeval.table import Cell, Figure, Shown, Table, number, written
+from kgeval.shown import Shown
+from kgeval.table import Cell, Figure, Table, number, written
 
 if TYPE_CHECKING:
     import pandas as pd

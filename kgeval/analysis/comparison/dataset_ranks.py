@@ -12,7 +12,8 @@ import numpy as np
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.arrays import Float64Array
 from kgeval.errors import MetricError, counted, did_you_mean, first_few
-from kgeval.table import Figure, Shown, Table, number, p_text
+from kgeval.shown import Shown
+from kgeval.table import Figure, Table, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd

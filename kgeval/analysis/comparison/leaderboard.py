@@ -13,7 +13,8 @@ from kgeval.metrics.names import ARROWS, PARTS, MetricName, short_title
 from kgeval.metrics.rank_summary import RankSummary, shared_columns
 from kgeval.metrics.summary import Group, notes_with_models
 from kgeval.provenance import LabelProvenance, Provenance, shared_description
-from kgeval.table import DIGITS, Cell, Figure, Page, Table
+from kgeval.shown import Page
+from kgeval.table import DIGITS, Cell, Figure, Table
 
 
 class ModelRow(NamedTuple):

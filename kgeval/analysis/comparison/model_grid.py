@@ -15,7 +15,8 @@ from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
 from kgeval.metrics.names import ARROWS, MetricName, short_title
 from kgeval.provenance import shared_description
-from kgeval.table import Cell, Figure, Shown, Table
+from kgeval.shown import Shown
+from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,8 @@ from kgeval.metrics.selection import MetricOptions
 from kgeval.provenance import ALIKE, UNKNOWN
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.rank_table import COUNTS, TIME, RankTable
-from kgeval.table import Shown, Table
+from kgeval.shown import Shown
+from kgeval.table import Table
 
 SHOWN = 10
 """how many of the rows that differ are shown, the worst first"""

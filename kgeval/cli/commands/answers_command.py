@@ -79,7 +79,7 @@ def answers_command(source: str, dataset: str | None, out: Path | None, force: b
     softmax --per relation --out sets.parquet
     """
     from kgeval.cli.display import show, show_notes, show_place
-    from kgeval.table import Page
+    from kgeval.shown import Page
 
     _refuse_contradictions(dataset, out, options, force=force)
     if options["valid"] is not None:

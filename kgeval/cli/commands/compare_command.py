@@ -16,7 +16,7 @@ from kgeval.cli.streams import say
 from kgeval.errors import ConfigError
 from kgeval.metrics.kinds import RANKS
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
-from kgeval.table import Page
+from kgeval.shown import Page
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison

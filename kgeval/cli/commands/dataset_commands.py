@@ -49,8 +49,9 @@ def audit_command(
     from kgeval.cli.display import show, show_notes, show_place, watching
     from kgeval.data.loading import load_dataset
     from kgeval.run_directory.contents import as_json
+    from kgeval.shown import Page
     from kgeval.storage import write_text
-    from kgeval.table import Page, Table
+    from kgeval.table import Table
 
     if out is not None:
         refuse_file(out, force=force)

@@ -12,7 +12,8 @@ from kgeval.cli.completion import PATH
 from kgeval.cli.setting_options import pairs, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, reading_options
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.table import Page, Table
+from kgeval.shown import Page
+from kgeval.table import Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset

@@ -14,7 +14,7 @@ from kgeval.cli.shared_options import FORMAT, QUIET
 from kgeval.synonyms import current
 
 if TYPE_CHECKING:
-    from kgeval.table import Page
+    from kgeval.shown import Page
 
 BRIEF = {
     "metrics": ("name", "title", "needs"),
@@ -46,7 +46,8 @@ def list_command(what: str, name: str | None, form: str) -> None:
     Example: kgeval list metrics ndcg
     """
     from kgeval.cli.display import show
-    from kgeval.table import Page, Table
+    from kgeval.shown import Page
+    from kgeval.table import Table
 
     columns, rows = LISTINGS[what]()
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -65,7 +66,8 @@ def list_command(what: str, name: str | None, form: str) -> None:
 def _format_page(entry: dict[str, str]) -> Page | None:
     """Show the models of a format that is a table of them; None for a format that is code."""
     from kgeval.checkpoints.reader import formats
-    from kgeval.table import Page, Table
+    from kgeval.shown import Page
+    from kgeval.table import Table
 
     models = formats()[entry["name"]].models
     columns = list(dict.fromkeys(column for model in models for column in model))

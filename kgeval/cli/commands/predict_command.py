@@ -13,7 +13,8 @@ from kgeval.cli.configuration import configuration
 from kgeval.cli.setting_options import blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.table import Cell, Figure, Page, Table
+from kgeval.shown import Page
+from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset

@@ -80,7 +80,7 @@ def _summarize_one(
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
     from kgeval.runs.stored import named, read_outcome
-    from kgeval.table import Page
+    from kgeval.shown import Page
 
     outcome = read_outcome(run, metrics, options)
     summary, groups = outcome.summary, outcome.groups
