@@ -95,17 +95,23 @@ class Provenance:
     """how many entities the model knows, if only these compete; ``None`` if it knows all"""
     leaks: LeakCounts | None = field(default=None, compare=False)
     """how many triples of the split can be looked up in train; ``None`` if there are none, or if that is not known"""
+    has_ties: bool = field(default=True, compare=False)
+    """whether the numbers of ties are known, so that any tie policy can be computed"""
+    suspicion: str | None = field(default=None, compare=False)
+    """why the columns of the dataset may be in another order"""
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The lines above a table: this provenance, and the leaks of its split, if there are any."""
-        if self.leaks is None or not (self.leaks.repeated or self.leaks.swapped):
-            return (str(self),)
-        return (str(self), f"leaks: {self.leaks.in_words(self.split, any_time=self.times is not None)}")
+        """The lines above a table: this provenance, and what speaks against its numbers: suspect columns, leaks."""
+        lines = [str(self), *([self.suspicion] if self.suspicion else [])]
+        if self.leaks is not None and (self.leaks.repeated or self.leaks.swapped):
+            lines.append(f"leaks: {self.leaks.in_words(self.split, any_time=self.times is not None)}")
+        return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
         usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None}
+        usual |= {"has_ties": True, "suspicion": None}
         if self.leaks is not None and self.times is not None:
             content["leaks"]["any_time"] = True
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}

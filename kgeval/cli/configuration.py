@@ -49,7 +49,7 @@ def configuration(
     from kgeval.runs.stored import read_stored_document
 
     if dataset is not None:
-        blocks = {"dataset": _dataset_block(dataset, options["layout"], options["names"])} | {**blocks}
+        blocks = {"dataset": _dataset_block(dataset, options)} | {**blocks}
     path = Path(checkpoint)
     if dataset is None and not exists_safely(path):
         near = f" {suggest_paths(path)}".rstrip()
@@ -72,9 +72,9 @@ def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blo
 
     idle = {"options": "--option", "format": "--checkpoint-format"}
     if "dataset" not in blocks:
-        idle |= {"layout": "--layout", "names": "--names"}
+        idle |= {"layout": "--layout", "names": "--names", "columns": "--columns"}
     for name, option in idle.items():
-        if options.get(name, "auto") not in ("auto", ()):
+        if options.get(name) not in (None, "auto", ()):
             raise ConfigError(f"{option}: the run has its own. Leave it out, or change it with --set.")
     content, evaluation = stored.content, stored.content.get("evaluation", {})
     other_rules = blocks.get("protocol", content.get("protocol")) != content.get("protocol") or "task" in blocks
@@ -105,15 +105,16 @@ def _model_block(source: str, format: str, options: Mapping[str, Any]) -> dict[s
     return {**block, **({} if format == "auto" else {"format": format}), **options}
 
 
-def _dataset_block(source: str, layout: str, names: tuple[str, ...]) -> Any:
-    """Make the dataset's block from its path or PyKEEN name, its layout and its files of names."""
+def _dataset_block(source: str, options: Mapping[str, Any]) -> Any:
+    """Make the dataset's block from its path or PyKEEN name, and the options that say how it is read."""
     from kgeval.data.dataset_config import dataset_block
     from kgeval.data.loading import PYKEEN
 
-    further = {**({} if layout == "auto" else {"layout": layout}), **({"names": names} if names else {})}
+    reading = {name: options.get(name) for name in ("layout", "names", "columns")}
+    further = {name: value for name, value in reading.items() if value not in (None, "auto", ())}
     if not further:
         return source
-    return ({"name": source} if layout == PYKEEN else dataset_block(source)) | further
+    return ({"name": source} if further.get("layout") == PYKEEN else dataset_block(source)) | further
 
 
 def run_and_show(

@@ -24,6 +24,7 @@ OPTIONS: dict[Place, str] = {
     ("dataset", "name"): "--dataset",
     ("dataset", "layout"): "--layout",
     ("dataset", "names"): "--names",
+    ("dataset", "columns"): "--columns",
     ("model",): "CHECKPOINT",
     ("model", "path"): "CHECKPOINT",
     ("model", "baseline"): "CHECKPOINT",

@@ -107,6 +107,12 @@ LAYOUT = click.option(
     type=OneOf("layouts"),
     help="Layout of the dataset's folder; 'kgeval list datasets' shows all.",
 )
+COLUMNS = click.option(
+    "--columns",
+    metavar="ROLE=COLUMN,…",
+    help="Columns of the dataset's files, such as head=gene,relation='binds',tail=drug, where quotes mark a constant; "
+    "or, if there is no header, what they hold in order, such as relation,head,tail.  [default: by their names]",
+)
 _DATASET = click.option(
     "--dataset",
     type=PATH,
@@ -131,6 +137,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how a dataset and a checkpoint are read."""
     options = (
         LAYOUT,
+        COLUMNS,
         NAMES,
         CHECKPOINT_FORMAT,
         click.option(
@@ -194,7 +201,6 @@ def _splits_or_none(context: click.Context, option: click.Parameter, splits: tup
 
 def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what a text file of ranks from another evaluator does not say."""
-    split = click.Choice(["train", "valid", "test"])
     options = (
         click.option(
             "--dataset",
@@ -203,7 +209,17 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was "
             "moved.",
         ),
-        click.option("--split", type=split, help="For a text file of ranks: split that was ranked.  [default: test]"),
+        click.option(
+            "--split",
+            type=OneOf(["train", "valid", "test"]),
+            help="For a text file of ranks: split that was ranked, or several: valid,test.  [default: test]",
+        ),
+        click.option(
+            "--times",
+            type=click.Choice(["time-aware", "static"]),
+            help="For a text file of ranks of a temporal graph: which facts were filtered, those of the query's time "
+            "or those of all times.  [default: not known]",
+        ),
         click.option(
             "--filter",
             multiple=True,
@@ -227,8 +243,8 @@ def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--columns",
             metavar="C,C,…",
-            help="For a text file of ranks: the columns to read, such as head=subj,tail_rank=filt_rank_o,…; or, if "
-            "there is no header, the names of all columns in order.",
+            help="For a text file of ranks: the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, "
+            "where quotes mark a constant; or, if there is no header, the names of all columns in order.",
         ),
         click.option(
             "--separator", metavar="TEXT", help="For a text file of ranks: column separator.  [default: recognised]"

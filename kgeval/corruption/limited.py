@@ -17,7 +17,7 @@ from kgeval.data.labelled_triples import false_rows, read_triple_ids
 from kgeval.data.layouts.ogb_and_pbg import entity_ids, read_content, triples_of
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.data.triple_files import TRIPLE, read_triples
+from kgeval.data.tables import read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
 from kgeval.errors import DatasetError, counted, did_you_mean, nearest
 from kgeval.threads import slices
@@ -48,13 +48,13 @@ class FileNegatives(CorruptionGenerator):
 
     def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
         table = read_triples(Path(self.path))
-        for name in table.column_names:  # without its side, a negative would silently belong to both
-            if name not in {*TRIPLE, "side"} and nearest(name, ["side"]):
+        for name in table.unused:  # without its side, a negative would silently belong to both
+            if nearest(name.lower(), ["side"]):
                 raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
-        triples = read_triple_ids(Path(self.path), table, dataset.entities, dataset.relations)
-        false = false_rows(Path(self.path), table)
+        triples = read_triple_ids(table, dataset.entities, dataset.relations)
+        false = false_rows(table)
         parts = dict.fromkeys(SIDES, false)
-        if "side" in table.column_names:
+        if "side" in table:
             given = np.array([str(side) for side in table["side"].to_pylist()])
             wrong = np.flatnonzero(~np.isin(given, SIDES))
             if len(wrong):

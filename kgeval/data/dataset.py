@@ -15,10 +15,12 @@ import numpy as np
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
+from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.labelled_triples import LabelledTriples
-from kgeval.data.numbering import as_table, number
+from kgeval.data.numbering import number
 from kgeval.data.own_triples import read_own
 from kgeval.data.split_names import parts_of
+from kgeval.data.tables import from_memory
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
 from kgeval.errors import DatasetError, did_you_mean, first_few, visible
@@ -54,6 +56,14 @@ class Dataset:
     training_graph: Dataset | None = None
     """for an inductive dataset: the graph that models learn from, with its own entities; ``train`` is then the
     inference graph, whose entities are the candidates"""
+    negatives: Mapping[str, Triples] = field(default_factory=dict)
+    """triples that the files call false, by split: they are no facts"""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """which column of the files holds what, and who says so, as ``kgeval inspect`` shows it"""
+    layout: str = ""
+    """how its files lie, in words"""
+    suspicion: str | None = None
+    """why the columns of the files may be in another order, and what to do; results show it first"""
     _others: dict[str, Triples] = field(default_factory=dict, init=False, repr=False)
     """other sets of triples by name, once they are read"""
 
@@ -71,6 +81,7 @@ class Dataset:
         notes: tuple[str, ...] = (),
         times: Vocabulary | None = None,
         where: Callable[[str, int], str] | None = None,
+        **further: Any,
     ) -> Dataset:
         """Check the ids of each split, and keep each of its triples once.
 
@@ -88,6 +99,8 @@ class Dataset:
             as in :class:`Dataset`
         where
             how messages name a row, given its split and its number from 0
+        further
+            ``negatives``, ``columns`` and ``suspicion``, as in :class:`Dataset`
 
         Raises
         ------
@@ -130,6 +143,7 @@ class Dataset:
             train=kept["train"].triples,
             valid=kept["valid"].triples,
             test=kept["test"].triples,
+            **further,
         )
 
     @classmethod
@@ -142,19 +156,23 @@ class Dataset:
         name: str = "labels",
         entities: Labels | None = None,
         relations: Labels | None = None,
+        columns: ColumnNames | None = None,
     ) -> Dataset:
         """Make a dataset of labelled triples in memory.
 
         Parameters
         ----------
         train, valid, test
-            the triples of each split: a list or an array of rows (head, relation, tail), or a data frame. The columns
-            ``head``, ``relation`` and ``tail`` of a data frame may be in any order; without these names the order is
-            head, relation, tail. A fourth column ``confidence`` makes a weighted graph, ``time`` a temporal one
+            the triples of each split: a list or an array of rows (head, relation, tail), or a data frame whose columns
+            have names that the field uses, in any order (``subject``, ``src``, …). Further columns may be ``time``
+            (which makes a temporal graph), ``confidence`` (a weighted one) and ``label`` (0: a false triple)
         name
             the name of the dataset
         entities, relations
             the labels in the order of their ids; by default sorted, those of train first, as PyKEEN numbers them
+        columns
+            which column holds what, if the names do not say it: ``{"head": "gene", "tail": "drug", "relation":
+            "'binds'"}``, where quotes mark a constant; or what the columns hold in their order
 
         Raises
         ------
@@ -170,15 +188,16 @@ class Dataset:
         >>> list(data.entities), data.test.ids
         (['Abel', 'Eve', 'Adam'], array([[2, 0, 0]]))
         """
-        splits = {"train": train, "valid": valid, "test": test}
-        sources = {split: f"{name}, split {split}" for split in splits}
-        tables = {split: as_table(rows, sources[split]) for split, rows in splits.items() if rows is not None}
-        tables = {split: table for split, table in tables.items() if table.num_rows}
+        splits: dict[str, Any] = {
+            split: rows for split, rows in zip(SPLITS, (train, valid, test), strict=True) if rows is not None
+        }
+        said = Columns.of(columns)
+        tables = {split: from_memory(rows, f"{name}, split {split}", said) for split, rows in splits.items()}
+        tables = {split: table for split, table in tables.items() if len(table)}
         if not tables:
             raise DatasetError(f"{name}: no triples in it. Expected rows of head, relation, tail.")
         graph = number(
             tables,
-            sources,
             entities=None if entities is None else Vocabulary.of(entities),
             relations=None if relations is None else Vocabulary.of(relations, "relation"),
         )
@@ -235,6 +254,8 @@ class Dataset:
             digest.update(b"" if triples.contexts is None else triples.contexts.tobytes())
         for name, times in self.multiplicity.items():
             digest.update(name.encode() + times.tobytes())
+        for triples in self.negatives.values():
+            digest.update(b"negatives" + triples.ids.tobytes())
         for labelled in self.confidences.values():
             digest.update(labelled.triples.ids.tobytes() + labelled.labels.tobytes())
         if self.training_graph is not None:

@@ -31,24 +31,20 @@ def readable(path: str) -> str:
 ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 
-def _is_folder(path: str) -> bool:
-    return exists_safely(Path(path)) and Path(path).is_dir()
-
-
 def dataset_block(value: Any) -> Any:
     """Return the block for a bare string: the path of a folder, or a PyKEEN name."""
     if not isinstance(value, str):
         return value
-    return {"path": value} if _is_folder(value) or len(Path(value).parts) > 1 else {"name": value}
+    return {"path": value} if exists_safely(Path(value)) or len(Path(value).parts) > 1 else {"name": value}
 
 
 class DatasetConfig(Settings):
-    """The graph: a folder, or a PyKEEN name. A bare string is either."""
+    """The graph: a folder, a file with a column ``split``, or a PyKEEN name. A bare string is any of them."""
 
     model_config = ConfigDict(json_schema_extra=or_text)
 
     path: PathText | None = None
-    """a folder in any known layout"""
+    """a folder in any known layout, or a file of triples with a column ``split``"""
     name: str | None = None
     """a PyKEEN dataset"""
     layout: str = "auto"
@@ -63,6 +59,9 @@ class DatasetConfig(Settings):
     """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
     default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
 
+    columns: str | dict[str, str] | Annotated[tuple[str, ...], Field(strict=False)] | None = None
+    """which column of the files holds what: head=…,relation=…,tail=…; or in their order, without a header"""
+
     @model_validator(mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
@@ -71,7 +70,7 @@ class DatasetConfig(Settings):
     @field_validator("path")
     @classmethod
     def _there(cls, value: str | None) -> str | None:
-        if value is not None and not _is_folder(value):
+        if value is not None and not exists_safely(Path(value)):
             raise NoPathError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
         return value
 
@@ -88,6 +87,8 @@ class DatasetConfig(Settings):
     def _one_source(self) -> DatasetConfig:
         if (self.path is None) == (self.name is None):
             raise ValueError("give either path (a folder) or name (a PyKEEN dataset)")
+        if self.name is not None and self.columns is not None:
+            raise ValueError("columns are for files of triples; a PyKEEN dataset has its own")
         if self.path is not None and self.options:
             raise ValueError("options are for a PyKEEN dataset, given by name; a folder has none")
         if self.path is not None and self.layout == PYKEEN:
@@ -103,6 +104,6 @@ class DatasetConfig(Settings):
 
     def load(self) -> Dataset:
         if self.path is not None:
-            return load_dataset(self.path, layout=self.layout, names=self.names)
+            return load_dataset(self.path, layout=self.layout, names=self.names, columns=self.columns)
         dataset = read_named(str(self.name), **self.options)
         return with_names(dataset, self.names) if self.names else dataset

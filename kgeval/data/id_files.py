@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
+from kgeval.data.tables import NO_INTERVALS
 from kgeval.data.text import UNIT_SEPARATOR, WHOLE_NUMBER, first_line, line_of, read_columns, refuse_missing, rows
-from kgeval.data.triple_files import NO_INTERVALS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError, reason

@@ -19,11 +19,13 @@ class Layout:
     summary: str
     recognises: Callable[[Path], bool]
     """whether a folder is in this layout; cheap, by file names"""
-    read: Callable[[Path], Dataset]
+    read: Callable[..., Dataset]
     needs: tuple[tuple[str, ...], ...]
     """the files that a folder must have; for each the possible names or patterns, the usual one first"""
     general: bool = False
     """whether another layout that also recognises the folder is used instead"""
+    has_columns: bool = False
+    """whether ``read`` takes ``columns``, by which users name the columns of its files"""
 
 
 @cache

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layout import Layout, layouts
+from kgeval.data.layouts.labelled import read_file
 from kgeval.errors import DatasetError, did_you_mean, first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
@@ -58,20 +60,27 @@ Source: TypeAlias = str | Path | Any
 """a folder or a PyKEEN name; or in memory, a PyKEEN dataset, or a triples factory for each split"""
 
 
-def load_dataset(source: Source, *, layout: str = "auto", names: NamesSource = ()) -> Dataset:
+def load_dataset(
+    source: Source, *, layout: str = "auto", names: NamesSource = (), columns: ColumnNames | None = None
+) -> Dataset:
     """Read a graph from a folder in any known layout, by its PyKEEN name, or from PyKEEN's objects in memory.
 
     Parameters
     ----------
     source
-        a folder, or the name of a PyKEEN dataset such as ``"umls"``; a PyKEEN dataset object; or triples factories,
-        ``{"train": training, "valid": validation, "test": testing}``, with their ids and labels
+        a folder; a file of triples with a column ``split``; the name of a PyKEEN dataset such as ``"umls"``; a PyKEEN
+        dataset object; or triples factories, ``{"train": training, "valid": validation, "test": testing}``, with their
+        ids and labels
     layout
         ``"auto"`` recognises the layout by the file names; or a name that ``kgeval list datasets`` shows; or
         ``"pykeen"`` for a PyKEEN name, if there is a folder of that name too
     names
         human names of entities and relations, which messages and tables show: a dictionary by label, or files with
         rows ``label<TAB>name``; by default ``entity2text.txt`` and ``relation2text.txt`` in the folder, if it has them
+    columns
+        for files of labelled triples whose header kgeval does not know: which column holds what, as ``{"head": "gene",
+        "relation": "'binds'", "tail": "drug"}`` or the same as text, ``"head=gene,relation='binds',tail=drug"``, where
+        quotes mark a constant; without a header, what the columns hold in their order: ``"relation,head,tail"``
 
     Raises
     ------
@@ -84,11 +93,11 @@ def load_dataset(source: Source, *, layout: str = "auto", names: NamesSource = (
     >>> load_dataset("umls")
     Dataset(umls: 135 entities, 46 relations; triples: 5216 train, 652 valid, 661 test)
     """
-    dataset = _read_source(source, layout)
+    dataset = _read_source(source, layout, Columns.of(columns))
     return with_names(dataset, names) if names else dataset
 
 
-def _read_source(source: Source, layout: str) -> Dataset:
+def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
     if not isinstance(source, (str, os.PathLike)) or source == "":
         from kgeval.data.layouts.pykeen import from_objects
 
@@ -99,11 +108,11 @@ def _read_source(source: Source, layout: str) -> Dataset:
         hint = did_you_mean(str(layout), ["auto", PYKEEN, *layouts()], listed="datasets")
         raise DatasetError(f"unknown dataset layout {layout!r}. {hint}")
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
-        return _read_folder(path, layout)
+        return _read_folder(path, layout, columns)
     if exists_safely(path) and path.is_file():
-        raise DatasetError(
-            f"{str(path)!r} is a file. A dataset is a folder with train, valid and test files. Give that folder."
-        )
+        return read_file(path, columns)
+    if columns.are_given:
+        raise DatasetError(f"columns: they are for files of triples, and {str(source)!r} is none. Leave them out.")
     return _read_named(str(source), path, layout)
 
 
@@ -116,13 +125,13 @@ def as_dataset(dataset: Dataset | Source) -> Dataset:
     return dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
 
 
-def _read_folder(path: Path, layout: str) -> Dataset:
+def _read_folder(path: Path, layout: str, columns: Columns) -> Dataset:
     if layout != "auto":
-        return _read(layouts()[layout], path)
+        return _read(layouts()[layout], path, columns)
     recognised = [candidate for candidate in layouts().values() if candidate.recognises(path)]
     fitting = [candidate for candidate in recognised if not candidate.general] or recognised
     if len(fitting) == 1:
-        return _read(fitting[0], path)
+        return _read(fitting[0], path, columns)
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
         raise DatasetError(
@@ -134,13 +143,16 @@ def _read_folder(path: Path, layout: str) -> Dataset:
     raise DatasetError(describe_unknown(path))
 
 
-def _read(layout: Layout, path: Path) -> Dataset:
+def _read(layout: Layout, path: Path, columns: Columns) -> Dataset:
     """Read a folder and the names in it, and record the layout that its ids are from."""
-    dataset = layout.read(path)
+    if columns.are_given and not layout.has_columns:
+        raise DatasetError(f"columns: the layout {layout.name} has its own. Leave them out.")
+    dataset = layout.read(path, columns=columns) if layout.has_columns else layout.read(path)
     if not isinstance(dataset, Dataset):
         raise DatasetError(f"{path}: the layout {layout.name!r} returned {dataset!r:.60}; expected a Dataset.")
     dataset = with_found_names(dataset, path)
-    return replace(dataset, id_source=dataset.id_source or layout.name)
+    about = dataset.layout or f"{layout.name}: {layout.summary}"
+    return replace(dataset, id_source=dataset.id_source or layout.name, layout=about)
 
 
 def _read_named(name: str, path: Path, layout: str) -> Dataset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.arrays import IntArray
-from kgeval.data.labelled_triples import CONFIDENCE, read_column_ids, read_confidences
-from kgeval.data.triple_files import TIME, TRIPLE, columns, is_header, read_times, times_in_order
+from kgeval.data.columns import TRIPLE
+from kgeval.data.labelled_triples import read_column_ids
+from kgeval.data.tables import BY_CELLS, NamedTable
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, reason
+from kgeval.errors import DatasetError, counted, first_few
 
 
 def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
@@ -32,116 +33,143 @@ def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[npt.NDArray[np.int3
 
 
 def number(
-    tables: Mapping[str, pa.Table],
-    sources: Mapping[str, str | Path],
-    *,
-    entities: Vocabulary | None = None,
-    relations: Vocabulary | None = None,
+    tables: Mapping[str, NamedTable], *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
 ) -> dict[str, Any]:
-    """Give ids to the labels of a graph, and return the parts of it that ``Dataset.build`` takes.
+    """Give ids to the labels of a graph, by split, and return the parts of it that ``Dataset.build`` takes.
 
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
-    gives. Given vocabularies are used as they are. ``tables`` have, by split, string columns head, relation, tail, and
-    perhaps one of confidences or times; ``sources`` name each split in messages.
+    gives. Given vocabularies are used as they are. Triples whose label says that they are false are kept aside.
     """
-    ids: dict[str, IntArray] = {split: np.empty((table.num_rows, 3), np.int64) for split, table in tables.items()}
-    entities = _numbered("entity", entities, ("head", "tail"), tables, sources, ids)
-    relations = _numbered("relation", relations, ("relation",), tables, sources, ids)
-    confidences = _of_all_splits("confidences", "a fourth column", read_confidences, tables, sources)
-    found = _of_all_splits("times", "its", read_times, tables, sources)
+    tables = _alike(tables)
+    ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
+    notes = [*_notes_on_columns(tables)]
+    entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
+    relations = _numbered("relation", relations, ("relation",), tables, ids, notes)
+    confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)
+    found = _of_all_splits("times", "its", NamedTable.times, tables)
     times = times_in_order(found) if found else None
     splits = {split: Triples(rows, None if times is None else times.ids(found[split])) for split, rows in ids.items()}
-    parts = {"splits": splits, "entities": entities, "relations": relations}
-    return {**parts, "confidences": confidences, "times": times}
+    negatives = {}
+    for split, truths in ((split, table.truths()) for split, table in tables.items()):
+        if truths is not None and not truths.all():
+            splits[split], negatives[split] = splits[split][truths], splits[split][~truths]
+            confidences |= {split: confidences[split][truths]} if confidences else {}
+    notes += _notes_on_negatives(negatives)
+    parts = {"splits": splits, "entities": entities, "relations": relations, "confidences": confidences, "times": times}
+    about = {"negatives": negatives, "columns": _origins(tables), "notes": tuple(notes)}
+    return {**parts, **about, "suspicion": _suspicion(tables, ids, entities, relations)}
+
+
+MANY, MANY_TIMES = 20, 10
+"""the least relations that are many, and how many times as many as heads or tails"""
+
+
+def _suspicion(
+    tables: Mapping[str, NamedTable], ids: Mapping[str, IntArray], entities: Vocabulary, relations: Vocabulary
+) -> str | None:
+    """Tell whether columns that only their positions name stand in another order than head, relation, tail.
+
+    Then what is read as relations are entities, which occur as heads or tails too, or are many for few heads or tails.
+    """
+    if any(table.origins.get("relation") != "column '2'" for table in tables.values()):
+        return None
+    occur = np.zeros((2, len(entities)), np.bool_)
+    for rows in ids.values():
+        occur[0, rows[:, 0]] = occur[1, rows[:, 2]] = True
+    (heads, tails), count = occur.sum(axis=1).tolist(), len(relations)
+    few = min(heads, tails)
+    shared = pc.sum(pc.is_in(entities.labels, value_set=relations.labels)).as_py()
+    whole = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # ids of both are the same numbers
+    if count == shared and count >= few and count > 1 and not whole:
+        what = f"all {count:,} labels in the second column, the relations, are entities too"
+    elif count >= MANY and count >= MANY_TIMES * few:
+        what = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
+    else:
+        return None
+    order = "relation,head,tail" if heads <= tails else "head,tail,relation"
+    return (
+        f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
+        f"columns); if not: --columns {','.join(TRIPLE)}"
+    )
+
+
+def _alike(tables: Mapping[str, NamedTable]) -> Mapping[str, NamedTable]:
+    """Take numbers as confidences in all splits where those of some show that they are: 0 and 1 alone may be labels."""
+    guessed = {name for table in tables.values() for name, origin in table.origins.items() if BY_CELLS in origin}
+    if not {"label", "confidence"} <= guessed:
+        return tables
+    return {split: table.renamed("label", "confidence") for split, table in tables.items()}
+
+
+def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
+    if negatives:
+        counts = ", ".join(f"{len(triples):,} of {split}" for split, triples in negatives.items())
+        yield (
+            f"triples whose label says that they are false: {counts}. They are neither ranked nor known answers; "
+            "kgeval classify takes them as negatives."
+        )
+
+
+def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
+    """Say which column of the files each role is; where files differ, of each split."""
+    by_role: dict[str, dict[str, str]] = {}
+    for split, table in tables.items():
+        for role, origin in table.origins.items():
+            by_role.setdefault(role, {})[split] = origin
+    return {
+        role: next(iter(origins.values()))
+        if len({*origins.values()}) == 1 and len(origins) == len(tables)
+        else ", ".join(f"{origin} of {split}" for split, origin in origins.items())
+        for role, origins in by_role.items()
+    }
+
+
+def _notes_on_columns(tables: Mapping[str, NamedTable]) -> Iterator[str]:
+    """Note columns that are not used."""
+    unused = {split: table.unused for split, table in tables.items() if table.unused}
+    for names in dict.fromkeys(unused.values()):
+        of = ", ".join(Path(tables[split].source).name for split, others in unused.items() if others == names)
+        yield f"columns not used: {', '.join(names)} (of {of})."
 
 
 def _of_all_splits(
-    what: str,
-    need: str,
-    read: Callable[[str | Path, pa.Table], Any],
-    tables: Mapping[str, pa.Table],
-    sources: Mapping[str, str | Path],
+    what: str, need: str, read: Callable[[NamedTable], Any], tables: Mapping[str, NamedTable]
 ) -> dict[str, Any]:
     """Read a column that all splits have or none."""
-    columns = {split: read(sources[split], table) for split, table in tables.items()}
+    columns = {split: read(table) for split, table in tables.items()}
     found = {split: column for split, column in columns.items() if column is not None}
     for split in columns if found else ():
         if split not in found:
-            having = Path(sources[next(iter(found))]).name
-            raise DatasetError(f"{sources[split]}: no {what}, but {having} has them. Give every split {need}.")
+            having = Path(tables[next(iter(found))].source).name
+            raise DatasetError(f"{tables[split].source}: no {what}, but {having} has them. Give every split {need}.")
     return found
 
 
-def as_table(rows: Any, source: str) -> pa.Table:
-    """Lay labelled triples in memory out as the table that a file of them would be; ``source`` names it in messages.
-
-    Rows may have a confidence, or a time as text. The columns of a data frame are found by their names, in any order,
-    or else by their positions.
-    """
-    names, listed = _rows(rows, source)
-    cells = dict(zip(names, zip(*listed, strict=True), strict=True)) if listed else dict.fromkeys(names, ())
-    table = {name: _labels(cells[name], name, source) for name in TRIPLE}
-    for name in names:
-        if name in TIME:
-            table[name] = _labels([str(cell) if isinstance(cell, int) else cell for cell in cells[name]], name, source)
-        if name not in CONFIDENCE:
-            continue
-        try:
-            table[name] = pa.array(cells[name], pa.float64())
-        except (pa.ArrowException, TypeError) as error:
-            raise DatasetError(
-                f"{source}: the column {name} has a cell that is not a number ({reason(error)})."
-            ) from error
-    return pa.table(table)
-
-
-def _rows(rows: Any, source: str) -> tuple[list[str], list[Any]]:
-    names: list[str] = []
-    if isinstance(rows, pa.Table):
-        rows = rows.to_pandas()
-    if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a data frame, of pandas or polars
-        names, rows = [str(name) for name in rows.columns], rows.to_numpy()
-    try:
-        listed = [row if isinstance(row, str) else tuple(row) for row in rows]
-    except TypeError as error:
-        raise DatasetError(f"{source}: expected rows of head, relation, tail, found {rows!r:.60}.") from error
-    first = listed[0] if listed else ()
-    fourth = [(TIME if isinstance(first[3], str) else CONFIDENCE)[0]] if len(first) == 4 else []
-    names = columns(source, names) if is_header(names) else [*TRIPLE, *fourth]
-    for row, cells in enumerate(listed):
-        if isinstance(cells, str) or len(cells) != len(names):
-            raise DatasetError(f"{source}, row {row + 1}: expected {', '.join(names)}, found {cells!r:.60}.")
-    return names, listed
-
-
-def _labels(column: Sequence[Any], name: str, source: str) -> pa.Array:
-    for row, label in enumerate(column):
-        if not isinstance(label, str):
-            raise DatasetError(
-                f"{source}, row {row + 1}: the {name} is {label!r:.60} of type {type(label).__name__}: labels are "
-                "text. Give str(label) of each; for triples of ids, call Dataset.build."
-            )
-    try:
-        return pa.array(column, pa.string())
-    except UnicodeEncodeError as error:
-        raise DatasetError(f"{source}: the {name} {error.object!r} is not Unicode text ({error.reason}).") from error
+def times_in_order(columns: Mapping[str, pa.ChunkedArray]) -> Vocabulary:
+    """Label the times of all splits in their order: whole numbers by their value, all else as text, as dates sort."""
+    labels = pc.unique(pa.chunked_array([chunk for column in columns.values() for chunk in column.chunks], pa.string()))
+    whole = pc.all(pc.match_substring_regex(labels, "^-?[0-9]{1,18}$"), min_count=0).as_py()
+    order = pc.sort_indices(labels.cast(pa.int64()) if whole else labels)
+    return Vocabulary(labels.take(order), "time")
 
 
 def _numbered(
     kind: str,
     labels: Vocabulary | None,
     columns: Sequence[str],
-    tables: Mapping[str, pa.Table],
-    sources: Mapping[str, str | Path],
+    tables: Mapping[str, NamedTable],
     ids: Mapping[str, IntArray],
+    notes: list[str],
 ) -> Vocabulary:
     """Fill in the ids of some columns by given labels, or else by the sorted labels of the first split, then others."""
     places = [(split, column) for split in tables for column in columns]
     if labels is not None:
         for split, column in places:
-            ids[split][:, TRIPLE.index(column)] = read_column_ids(sources[split], tables[split], column, labels)
+            ids[split][:, TRIPLE.index(column)] = read_column_ids(tables[split], column, labels)
         return labels
-    codes, found = encode([tables[split][column] for split, column in places])
+    codes, found = _without_blanks(*encode([tables[split][column] for split, column in places]))
+    rows_of = {places[number]: rows for number, rows in enumerate(codes)}
+    notes += _notes_on_labels(kind, found, rows_of, tables)
     known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
     parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (found[:known], found[known:]))
     order = np.concatenate([start + part for start, part in zip((0, known), parts, strict=True)])
@@ -150,3 +178,40 @@ def _numbered(
     for (split, column), rows in zip(places, codes, strict=True):
         ids[split][:, TRIPLE.index(column)] = id_of_code[rows]
     return Vocabulary.of_distinct(found.take(pa.array(order)), kind)
+
+
+def _without_blanks(
+    codes: list[npt.NDArray[np.int32]], labels: pa.Array
+) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
+    """Cut the blanks around labels that are ids; each code then has another number, in the same order."""
+    padded = pc.match_substring_regex(labels, "^( +-?[0-9]+ *|-?[0-9]+ +)$")
+    if not pc.any(padded).as_py():
+        return codes, labels
+    encoded = pc.if_else(padded, pc.utf8_trim(labels, " "), labels).dictionary_encode()
+    renumbered = np.asarray(encoded.indices)
+    return [renumbered[rows] for rows in codes], encoded.dictionary
+
+
+def _notes_on_labels(
+    kind: str,
+    labels: pa.Array,
+    codes: Mapping[tuple[str, str], npt.NDArray[np.int32]],
+    tables: Mapping[str, NamedTable],
+) -> Iterator[str]:
+    """Note labels that are empty, and those that blanks alone tell from others."""
+    empty = pc.index(labels, "").as_py()
+    rows = {place: np.flatnonzero(found == empty) for place, found in codes.items()} if empty >= 0 else {}
+    places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
+    if places:
+        count = sum(map(len, rows.values()))
+        yield (
+            f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}: the empty text is a label as "
+            "any other. Fill the cells, or leave the rows out."
+        )
+    cut = pc.utf8_trim(labels, " ")
+    padded = labels.filter(pc.and_(pc.not_equal(cut, labels), pc.is_in(cut, labels)))
+    if len(padded):
+        yield (
+            f"{counted(len(padded), f'{kind} label')} differ from others by blanks around them alone: "
+            f"{first_few([repr(label) for label in padded[:4].to_pylist()], 3)}. If they are the same, cut the blanks."
+        )

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.data import SPLITS
 from kgeval.data.labelled_triples import read_triple_ids
-from kgeval.data.triple_files import read_times, read_triples
+from kgeval.data.tables import read_triples
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, did_you_mean
@@ -26,13 +26,14 @@ def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Voca
     if not path.is_file():
         raise DatasetError(f"there is no split and no file {name!r}. {did_you_mean(name, SPLITS)}")
     table = read_triples(path)
-    ids = read_triple_ids(path, table, entities, relations).ids
+    ids = read_triple_ids(table, entities, relations).ids
+    keep = np.ones(len(table), np.bool_) if (truths := table.truths()) is None else truths
     if times is None:
-        return Triples(ids).distinct().triples
-    if (column := read_times(path, table)) is None:
+        return Triples(ids[keep]).distinct().triples
+    if (column := table.times()) is None:
         raise DatasetError(f"{path}: no column 'time', but the dataset is temporal. Add the column.")
     contexts = times.ids(column)
     if (contexts < 0).any():
-        row = int(np.argmax(contexts < 0))
-        raise DatasetError(f"{path}, row {row + 1}: the dataset has no time {column[row].as_py()!r}.")
-    return Triples(ids, contexts).distinct().triples
+        unknown = column[int(np.argmax(contexts < 0))].as_py()
+        table.refuse(contexts < 0, f"the dataset has no time {unknown!r}.")
+    return Triples(ids[keep], contexts[keep]).distinct().triples

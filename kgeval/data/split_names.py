@@ -39,8 +39,12 @@ def filtered_by(split: str, of_split: Mapping[Any, Sequence[str]], names: Sequen
     return tuple(dict.fromkeys([*found, *own]))
 
 
-def _joined(value: Any) -> Any:
-    """Join several splits to one name: ``[valid, test]`` is ``valid+test``, and so is ``valid,test``."""
+def joined(value: Any) -> Any:
+    """Join several splits to one name, and leave other names unchanged.
+
+    >>> joined(["valid", "test"]), joined("valid,test"), joined("more.tsv")
+    ('valid+test', 'valid+test', 'more.tsv')
+    """
     names = value.split(",") if isinstance(value, str) and parts_of(value.replace(",", "+")) else value
     several = isinstance(names, list | tuple) and names and all(name in SPLITS for name in names)
     return "+".join(name for name in SPLITS if name in names) if several else value
@@ -54,7 +58,7 @@ def _split_or_file(name: str) -> str:
     raise ValueError(f"there is no split and no file {name!r:.60}. {did_you_mean(name, SPLITS)}".rstrip("."))
 
 
-SplitOrFile = Annotated[str, BeforeValidator(_joined), AfterValidator(_split_or_file)]
+SplitOrFile = Annotated[str, BeforeValidator(joined), AfterValidator(_split_or_file)]
 """a split, several splits joined by a plus sign, or a file of triples"""
 
 Filter = Annotated[

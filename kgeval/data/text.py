@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import re
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO, NamedTuple, NoReturn, TextIO, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TextIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,6 +41,15 @@ MAX_BLANK_LINES = 10_000
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
 
+COMPRESSED: Mapping[str, Callable[[Path], Any]] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
+"""the ending of a compressed text -> what opens it"""
+
+QUOTING = ",;|"
+"""separators whose cells may be quoted"""
+
+LOOKED_AT = 20
+"""rows from which the separator is told"""
+
 
 def read_columns(
     path: Path,
@@ -49,15 +60,14 @@ def read_columns(
     delimiter: str | None = None,
     quoted: bool | None = None,
 ) -> pa.Table:
-    """Read a delimited text file (``.gz`` too) in which every row has the named columns.
+    """Read a delimited text file, compressed or not, in which every row has the named columns.
 
     ``kind`` is the type of every column: int64, or (by default) strings, of which none is null. ``skip`` lines precede
-    the first row. By default commas separate the columns of a ``.csv``, otherwise tabs, or spaces where the first row
-    has no tab; cells may be quoted where commas separate them.
+    the first row. By default the first rows tell the delimiter; cells may be quoted where it is one of ``QUOTING``.
     """
     kind = kind or pa.string()
-    delimiter = delimiter or _delimiter(path, skip)
-    quoted = delimiter == "," if quoted is None else quoted
+    delimiter = delimiter or find_delimiter(path, skip)
+    quoted = delimiter in QUOTING if quoted is None else quoted
     try:
         with _for_arrow(path) as source:
             table = pa_csv.read_csv(
@@ -93,8 +103,8 @@ class Row(NamedTuple):
 
 def rows(path: Path, skip: int = 0, *, delimiter: str | None = None, quoted: bool | None = None) -> Iterator[Row]:
     """Walk over the rows of a delimited text file, with their lines; slow, for headers and for what went wrong."""
-    delimiter = delimiter or _delimiter(path, skip)
-    quoted = delimiter == "," if quoted is None else quoted
+    delimiter = delimiter or find_delimiter(path, skip)
+    quoted = delimiter in QUOTING if quoted is None else quoted
     line = skip + 1
     try:
         with open_text(path) as text:
@@ -148,7 +158,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         checked(path, times=4)  # bytes of memory for each byte of the text
         with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
             yield cast(BinaryIO, file)
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
@@ -198,21 +208,28 @@ def refuse_missing(path: Path) -> None:
 
 
 def _is_compressed(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
+    return path.suffix.lower() in COMPRESSED
 
 
-class _Unpacked(gzip.GzipFile):
+class _Unpacked(io.BufferedIOBase):
     """A compressed text; one that is compressed as much as a row of zeros is refused while it is read."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
+        self._file = COMPRESSED[path.suffix.lower()](path)
         self._budget = Budget(path, times=MAX_COMPRESSION)
 
-    def read(self, size: int | None = -1) -> bytes:
-        return self._counted(super().read(size))
+    def readable(self) -> bool:
+        return True
 
-    def read1(self, size: int = -1) -> bytes:
-        return self._counted(super().read1(size))
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self._counted(self._file.read(size))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return self._counted(self._file.read1(size))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
     def _counted(self, block: bytes) -> bytes:
         self._budget.take(len(block))
@@ -232,13 +249,38 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
         yield line
 
 
-def _delimiter(path: Path, skip: int) -> str:
+def find_delimiter(path: Path, skip: int = 0) -> str:
+    """Find what separates columns: the usual delimiter of the ending, or one that cuts the first rows more evenly.
+
+    Usual are commas in a ``.csv``, and in any other file tabs, or spaces where the first row has no tab.
+    """
     with open_text(path) as text:
-        uncompressed = path.with_suffix("") if _is_compressed(path) else path
-        if uncompressed.suffix.lower() == ".csv":
-            return ","
-        line = next((line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n")), "")
-    return "\t" if "\t" in line or " " not in line else " "
+        filled = (line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n"))
+        lines = list(islice(filled, LOOKED_AT))
+    if (path.with_suffix("") if _is_compressed(path) else path).suffix.lower() == ".csv":
+        usual, others = ",", "\t;|"
+    elif not lines or "\t" in lines[0]:
+        return "\t"
+    else:
+        usual, others = " " if " " in lines[0] else "\t", ",;|"
+    widths = {delimiter: _widths(lines, delimiter) for delimiter in others + usual}
+    for least, order in (
+        (3, others[:1] * (usual == ",") + usual + others),
+        (2, usual + others * (widths[usual] <= {1})),
+    ):
+        for delimiter in order:
+            if len(widths[delimiter]) == 1 and min(widths[delimiter]) >= least:
+                return delimiter
+    return usual
+
+
+def _widths(lines: Sequence[str], delimiter: str) -> set[int]:
+    """Count the columns of rows, of which the last may end inside quotes."""
+    widths = set()
+    with suppress(csv.Error):
+        for _, cells in _cells(iter(lines), delimiter, quoted=delimiter in QUOTING):
+            widths.add(len(cells))
+    return widths
 
 
 def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.DataType, why: str) -> NoReturn:
@@ -257,13 +299,6 @@ def _cure(cells: Sequence[str], names: Sequence[str]) -> str:
     """Say what to do about a row of triples with another number of columns, where that can be seen."""
     if "tail" not in names:
         return ""
-    at_commas = cells[0].split(",") if len(cells) == 1 else []
-    if len(at_commas) < len(names):
-        at_commas = []
-    row = at_commas or cells
-    cures = ["Commas separate columns in .csv files only: rename the file."] if at_commas else []
-    if len(row) > 4 and len(row) % 2 and not all(map(WHOLE_NUMBER.fullmatch, row)):
-        cures.append(
-            "Statements with qualifiers, as in WD50K, are not supported: keep head, relation and tail of each row."
-        )
-    return " ".join(cures)
+    if len(cells) > 4 and len(cells) % 2 and not all(map(WHOLE_NUMBER.fullmatch, cells)):
+        return "Statements with qualifiers, as in WD50K, are not supported: keep head, relation and tail of each row."
+    return ""

@@ -12,10 +12,14 @@ from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
-from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.ranks.ties import REALISTIC, tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, TableView
 from kgeval.metrics.summary import SERIOUS, Group, Summary
+from kgeval.provenance import Provenance
 from kgeval.table import Cell, Table
+
+OF_FILE = "as in the file"
+"""the tie policy of ranks whose numbers of ties are not known"""
 
 MOST_NAMED = 6
 """the most metrics that a note names"""
@@ -48,7 +52,8 @@ class RankSummary(Summary):
     @property
     def ties(self) -> str:
         """The name of the tie policy of metrics that name none."""
-        return tie_policy(self.options.ties).name
+        known = not isinstance(self.provenance, Provenance) or self.provenance.has_ties
+        return tie_policy(self.options.ties).name if known else OF_FILE
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -123,6 +128,17 @@ class RankSummary(Summary):
         return (Table(["", *sides], [[base, *(there.get((base, side), "") for side in sides)] for base in bases]),)
 
 
+def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
+    """Refuse a tie policy for ranks whose numbers of ties are not known; realistic ones are those of the file."""
+    policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
+    other = next((policy for policy in policies if policy != REALISTIC.name), None)
+    if other is not None and not table.provenance.has_ties:
+        raise MetricError(
+            f"ties: {other} ranks cannot be computed, as the file of ranks has no numbers of ties, and its own policy "
+            "holds. Leave ties out, or add the columns greater and tied to the file."
+        )
+
+
 def rank_summary(
     table: RankColumns, metrics: Any, *, by: Any, options: MetricOptions, intervals: Intervals | None = None
 ) -> RankSummary:
@@ -131,6 +147,7 @@ def rank_summary(
         what = "intervals: these ranks are of a sample, so every metric already has the interval of its estimate"
         raise MetricError(f"{what}. Leave intervals out.")
     names, columns = parse_all(metrics), column_names(by)
+    refuse_unknown_ties(table, names, options)
     view = TableView(table, options)
     ranked = [part for part in PARTS if (view.sides == part).any()]
     refuse_absent_sides(names, ranked, by=columns)

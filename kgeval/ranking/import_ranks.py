@@ -14,6 +14,7 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import Candidates
 from kgeval.data import KnownTimes
+from kgeval.data.columns import TRIPLE, ColumnNames
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers, known_triples
 from kgeval.data.layout import layouts
@@ -21,18 +22,16 @@ from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
-from kgeval.data.triple_files import TRIPLE, read_times
+from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.errors import TableError, counted, did_you_mean
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.rank_columns import ColumnNames, RankColumn, RankSetting
-from kgeval.ranking.rank_file import RankFile, notes_on_exchanged_sides
+from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import to_rank_columns
 from kgeval.settings.settings import listed
-from kgeval.synonyms import current
 
 Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""
@@ -42,9 +41,9 @@ def load_ranks(  # noqa: PLR0913
     path: str | Path,
     dataset: Dataset | str | Path,
     *,
-    split: Split = "test",
+    split: str | Sequence[str] = "test",
     filter: Split | Sequence[Split] = SPLITS,
-    times: KnownTimes = "time-aware",
+    times: KnownTimes | None = None,
     setting: RankSetting | None = None,
     unmatched: Unmatched = "error",
     columns: ColumnNames | None = None,
@@ -52,15 +51,16 @@ def load_ranks(  # noqa: PLR0913
 ) -> RankTable:
     """Read ranks that another evaluator wrote, one row per triple, or per triple and side.
 
-    The header names the columns, in any order: head, relation, tail (or ``h``, ``r``, ``t``), and ranks, filtered or
-    raw, of one side each (``frank_left``, ``rank_left``, ``filtered_head_rank``, …; left is the head), or of the side
-    that a column ``side`` names (``raw_rank``, ``filtered_rank``). Further columns, and lines before the header that
-    begin with ``#``, are left aside. How many candidates there were is counted from the dataset: all entities but the
-    known answers.
+    The header names the columns, in any order: head, relation, tail as in files of triples, and ranks, filtered or raw,
+    of one side each (``frank_left``, ``rank_left``, ``filtered_head_rank``, …; left is the head), or of the side that a
+    column ``side`` names (``raw_rank``, ``filtered_rank``). Further columns, and lines before the header that begin
+    with ``#``, are left aside.
 
-    A rank r means that r − 1 candidates are above the answer; a half (2.5) means that one ties. The file has no other
-    numbers of ties. If it has both kinds of ranks, the table has the filtered ones with the raw counts beside
-    them; if it has no raw ones, the raw columns are empty.
+    A rank r means that r − 1 candidates are above the answer; a half (2.5) means that one ties. Columns ``greater`` and
+    ``tied``, with the same words around them, say it exactly; without them only the ties of the file are known, and no
+    other tie policy can be computed. ``candidates`` is the number of candidates; without it they are counted from the
+    dataset: all entities but the known answers. If the file has both filtered and raw ranks, the table has the filtered
+    ones with the raw counts beside them; if it has no raw ones, the raw columns are empty.
 
     Parameters
     ----------
@@ -70,12 +70,13 @@ def load_ranks(  # noqa: PLR0913
     dataset
         the graph that was ranked, or the folder or PyKEEN name of one; a folder of labels needs no train file
     split
-        the split whose triples were ranked
+        the split whose triples were ranked, or several: ``["valid", "test"]``
     filter
         the splits whose triples were known answers
     times
         of a temporal graph, whose file of ranks has a column ``time``: which facts were known: those of the
-        query's time (``"time-aware"``) or those of all times (``"static"``)
+        query's time (``"time-aware"``, by which candidates are counted) or those of all times (``"static"``); by
+        default the result does not say which
     setting
         ``"raw"`` for a table of the raw ranks; ``"filtered"`` for one of the filtered ranks. It also holds for columns
         whose names do not say which they are; by default those are read as filtered, with a note
@@ -86,7 +87,8 @@ def load_ranks(  # noqa: PLR0913
     columns
         the names of the columns in their order, for a file without a header: ``"head,relation,tail,tail_rank"`` or a
         list; or which column holds what, whatever it is called: ``{"head": "subj", "tail_rank": "filt_rank_o", …}`` or
-        ``"head=subj,tail_rank=filt_rank_o,…"``, and other columns are not used
+        ``"head=subj,tail_rank=filt_rank_o,…"``, and other columns of ranks are not used; quotes mark a constant,
+        ``"relation='treats'"``
     separator
         the separator of columns, if it is not recognised
 
@@ -100,15 +102,15 @@ def load_ranks(  # noqa: PLR0913
     """
     if not isinstance(path, str | Path):
         raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
-    path, known, times = Path(path), _splits(filter), current("times", times)
+    path, known, split = Path(path), _splits(filter), str(joined(split))
     if unmatched not in get_args(Unmatched):
         raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
     check = _RowCheck(file, unmatched)
-    known = known if any(column.setting == "filtered" for column in file.ranks) else ()
+    known = known if any(group.setting == "filtered" for group in file.ranks) else ()
     triples = _rows_of_split(check, dataset, split)
-    filtered = known_triples(dataset, known, times)
+    filtered = known_triples(dataset, known, times or "time-aware")
     found = (_side(check, dataset, split, side, triples, filtered) for side in SIDES)
     parts = [part for part in found if part is not None]
     if not parts:
@@ -122,25 +124,31 @@ def load_ranks(  # noqa: PLR0913
     absent = [name for name in known if name not in dataset.splits]
     if absent:
         notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
+    if dataset.times is not None and times is None and known:
+        notes.append(
+            "the file does not say whether its filter was time-aware or static; candidates were counted as time-aware. "
+            "To say which: --times (in Python times=)."
+        )
+    has_ties = all(group.has_ties for group in file.ranks)
     notes += [
         *notes_on_leaks,
-        "a file of ranks has no numbers of ties: all metrics have the tie policy of the file.",
+        *([] if has_ties else ["a file of ranks has no numbers of ties: all metrics have the tie policy of the file."]),
         f"the ranks were read from {path}.",
         *dataset.notes,
     ]
-    all_ranks = len(parts) * len(dataset.split(split))
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
-    present = tuple(name for name in known if name not in absent)
     return RankTable(
         table.data,
         split,
         tuple(notes),
-        filter=present,
+        filter=tuple(name for name in known if name not in absent),
         dataset=dataset.name,
         candidates=candidates,
         times=None if dataset.times is None else times,
-        missing=all_ranks - len(table),
+        missing=len(parts) * len(dataset.split(split)) - len(table),
         leaks=leaks,
+        has_ties=has_ties,
+        suspicion=dataset.suspicion,
     )
 
 
@@ -152,13 +160,14 @@ def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
     return names
 
 
-def _read_dataset(dataset: Dataset | str | Path, split: Split) -> Dataset:
+def _read_dataset(dataset: Dataset | str | Path, split: str) -> Dataset:
     """Take a graph, or read it; a folder of labels may have no train file, since nothing is trained or scored."""
-    if not isinstance(dataset, str | Path) or not label_layout.lacks_train(Path(dataset), split):
+    parts = parts_of(split)
+    if not isinstance(dataset, str | Path) or not label_layout.lacks_train(Path(dataset), parts):
         return as_dataset(dataset)
     if any(layout.recognises(Path(dataset)) for layout in layouts().values()):
         return as_dataset(dataset)
-    return label_layout.read(Path(dataset), needs=(split,))
+    return label_layout.read(Path(dataset), needs=parts)
 
 
 @dataclass
@@ -179,7 +188,7 @@ class _RowCheck:
         return ~wrong
 
 
-def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray:
+def _rows_of_split(check: _RowCheck, dataset: Dataset, split: str) -> IntArray:
     """Find the row in the split of each row of the file, -1 for what is left out; int64[row]."""
     file = check.file
     names = dict(zip(TRIPLE, (dataset.entities, dataset.relations, dataset.entities), strict=True))
@@ -187,9 +196,10 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
     own = dataset.split(split)
     triples = own.ids
     if dataset.times is not None and own.contexts is not None:
-        times = read_times(file.path, file.table)
+        times = file.table.times()
         if times is None:
-            raise TableError(f"{file.path}: no column 'time': dataset {dataset.name} has a time for each triple.")
+            lacks = f"no column 'time': dataset {dataset.name} has a time for each triple"
+            raise TableError(f"{file.table.source}: {lacks}.")
         columns.append(dataset.times.ids(times))
         triples = np.column_stack([triples, own.contexts])
     ids = np.stack(columns, axis=1)
@@ -206,30 +216,33 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: Split) -> IntArray
             "leave such rows out: --unmatched drop (in Python unmatched='drop')."
         )
 
-    left_out = f"rows of {file.path} that are no {split} triple of dataset {dataset.name}"
+    left_out = f"rows of {file.table.source} that are no {split} triple of dataset {dataset.name}"
     return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
 
 
 def _side(
-    check: _RowCheck, dataset: Dataset, split: Split, side: Side, triples: IntArray, known: Sequence[Triples]
+    check: _RowCheck, dataset: Dataset, split: str, side: Side, triples: IntArray, known: Sequence[Triples]
 ) -> RankTable | None:
     """Make a table of the ranks of one side; nothing where the file has none."""
-    columns = [column for column in check.file.ranks if column.side in (side, None)]
+    groups = [group for group in check.file.ranks if group.side in (side, None)]
     rows = check.file.rows_of(side)
     rows = rows[triples[rows] >= 0]
-    if not columns or not len(rows):
+    if not groups or not len(rows):
         return None
     rows = _first_of_each(check, dataset, split, side, triples, rows)
-    counted = _candidates(dataset, split, side, known)
-    counts = {}
-    for column in columns:
-        rows = rows[_ranked(check, column, side, rows, counted[column.setting][triples[rows]])]
-    for column in columns:
-        ranks, candidates = check.file.numbers(column, rows), counted[column.setting][triples[rows]]
-        greater, tied = np.floor(ranks).astype(np.int64) - 1, (ranks % 1 > 0).astype(np.int64)
-        counts[column.setting] = RankCounts(greater, tied, candidates)
+    sizes = _candidates(dataset, split, side, known)
+    for group in groups:
+        rows = rows[_ranked(check, group, side, rows, sizes[group.setting][triples[rows]])]
     if not len(rows):
         return None
+    counts = {group.setting: _counts(check.file, group, rows, sizes[group.setting][triples[rows]]) for group in groups}
+    for setting, found in counts.items():
+        differing = int((found.candidates != sizes[setting][triples[rows]]).sum())
+        if differing:
+            check.notes.append(
+                f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates in the file "
+                "than the dataset has, by the filter: the file's are used."
+            )
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
     unknown = np.full(len(rows), np.nan)
     table = to_rank_columns(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
@@ -239,8 +252,17 @@ def _side(
     return RankTable(table.sort_by("triple"), split)
 
 
+def _counts(file: RankFile, group: RankColumns, rows: IntArray, candidates: IntArray) -> RankCounts:
+    """Take the counts of some rows as they stand in the file, or as a rank says them."""
+    numbers = {what: file.numbers(name, rows) for what, name in group.names.items()}
+    counts = [numbers[what] for what in ("greater", "tied") if group.has_ties]
+    if not counts:
+        counts = [np.floor(numbers["rank"]) - 1, np.ceil(numbers["rank"] % 1)]
+    return RankCounts(*(part.astype(np.int64) for part in (*counts, numbers.get("candidates", candidates))))
+
+
 def _first_of_each(
-    check: _RowCheck, dataset: Dataset, split: Split, side: Side, triples: IntArray, rows: IntArray
+    check: _RowCheck, dataset: Dataset, split: str, side: Side, triples: IntArray, rows: IntArray
 ) -> IntArray:
     """Keep the first row of each triple; the split itself may repeat some."""
     order = np.argsort(triples[rows], kind="stable")
@@ -257,7 +279,7 @@ def _first_of_each(
     return rows[check.passing(again, rows, lambda _: what, left_out)]
 
 
-def _candidates(dataset: Dataset, split: Split, side: Side, known: Sequence[Triples]) -> dict[str, IntArray]:
+def _candidates(dataset: Dataset, split: str, side: Side, known: Sequence[Triples]) -> dict[str, IntArray]:
     """Count the candidates of each triple of a split, by setting; int64[triple]."""
     queries = Queries.of(dataset.split(split), side)
     answers = known_answers(queries, known)
@@ -267,23 +289,35 @@ def _candidates(dataset: Dataset, split: Split, side: Side, known: Sequence[Trip
     return {setting: numbers[order] for setting, numbers in counted.items()}
 
 
-def _ranked(check: _RowCheck, column: RankColumn, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
-    """Tell which rows have a rank that is one, and within its candidates; bool[row]."""
-    ranks, setting = check.file.numbers(column, rows), f"{column.setting} {side}"
+def _ranked(check: _RowCheck, group: RankColumns, side: Side, rows: IntArray, candidates: IntArray) -> BoolArray:
+    """Tell which rows have ranks or counts that are some, and within their candidates; bool[row]."""
+    setting, is_rank = f"{group.setting} {side}", np.ones(len(rows), np.bool_)
+    for what, name in group.names.items():
+        least = 0 if what in ("greater", "tied") else 1
+        numbers = check.file.numbers(name, rows)
+        expected = (
+            "a rank: expected a whole number or a half, from 1" if what == "rank" else f"a whole number from {least}"
+        )
+        wrong = (numbers < least) | ((what != "rank") & (numbers % 1 > 0))
 
-    def no_rank(index: int) -> str:
-        text = check.file.table[column.name][int(rows[index])].as_py()
-        return f"the {column.name} {text[:40]!r} is not a rank: expected a whole number or a half, from 1."
+        def no_number(index: int, name: str = name, expected: str = expected) -> str:
+            text = str(check.file.table[name][int(rows[index])].as_py())
+            return f"the {name} {text[:40]!r} is not {expected}."
+
+        is_rank &= check.passing(wrong, rows, no_number, f"{setting} ranks that are no numbers from {least}")
+    counts = _counts(check.file, group, rows, candidates)
+    highest = 1 + counts.greater + counts.tied
 
     def beyond(index: int) -> str:
-        what = f"the {setting} rank {ranks[index]:g} is beyond its {counted(int(candidates[index]), 'candidate')}."
-        if column.setting == "raw":
+        what = (
+            f"the {setting} rank {highest[index]} is beyond its {counted(int(counts.candidates[index]), 'candidate')}."
+        )
+        if group.setting == "raw":
             return f"{what} Was another dataset used, or is it the rank of the other side?"
         return (
             f"{what} If these are raw ranks, use --setting raw (in Python setting='raw'). Otherwise another dataset or "
             "filter was used, or it is the rank of the other side."
         )
 
-    is_rank = check.passing(ranks < 1, rows, no_rank, f"{setting} ranks that are no numbers from 1")
     left_out = f"{setting} ranks beyond their candidates"
-    return is_rank & check.passing(is_rank & (np.ceil(ranks) > candidates), rows, beyond, left_out)
+    return is_rank & check.passing(is_rank & (highest > counts.candidates), rows, beyond, left_out)

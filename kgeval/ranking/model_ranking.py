@@ -145,6 +145,7 @@ class ModelRanking(ModelOnDataset):
             candidates=self._candidates_in_words(sides),
             competing=self._num_competing(),
             leaks=self.leaks,
+            suspicion=self.dataset.suspicion,
         )
 
     def _notes_on_candidates(self, side: RankedPart) -> tuple[str, ...]:

@@ -1,13 +1,12 @@
-"""A file of ranks that another evaluator wrote, text or Parquet, and its rows."""
+"""A file of ranks that another evaluator wrote, text or Parquet: its rows, and what its columns of ranks are of."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import Literal, NoReturn, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,36 +14,60 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.text import line_of, open_text, read_columns, rows
-from kgeval.data.triple_files import NEEDED, is_header, read_parquet_triples
-from kgeval.data.triple_files import columns as named_columns
+from kgeval.data.columns import OPTION, ColumnNames, Columns
+from kgeval.data.tables import NamedTable, read_table
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import TableError, did_you_mean
 from kgeval.paths import exists_safely
-from kgeval.ranking.rank_columns import (
-    NAME,
-    PLACES,
-    ColumnNames,
-    RankColumn,
-    RankSetting,
-    column_names,
-    rank_columns,
-    rename,
-)
 from kgeval.ranking.rank_table import RankTable
+
+RankSetting = Literal["filtered", "raw"]
+
+SETTINGS: dict[str, RankSetting] = {"raw": "raw", "f": "filtered", "filt": "filtered", "filtered": "filtered"}
+"""the word in the name of a column -> whether its ranks are filtered"""
+
+PLACES: dict[str, Side] = {
+    "left": "head",
+    "head": "head",
+    "lhs": "head",
+    "right": "tail",
+    "tail": "tail",
+    "rhs": "tail",
+}
+"""the word in the name of a column -> the side that was predicted"""
+
+_SIDE = "|".join(PLACES)
+
+NAME = re.compile(
+    rf"(?:(raw|filtered|filt|f)_?)?(?:({_SIDE})_)?"
+    rf"(?:(ranks?)|(greater)|(tied)|((?:n_|num_)?candidates))(?:_({_SIDE}))?"
+)
+"""the name of a column of ranks or counts: what it says about the filter, and about the side, before or after"""
+
+COUNTS = ("greater", "tied", "candidates")
+
+
+@dataclass(frozen=True)
+class RankColumns:
+    """The columns of the ranks of one setting and side."""
+
+    setting: RankSetting
+    side: Side | None
+    """None where a column of the file names it"""
+    names: Mapping[str, str]
+    """``rank``, ``greater``, ``tied``, ``candidates``, as far as they are there -> the column of the table"""
+
+    @property
+    def has_ties(self) -> bool:
+        return "greater" in self.names and "tied" in self.names
 
 
 @dataclass(frozen=True)
 class RankFile:
     """The rows of a file of ranks."""
 
-    path: Path
-    skip: int
-    """how many lines precede the first row"""
-    separator: str | None
-    """what separates columns; None for tabs, spaces or commas, as the file has them"""
-    table: pa.Table
-    ranks: tuple[RankColumn, ...]
+    table: NamedTable
+    ranks: tuple[RankColumns, ...]
     notes: tuple[str, ...]
     """what the file left open"""
 
@@ -60,52 +83,35 @@ class RankFile:
         """Read a file of ranks, whose columns are named by its header or by ``columns``."""
         if setting is not None and setting not in get_args(RankSetting):
             raise TableError(f"unknown setting {setting!r} of ranks. {did_you_mean(setting, get_args(RankSetting))}")
-        chosen = column_names(columns)
-        if path.suffix.lower() == ".parquet":
-            table = _read_parquet(path, chosen)
-            ranks, notes = rank_columns(path, table.column_names, setting)
-            return cls(path, 0, separator, _as_texts(path, table, ranks), ranks, notes)
-        with open_text(path) as text:
-            skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text))
-        separator = _separator_character(separator) if separator else _semicolon(path, skip)
-        first = next(rows(path, skip, delimiter=separator), None)
-        if first is None:
-            raise TableError(f"{path}: no header in it. Expected columns such as head, relation, tail, side, rank.")
-        if isinstance(chosen, list):
-            names = named_columns(path, chosen)
-        else:
-            cells = [cell.strip().strip('"') for cell in first.cells]
-            names = _header(path, first.cells) if chosen is None else named_columns(path, rename(path, cells, chosen))
-            skip = first.end
-        ranks, notes = rank_columns(path, names, setting)
-        table = read_columns(path, names, skip=skip, delimiter=separator)
-        if table.num_rows == 0:
+        if RankTable.is_in(path):
+            raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
+        delimiter = _separator_character(separator) if separator else None
+        table = read_table(path, Columns.of(columns), further=NAME, delimiter=delimiter, comments=True)
+        if not len(table):
             raise TableError(f"{path}: no ranks in it.")
-        return cls(path, skip, separator, table, ranks, notes)
+        ranks, notes = _rank_columns(table, setting)
+        return cls(table, ranks, notes)
 
     def rows_of(self, side: Side) -> IntArray:
         """Find the rows of a side; int64[row]."""
-        if "side" not in self.table.column_names:
-            return np.arange(self.table.num_rows)
-        sides = np.array([PLACES.get(text.strip().lower(), text) for text in self.table["side"].to_pylist()])
+        if "side" not in self.table:
+            return np.arange(len(self.table))
+        words = [str(word).strip().lower() for word in self.table["side"].to_pylist()]
+        sides = np.array([PLACES.get(word, word) for word in words])
         wrong = ~np.isin(sides, SIDES)
         if wrong.any():
-            row = int(np.argmax(wrong))
-            self.refuse(row, f"side {str(sides[row])!r}. {did_you_mean(str(sides[row]), PLACES)}")
+            side_found = str(sides[int(np.argmax(wrong))])
+            self.table.refuse(wrong, f"side {side_found!r}. {did_you_mean(side_found, PLACES)}", TableError)
         return np.flatnonzero(sides == side)
 
-    def numbers(self, column: RankColumn, places: IntArray) -> Float64Array:
-        """Take ranks, which are whole numbers or halves from 1; 0 for what is none; float64[place]."""
-        text = pc.utf8_trim_whitespace(self.table[column.name].take(pa.array(places)).combine_chunks())
-        spelled = pc.match_substring_regex(text, r"^[0-9]{1,15}(\.[05]?0*)?$")
-        values = np.asarray(pc.if_else(spelled, text, "0").cast(pa.float64()))
-        return np.where(values < 1, 0.0, values)
+    def numbers(self, name: str, rows: IntArray) -> Float64Array:
+        """Take ranks or counts, which are whole numbers or halves from 0; −1 for what is none; float64[row]."""
+        text = pc.utf8_trim_whitespace(self.table[name].take(pa.array(rows)).cast(pa.string())).combine_chunks()
+        spelled = pc.match_substring_regex(text, r"^[0-9]{1,15}(\.[05]?0*)?$").fill_null(False)  # noqa: FBT003
+        return np.asarray(pc.if_else(spelled, text, "-1").cast(pa.float64()))
 
     def refuse(self, row: int, what: str) -> NoReturn:
-        if self.path.suffix.lower() == ".parquet":
-            raise TableError(f"{self.path}, row {row + 1}: {what}")
-        line = line_of(self.path, row, self.skip, delimiter=self.separator)
-        raise TableError(f"{self.path}, line {line}: {what}")
+        raise TableError(f"{self.table.place(row)}: {what}")
 
 
 def is_foreign(path: Path) -> bool:
@@ -116,41 +122,7 @@ def is_foreign(path: Path) -> bool:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError, ValueError):
         return False
-    return "greater" not in schema.names and not any(key.startswith(b"kgeval") for key in schema.metadata or {})
-
-
-def _read_parquet(path: Path, chosen: list[str] | dict[str, str] | None) -> pa.Table:
-    """Read the columns of a Parquet file, named by what they hold; head, relation and tail as text."""
-    if isinstance(chosen, list):
-        what = f"{path}: a Parquet file has names for its columns. Name what they hold"
-        raise TableError(f"{what}: columns={{'head': 'subj', …}} (--columns head=subj,…).")
-    if RankTable.is_in(path):
-        raise TableError(f"{path}: kgeval's own ranks. RankTable.from_parquet reads it.")
-    if chosen is None:
-        table = read_parquet_triples(path, needed=re.compile(f"{NEEDED.pattern}|{NAME.pattern}"))
-    else:
-        needed = re.compile("|".join(map(re.escape, map(str, chosen.values()))))
-        table = read_parquet_triples(path, lambda path, found: named_columns(path, rename(path, found, chosen)), needed)
-    if table.num_rows == 0:
-        raise TableError(f"{path}: no ranks in it.")
-    return table
-
-
-def _as_texts(path: Path, table: pa.Table, ranks: Sequence[RankColumn]) -> pa.Table:
-    """Write the ranks and the sides of a Parquet file as a text file has them."""
-    sides = ["side"] if "side" in table.column_names else []
-    for name in [column.name for column in ranks] + sides:
-        column = table[name]
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        fits = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        if not fits and (name == "side" or not (pa.types.is_integer(kind) or pa.types.is_floating(kind))):
-            expected = "text" if name == "side" else "numbers"
-            raise TableError(f"{path}: the column {name} holds {column.type}, not {expected}.")
-        if column.null_count:
-            row = int(np.argmax(np.asarray(column.is_null()))) + 1
-            raise TableError(f"{path}, row {row}: the column {name} is empty. Leave the row out of the file.")
-        table = table.set_column(table.column_names.index(name), name, column.cast(pa.string()))
-    return table
+    return not any(key.startswith(b"kgeval") for key in schema.metadata or {})
 
 
 def _separator_character(separator: str) -> str:
@@ -165,55 +137,51 @@ def _separator_character(separator: str) -> str:
     return character
 
 
-def _semicolon(path: Path, skip: int) -> str | None:
-    """Find whether semicolons separate columns: where the first row has some, and nothing else that could."""
-    with open_text(path) as text:
-        line = next((line for number, line in enumerate(text) if number >= skip and line.strip()), "")
-    return ";" if ";" in line and not set("\t, ") & set(line) else None
-
-
-def _header(path: Path, cells: list[str]) -> list[str]:
-    semicolons = any(";" in cell for cell in cells)
-    row = " ".join(cells).split(";") if semicolons else cells
-    if not is_header(row) and any(re.fullmatch(r"\s*[0-9]+(\.[05])?\s*", cell) for cell in row):
-        shown = ", ".join(map(repr, row))
-        separated = " and what separates them: separator=';' (--separator ';')" if semicolons else ""
+def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[RankColumns, ...], tuple[str, ...]]:
+    """Sort the columns of ranks and counts by their setting and side; and say what they leave open."""
+    matches = {name: match for name in table.origins if (match := NAME.fullmatch(name))}
+    shown = f"found {', '.join(f'{origin} as {role}' for role, origin in table.origins.items())}"
+    if table.unused:
+        shown += f", and not used {', '.join(map(repr, table.unused))}"
+    of_ranks = {SETTINGS[match[1]] for match in matches.values() if match[1] and match[3]}
+    default, notes = _unnamed_setting(of_ranks, wanted)
+    groups: dict[tuple[RankSetting, Side | None], dict[str, str]] = {}
+    for name, match in matches.items():
+        what = "rank" if match[3] else COUNTS[next(place for place in range(3) if match[4 + place])]
+        unnamed = default if what == "rank" or not of_ranks else "filtered"
+        setting = SETTINGS.get(match[1], unnamed)
+        group = groups.setdefault((setting, PLACES.get(match[2] or match[7])), {})
+        if group.setdefault(what, name) != name:
+            raise TableError(f"{table.source}: two columns have the same meaning; {shown}. Keep one of them.")
+    ranks = [RankColumns(*key, group) for key, group in groups.items()]
+    if not any({"rank", "greater"} & group.names.keys() for group in ranks):
+        expected = "rank, filtered_rank, frank_left, tail_rank, …, or greater and tied"
+        raise TableError(f"{table.source}: no column of ranks; {shown}. Expected {expected}. Say which: {OPTION}.")
+    if any((group.side is None) != ("side" in table) for group in ranks):
         raise TableError(
-            f"{path}: its first row is not a header: it holds a number: {shown}. Name the columns in their order, for "
-            f"instance columns='{_columns_like(row)}' (--columns){separated}."
+            f"{table.source}: the side of each rank must be given once: by a column 'side' (head, tail) or by the "
+            f"names of the ranks (head_rank, tail_rank); {shown}."
         )
-    return named_columns(path, cells)
+    for columns in ranks:
+        if not columns.has_ties and "rank" not in columns.names:
+            present, lacking = " and ".join(columns.names.values()), "tied" if "greater" in columns.names else "greater"
+            raise TableError(f"{table.source}: {present} without {lacking}; {shown}. Add that column, or ranks.")
+    if wanted not in {None, *(group.setting for group in ranks)}:
+        raise TableError(f"{table.source}: no {wanted} ranks in it; {shown}.")
+    # The raw setting has no filtered ranks; the filtered one keeps the raw ones beside them.
+    return tuple(group for group in ranks if wanted != "raw" or group.setting == "raw"), notes
 
 
-def _columns_like(cells: Sequence[str]) -> str:
-    """Name columns that a row without a header may have, one name for each, for a hint.
-
-    >>> _columns_like(["a", "likes", "b", "tail", "7", "3"])
-    'head,relation,tail,side,raw_rank,filtered_rank'
-    >>> _columns_like(["a", "likes", "b", "3", ".333", "1", "1.0"])
-    'head,relation,tail,frank_left,frr_left,frank_right,frr_right'
-    """
-    after = [cell.strip().lower() for cell in cells[3:]]
-    has_reciprocals = any(re.fullmatch(r"0?\.[0-9]+(e-?[0-9]+)?", cell) for cell in after)
-    known = WITH_SIDES if PLACES.keys() & {*after} else WITH_RECIPROCALS if has_reciprocals else RANKS_ALONE
-    ranks = known.get(len(after)) or known[0]
-    further = [f"column{number}" for number in range(4 + len(ranks), len(cells) + 1)]
-    return ",".join(["head", "relation", "tail", *ranks, *further])
-
-
-RANKS_ALONE = {
-    0: ["head_rank", "tail_rank"],
-    1: ["tail_rank"],
-    4: ["raw_head_rank", "filtered_head_rank", "raw_tail_rank", "filtered_tail_rank"],
-}
-WITH_RECIPROCALS = {
-    0: RANKS_ALONE[0],
-    4: ["frank_left", "frr_left", "frank_right", "frr_right"],
-    8: [f"{kind}_{side}" for side in ("left", "right") for kind in ("frank", "rank", "frr", "rr")],
-}
-WITH_SIDES = {0: ["side", "raw_rank", "filtered_rank"], 1: ["side", "rank"], 2: ["side", "rank"]}
-"""the columns after the triple in some known files, by their number, the usual ones by 0; those of Akrami et al. (2020)
-have the ranks' reciprocals too"""
+def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:
+    """Choose the setting of ranks whose names do not say it: the other one, where others' names do."""
+    if named:
+        return "raw" if "filtered" in named else "filtered", ()
+    if wanted is not None:
+        return wanted, ()
+    return "filtered", (
+        "the file does not say whether its ranks are filtered; they were read as filtered. If "
+        "they are raw, use --setting raw (in Python setting='raw').",
+    )
 
 
 NOTED_SHARE = 0.01

@@ -83,6 +83,10 @@ class RankTable(Columns):
     """for a temporal graph, which facts were known answers: those at the ``same`` time, or at ``all`` times"""
     leaks: LeakCounts | None = None
     """how many triples of the split can be looked up in train; None if there are none, or if that is not known"""
+    has_ties: bool = True
+    """whether the numbers of ties are known; if not, the ranks have the tie policy of their file, and no other"""
+    suspicion: str | None = None
+    """why the columns of the dataset may be in another order"""
 
     def _brief(self) -> str:
         of = "" if self.sampling is None else f" of {self.sampling.num_triples:,}"
@@ -141,6 +145,8 @@ class RankTable(Columns):
             competing=self.competing,
             missing=self.missing,
             leaks=self.leaks,
+            has_ties=self.has_ties,
+            suspicion=self.suspicion,
         )
 
     def where(self, keep: BoolArray) -> RankTable:

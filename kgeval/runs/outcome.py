@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import IntArray
-from kgeval.data.triple_files import TRIPLE
+from kgeval.data.columns import TRIPLE
 from kgeval.errors import KgevalError, RunError
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary

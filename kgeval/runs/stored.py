@@ -12,9 +12,9 @@ from kgeval.analysis.slices.named_groups import groupings
 from kgeval.analysis.slices.slice import slice_of, slices
 from kgeval.baselines.baseline import Baseline, FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
-from kgeval.data.triple_files import TRIPLE
 from kgeval.data.vocabulary import display_label
 from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
 from kgeval.files.opening import sha256_of_file
@@ -112,7 +112,7 @@ def _refuse_changed_inputs(run: StoredRun, names: Collection[str] | None = None)
             raise InputError(f"{str(run.path)!r}: {name!r} has changed since it was ranked. Evaluate it again.")
 
 
-IMPORT_OPTIONS = ("split", "filter", "setting", "unmatched", "columns", "separator")
+IMPORT_OPTIONS = ("split", "filter", "times", "setting", "unmatched", "columns", "separator")
 """of ranks that were made elsewhere, beside their dataset: the options of :func:`kgeval.load_ranks`"""
 
 

@@ -78,7 +78,7 @@ class Classification(LabelOptions, ReadOnce):
     """Triple classification. It is its own configuration, and a function from model and dataset to a label table."""
 
     negatives: Negatives = GeneratedNegatives()
-    """which triples are false"""
+    """which triples are false; by default those that the labels of the dataset call false, if it has some"""
     side: EntitySide = "tail"
     """which answer a triple is scored as; it matters to models with inverse relations only"""
     unseen: Unseen = "error"
@@ -90,11 +90,15 @@ class Classification(LabelOptions, ReadOnce):
                 f"dataset {dataset.name} has confidences, not truth values. Predict these instead: kgeval evaluate "
                 "--task confidences (in a configuration kind: confidences)."
             )
-        parts = {split: labelled_split(dataset, split, self.negatives) for split in SPLITS}
+        parts = {split: labelled_split(dataset, split, self.source(dataset)) for split in SPLITS}
         for split, part in parts.items():
             if part.is_positive.all():
                 raise InputError(f"no {split} negatives: classification needs both true and false triples.")
         return parts
+
+    def source(self, dataset: Dataset) -> Negatives | None:
+        """Return what the negatives are from; None for the labels of the dataset."""
+        return None if dataset.negatives and "negatives" not in self.model_fields_set else self.negatives
 
     def __call__(
         self,
@@ -110,6 +114,11 @@ class Classification(LabelOptions, ReadOnce):
         ``title`` is what the result calls the model; by default what the model calls itself.
         """
         return score_labelled(self, model, as_dataset(dataset), title, entities=entities, relations=relations)[1]
+
+
+def _describe_negatives(source: Negatives | None, dataset: Dataset) -> str:
+    unsaid = "of the dataset's labels" if dataset.negatives else UNKNOWN
+    return unsaid if source is None else source.describe(dataset)
 
 
 def score_labelled(
@@ -136,7 +145,7 @@ def score_labelled(
         notes=tuple(notes),
         thresholds={it.baseline: it.threshold for it in baselines if it.threshold is not None},
         model=title or scorer.title,
-        negatives=UNKNOWN if task.negatives is None else task.negatives.describe(dataset),
+        negatives=_describe_negatives(task.source(dataset), dataset),
     )
     return scorer, table
 

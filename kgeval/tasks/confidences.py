@@ -15,10 +15,10 @@ from typing_extensions import Self
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.baselines.baseline import TripleRule, confidences_of_train, label_baselines
 from kgeval.corruption.generator import ReadOnce
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import LabelledTriples, LargestLabels, reverse
 from kgeval.data.loading import as_dataset
-from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import EntitySide, TripleIndex, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
 from kgeval.metrics.confidence_metrics import RankedFacts
@@ -129,6 +129,10 @@ class Confidences(ConfidenceOptions, ReadOnce):
         if "mapping" in changed:
             changed["mapping"] = ConfidenceMapping(kind=changed["mapping"])
         return self.model_copy(update=changed)
+
+    def source(self, dataset: Dataset) -> NegativesFromFiles | None:
+        """Return what the negatives are from; None for the labels of the dataset, if it has some."""
+        return self.negatives
 
     def read(self, dataset: Dataset) -> dict[str, LabelledSplit]:
         confidences_of_train(dataset)  # refuses a dataset without them

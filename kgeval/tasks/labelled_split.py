@@ -15,10 +15,11 @@ from kgeval.arrays import BoolArray, Float64Array
 from kgeval.corruption import Uniform
 from kgeval.corruption.export import generate_negatives
 from kgeval.corruption.generator import Corruption
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
-from kgeval.data.triple_files import TRIPLE
+from kgeval.data.tables import NamedTable
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.errors import InputError, counted
 from kgeval.metrics.labels.scored_labels import ScoredLabels
@@ -44,11 +45,12 @@ def labelled_split(
 ) -> LabelledSplit:
     """Concatenate the triples of a split and their negatives, whose label is 0.
 
-    The label of the split's own triples is their confidence in a weighted graph, and 1 in any other.
+    The label of the split's own triples is their confidence in a weighted graph, and 1 in any other. Without a source,
+    the negatives are the triples that the dataset calls false.
     """
     triples = dataset.split(split)
     own = dataset.confidences.get(split, LabelledTriples(triples, np.ones(len(triples))))
-    false = source.triples(dataset, split) if source is not None else Triples.of([])
+    false = dataset.negatives.get(split, Triples.of([])) if source is None else source.triples(dataset, split)
     rows = LabelledTriples(
         Triples(np.concatenate([own.triples.ids, false.ids])), np.concatenate([own.labels, np.zeros(len(false))])
     )
@@ -123,7 +125,7 @@ class GeneratedNegatives(Settings):
         table = pa.concat_tables(tables)
         if table.num_rows == 0:
             raise InputError(f"{self.corruption.kind} corruption generates no negatives for the {split} triples.")
-        return read_triple_ids(Path(split), table, dataset.entities, dataset.relations)
+        return read_triple_ids(NamedTable(split, table), dataset.entities, dataset.relations)
 
     def describe(self, dataset: Dataset) -> str:
         """Say which candidates replace which side."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgeval.data.tables import read_triples
 from kgeval.data.text import line_of, rows
-from kgeval.data.triple_files import read_triples
 from kgeval.errors import DatasetError
 from tests.checkpoints.memory import at_most
 
@@ -19,7 +19,7 @@ QUOTED = 'a,"likes, a lot",b\n"two\nlines",likes,b\n'
 
 
 def triples(path):
-    return [tuple(row.values()) for row in read_triples(path).to_pylist()]
+    return [tuple(row.values()) for row in read_triples(path).data.to_pylist()]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def triples(path):
         (QUOTED + 'a,b,"c\nd,e,f\n', "line 4: not a row of a text file (unexpected end of data)"),
         (QUOTED + 'a,b,"c\nd,"e,f\ng,h,i\n', "line 4: not a row of a text file"),
         ("head,relation,tail\n" + QUOTED + "a,b\n", "line 5: 2 columns where 3 columns"),
-        ('"he\nad",relation,tail\na,b,c\n', "no column is the head; found the columns 'he\\nad', 'relation', 'tail'"),
+        ('"he\nadd",relation,tail\na,b,c\n', "no column is the head; found the columns 'he\\nadd', 'relation', 'tail'"),
     ],
 )
 def test_the_line_of_a_bad_row_counts_what_quotes_hold(tmp_path, content, message):

@@ -48,7 +48,7 @@ def test_what_is_there_is_listed(told):
     ("files", "nearest"),
     [
         (["train.txt"], "labels: test.txt is missing"),
-        (["training.tsv", "test.tsv"], "labels: train.txt is missing"),
+        (["trained.tsv", "test.tsv"], "labels: train.txt is missing"),
         (["entity2id.txt", "relation2id.txt", "test2id.txt"], "openke: train2id.txt is missing"),
         (["entity2id.txt", "relation2id.txt"], "openke: train2id.txt, test2id.txt are missing"),
         (["split/time/test.pt"], "ogb: split/*/train.pt is missing"),

@@ -325,8 +325,8 @@ def test_named_columns_of_confidences_are_read(tmp_path):
     ("rows", "message"),
     [
         (
-            {"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\t1.5\n"},
-            "row 1: the confidence '1.5' is not a number from 0 to 1",
+            {"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\t-1.5\n"},
+            "line 1: the confidence is not a number from 0",
         ),
         ({"train": "a\tr\tb\t0.5\na\tr\tc\tx\n", "test": "a\tr\tb\t1\n"}, "is not a number"),
         ({"train": "a\tr\tb\t0.5\n", "test": "a\tr\tb\n"}, "test.tsv: no confidences, but train.tsv has them"),
@@ -366,5 +366,5 @@ def test_confidences_belong_to_plain_rows_too():
 def test_a_file_with_two_columns_of_confidences_is_refused(tmp_path):
     for split in ("train", "test"):
         (tmp_path / f"{split}.tsv").write_text("head\trelation\ttail\tw\tConfidence\na\tr\tb\t0.5\t0.6\n")
-    with pytest.raises(DatasetError, match=r"2 columns are the confidence \(confidence and w\)"):
+    with pytest.raises(DatasetError, match=r"2 columns are the confidence \('w' and 'Confidence'\)"):
         kgeval.load_dataset(tmp_path)

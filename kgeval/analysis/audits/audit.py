@@ -162,7 +162,8 @@ class Audit(Shown):
         sizes = ", ".join(f"{len(triples):,} {split}" for split, triples in self.dataset.splits.items())
         entities, relations = len(self.dataset.entities), len(self.dataset.relations)
         about = f"{self.dataset.name}: {entities:,} entities, {relations:,} relations, triples: {sizes}"
-        return (f"{about}, threshold {self.threshold:g}",)
+        suspicion = [self.dataset.suspicion] if self.dataset.suspicion else []
+        return (f"{about}, threshold {self.threshold:g}", *suspicion)
 
     def explanations(self) -> dict[str, str]:
         """Explain each kind that was found, with its worst finding."""

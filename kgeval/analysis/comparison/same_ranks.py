@@ -12,7 +12,7 @@ import pyarrow as pa
 from kgeval.analysis.comparison.comparable import TRIPLES, differing_fields, notes_on_unknowns, same_rows
 from kgeval.analysis.comparison.leaderboard import title_of
 from kgeval.arrays import IntArray
-from kgeval.data.triple_files import TRIPLE
+from kgeval.data.columns import TRIPLE
 from kgeval.errors import MetricError
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary

@@ -20,8 +20,8 @@ from kgeval.checkpoints.shared.layers import naming
 from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
 from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table, is_table, mapped_array, table_file
 from kgeval.data.dataset import Dataset
+from kgeval.data.tables import read_triples
 from kgeval.data.text import read_columns
-from kgeval.data.triple_files import read_triples
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError

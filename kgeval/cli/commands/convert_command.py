@@ -48,12 +48,14 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
 
     refuse_file(out, force=force)
     place, dataset, options = Path(source), settings["dataset"], settings["options"]
-    reading = {"layout": settings["layout"], "names": settings["names"]}
+    reading = {name: settings[name] for name in ("layout", "names", "columns")}
     is_model = exists_safely(place) and any(reader.recognises(place) for reader in formats().values())
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
-        if settings["names"] or (dataset is None and settings["layout"] != "auto"):
-            raise ConfigError("--layout and --names are for datasets. Leave them out to convert a checkpoint.")
-        graph = None if dataset is None else partial(load_dataset, dataset, layout=settings["layout"])
+        if settings["names"] or (dataset is None and (settings["columns"] or settings["layout"] != "auto")):
+            raise ConfigError(
+                "--layout, --columns and --names are for datasets. Leave them out to convert a checkpoint."
+            )
+        graph = None if dataset is None else partial(load_dataset, dataset, **reading)
         text, result = _convert_model(place, out, format, pairs(options, "--option"), graph)
     elif format != "auto" or options or dataset is not None:
         raise ConfigError(

@@ -9,12 +9,13 @@ import click
 
 from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.setting_options import corruption_block
-from kgeval.cli.shared_options import FORMAT, JSON, LAYOUT, NAMES, QUIET, refuse_file
+from kgeval.cli.shared_options import COLUMNS, FORMAT, JSON, LAYOUT, NAMES, QUIET, refuse_file
 
 
 @click.command("audit")
 @click.argument("dataset", type=PATH)
 @LAYOUT
+@COLUMNS
 @NAMES
 @click.option(
     "--threshold",
@@ -32,6 +33,7 @@ from kgeval.cli.shared_options import FORMAT, JSON, LAYOUT, NAMES, QUIET, refuse
 def audit_command(
     dataset: str,
     layout: str,
+    columns: str | None,
     names: tuple[str, ...],
     threshold: float,
     out: Path | None,
@@ -56,7 +58,7 @@ def audit_command(
     if out is not None:
         refuse_file(out, force=force)
     with watching("loading dataset"):
-        graph = load_dataset(dataset, layout=layout, names=names)
+        graph = load_dataset(dataset, layout=layout, names=names, columns=columns)
     with watching("comparing relations"):
         found = audit(graph, threshold=threshold)
     if out is not None:
@@ -102,6 +104,7 @@ def audit_command(
     help="Split whose triples never become negatives. May be repeated.  [default: train, valid and test]",
 )
 @LAYOUT
+@COLUMNS
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="File to write (.tsv or .parquet).")
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
@@ -110,6 +113,7 @@ def negatives_command(
     dataset: str,
     corruption: str,
     layout: str,
+    columns: str | None,
     out: Path,
     force: bool,
     as_json: bool,
@@ -131,7 +135,7 @@ def negatives_command(
     refuse_file(out, force=force)
     notes: list[str] = []
     with watching("loading dataset"):
-        graph = load_dataset(dataset, layout=layout)
+        graph = load_dataset(dataset, layout=layout, columns=columns)
     tables = generate_negatives(graph, generator, **options, on_note=notes.append)
     written = write_negatives(out, tables)
     if as_json:

@@ -17,6 +17,7 @@ from kgeval.table import Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
+    from kgeval.data.vocabulary import Vocabulary
     from kgeval.run_directory.stored_run import StoredRun
 
 
@@ -64,7 +65,7 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.loading import load_dataset
 
     dataset = settings["dataset"]
-    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"])
+    graph = None if dataset is None else load_dataset(dataset, layout=settings["layout"], columns=settings["columns"])
     options = pairs(settings["options"], "--option")
     nan = settings["nan"] or "error"
     return read_checkpoint(path, options, dataset=graph, format=settings["format"], nan=nan).describe()
@@ -151,7 +152,8 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
 
-    dataset = load_dataset(path, layout=settings["layout"], names=settings["names"])
+    reading = {name: settings[name] for name in ("layout", "names", "columns")}
+    dataset = load_dataset(path, **reading)
     weighted, leaks = dataset.confidences, find_leaks(dataset)
     # The numbers of swapped triples are shown; the note on them says what they mean.
     noted = "test" if "test" in leaks else next(iter(leaks), "")
@@ -159,16 +161,29 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     notes = [*dataset.notes, *of_leaks]
     learned = dataset.training_graph
     return {
+        **({"suspicion": dataset.suspicion} if dataset.suspicion else {}),
         **_sizes(dataset),
+        **({"layout": dataset.layout} if dataset.layout else {}),
+        **({"columns": dict(dataset.columns)} if dataset.columns else {}),
         **({"training graph": _sizes(learned)} if learned is not None else {}),
         "repeated triples, left out": dict(dataset.repeated),
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
         **({"confidences": {split: len(triples) for split, triples in weighted.items()}} if weighted else {}),
+        **(
+            {"false": {split: len(triples) for split, triples in dataset.negatives.items()}}
+            if dataset.negatives
+            else {}
+        ),
+        **({"times": _times(dataset.times)} if dataset.times else {}),
         **({"names": num_named(dataset, dataset.names)} if dataset.names else {}),
         "notes": notes,
         "files": [str(file) for file in dataset.files],
     }
+
+
+def _times(times: Vocabulary) -> dict[str, Any]:
+    return {"different": len(times), "first": times[0], "last": times[len(times) - 1]}
 
 
 def _sizes(dataset: Dataset) -> dict[str, Any]:

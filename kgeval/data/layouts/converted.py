@@ -6,6 +6,7 @@ file                                       columns
 entities, relations, times .parquet        ``label``, in the order of the ids; times of a temporal graph only
 train, valid, test .parquet                ``head``, ``relation``, ``tail``, perhaps ``time``: ids; perhaps
                                            ``confidence`` of each row, or else ``multiplicity`` of each triple
+train_false, valid_false, … .parquet       likewise, of the triples that are called false
 names .parquet                             ``label`` and ``name``, where entities or relations have human names
 training/                                  the graph that models learn from, of an inductive dataset
 =========================================  =============================================================================
@@ -38,6 +39,8 @@ from kgeval.storage import replacing_folder
 KEY = b"kgeval.dataset"
 LABELS = {"entities": "entity", "relations": "relation", "times": "time"}
 IDS = ("head", "relation", "tail", "time")
+FALSE = {split: f"{split}_false" for split in SPLITS}
+OPTIONAL = ("times", "names", *FALSE.values())
 TRAINING = "training"
 
 MOST_ROWS = 2**31
@@ -77,7 +80,7 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, replace_folder: bool =
     if folder.exists() and not (replace_folder and LAYOUT.recognises(folder)):
         why = "exists, but is not a converted dataset" if replace_folder else "already exists"
         raise InputError(f"{str(folder)!r} {why}. Choose another name.")
-    own = {TRAINING, *(_file(folder, name).name for name in (*LABELS, *SPLITS, "names"))}
+    own = {TRAINING, *(_file(folder, name).name for name in (*LABELS, *SPLITS, *OPTIONAL))}
     if folder.exists() and (others := sorted({path.name for path in folder.iterdir()} - own)):
         raise InputError(f"{str(folder)!r} also holds {others[0]!r}, which would be deleted. Choose another name.")
     with replacing_folder(folder) as partial:
@@ -102,6 +105,10 @@ def _write(dataset: Dataset, folder: Path) -> None:
         contexts = [] if triples.contexts is None else [triples.contexts]
         columns = dict(zip(IDS, map(_compact, [*triples.ids.T, *contexts]), strict=False))
         pq.write_table(pa.table({**columns, **further}), _file(folder, split))
+    for part, triples in dataset.negatives.items():
+        pq.write_table(
+            pa.table(dict(zip(IDS, map(_compact, triples.ids.T), strict=False))), _file(folder, f"{part}_false")
+        )
     if dataset.names:
         names = dataset.names if isinstance(dataset.names, Names) else Names.of(dataset.names)
         pq.write_table(pa.table({"label": names.labels, "name": names.names}), _file(folder, "names"))
@@ -120,10 +127,8 @@ def read(folder: Path) -> Dataset:
 
 
 def _read_graph(folder: Path) -> Dataset:
-    paths = {name: _file(folder, name) for name in (*LABELS, *SPLITS, "names")}
-    files = {
-        name: _Stored.read(path) for name, path in paths.items() if name not in ("times", "names") or path.exists()
-    }
+    paths = {name: _file(folder, name) for name in dict.fromkeys([*LABELS, *SPLITS, *OPTIONAL])}
+    files = {name: _Stored.read(path) for name, path in paths.items() if name not in OPTIONAL or path.exists()}
     about = files["entities"].about()
     vocabularies = {name: files[name].vocabulary(kind) for name, kind in LABELS.items() if name in files}
     splits: dict[str, Triples] = {split: files[split].triples() for split in SPLITS}
@@ -136,6 +141,7 @@ def _read_graph(folder: Path) -> Dataset:
         id_source=about["id_source"],
         notes=tuple(map(str, about["notes"])),
         where=lambda split, row: f"{paths[split]}: triple {row}",
+        negatives={split: files[name].triples() for split, name in FALSE.items() if name in files},
     )
     counts = {split: files[split].multiplicity(dataset.multiplicity.get(split)) for split in SPLITS}
     dataset = replace(dataset, multiplicity={split: times for split, times in counts.items() if times is not None})

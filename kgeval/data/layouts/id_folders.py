@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.data import id_files
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.id_files import (
     LabelFiles,
@@ -25,7 +26,6 @@ from kgeval.data.id_files import (
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.labelled import candidates
 from kgeval.data.text import line_of, read_columns, refuse_missing
-from kgeval.data.triple_files import TRIPLE
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError

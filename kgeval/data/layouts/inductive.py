@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.layout import Layout
 from kgeval.data.layouts import labelled as label_layout
@@ -103,40 +104,47 @@ def _layout(name: str, summary: str, *, suffixes: tuple[str, str] | None = None,
     """
     stems = STEMS[name]
 
-    def read(folder: Path) -> Dataset:
+    def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
         learned, evaluated = _pair(folder, suffixes)
-        if suffixes is None:
-            file = label_layout.find_needed(folder, ("train",))["train"]
-            training = label_layout.read_files(f"{folder.resolve().name}/{file.name}", {"train": file})
-        else:
+        training = None
+        if suffixes is not None:
             _refuse_half(name, folder, learned, evaluated)
-            training = label_layout.read(learned, needs=("train",))
+            training = label_layout.read(learned, needs=("train",), columns=columns)
+        elif file := label_layout.candidates(folder).get("train", [])[:1]:
+            training = label_layout.read_files(f"{learned.name}/{file[0].name}", {"train": file[0]}, columns=columns)
         files = label_layout.find_needed(evaluated, stems=stems)
-        dataset = label_layout.read_files(evaluated.resolve().name, files, training.relations)
+        known = None if training is None else training.relations
+        dataset = label_layout.read_files(evaluated.name, files, known, columns=columns)
+        if training is None:
+            graph = files["train"].name
+            note = (
+                f"{evaluated.name} has no train file, the graph that models learn from; {graph} is the graph of test."
+            )
+            return replace(dataset, notes=(*dataset.notes, note))
         return with_training_graph(dataset, training, new_relations=new_relations)
 
     def recognises(folder: Path) -> bool:
         learned, evaluated = _pair(folder, suffixes)
         return (
-            evaluated.name == folder.resolve().name
-            and "train" in label_layout.candidates(learned)
+            evaluated == folder.resolve()
+            and ((new_relations and not suffixes) or "train" in label_layout.candidates(learned))
             and "train" in label_layout.candidates(evaluated, stems)
         )
 
-    needed = [] if suffixes else ["train"]
+    needed = [] if suffixes or new_relations else ["train"]
     needed += [stems["train"][0], stems["test"][0]]
     needs = [tuple(f"{stem}{ending}" for ending in label_layout.ENDINGS) for stem in needed]
     if suffixes:
         beside = f"the folder of the same name with {suffixes[0] or 'nothing'} in place of {suffixes[1]} beside it"
         needs.append((beside,))
-    return Layout(name, summary, recognises, read, tuple(needs))
+    return Layout(name, summary, recognises, read, tuple(needs), has_columns=True)
 
 
 def _pair(folder: Path, suffixes: tuple[str, str] | None) -> tuple[Path, Path]:
     """Name the folders of both graphs, either of which may be given: X and X_ind, or X-trans and X-ind."""
+    place = folder.resolve()
     if suffixes is None:
-        return folder, folder
-    place = folder if folder.name not in {"", ".."} else folder.resolve()
+        return place, place
     stem = place.name.removesuffix(suffixes[1]).removesuffix(suffixes[0])
     return place.parent / f"{stem}{suffixes[0]}", place.parent / f"{stem}{suffixes[1]}"
 
@@ -186,11 +194,11 @@ MTDEA = _layout(
 FACTS = {"facts": ("facts",)}
 
 
-def read(folder: Path) -> Dataset:
+def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
     """Read ``facts`` and ``train`` as train, beside ``valid`` (optional) and ``test``."""
     facts = label_layout.find_needed(folder, ("facts",), FACTS)["facts"]
     files = label_layout.find_needed(folder)
-    dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,))
+    dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
     train = files["train"].name
     together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
     return replace(
@@ -207,4 +215,5 @@ LAYOUT = Layout(
     ),
     read=read,
     needs=(tuple(f"facts{ending}" for ending in label_layout.ENDINGS), *label_layout.LABELLED.needs),
+    has_columns=True,
 )

@@ -5,7 +5,8 @@ A file of labels, names, types or negatives is none of these; nor is one whose t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,17 +14,29 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kgeval.data.dataset import Dataset
+from kgeval.data.columns import TRIPLE, UNSAID, Columns
+from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layout import Layout
 from kgeval.data.numbering import number
-from kgeval.data.text import rows
-from kgeval.data.triple_files import common_header, read_triples
+from kgeval.data.tables import NamedTable, read_triples
+from kgeval.data.text import COMPRESSED, rows
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
 
-ENDINGS = (".txt", ".tsv", ".csv", ".txt.gz", ".tsv.gz", ".csv.gz")
+STEMS = {
+    "train": ("train", "training"),
+    "valid": ("valid", "val", "dev", "validation"),
+    "test": ("test", "testing"),
+}
+"""what the splits are called, alone or beside other words"""
+
+ENDINGS = tuple(
+    ending + packed for packed in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples")
+)
+LABELLED_ENDINGS = (*ENDINGS, ".parquet", "")
 
 
 def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
@@ -58,10 +71,6 @@ def _unknown_triple(file: Path, dataset: Dataset) -> str:
     return ", ".join(cells[int(np.argmax(missing))]) if missing.any() else ""
 
 
-STEMS = {"train": ("train",), "valid": ("valid", "val", "dev", "validation"), "test": ("test",)}
-LABELLED_ENDINGS = (".txt", ".tsv", ".csv", ".nt", ".txt.gz", ".tsv.gz", ".csv.gz", ".nt.gz", ".parquet")
-
-
 def find_needed(
     folder: Path, needs: Sequence[str] = ("train", "test"), stems: Mapping[str, Sequence[str]] = STEMS
 ) -> dict[str, Path]:
@@ -79,23 +88,36 @@ def find_needed(
 
 
 def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict[str, list[Path]]:
-    """List the files that could be each split, for the splits that have one."""
-    found = {}
-    for split, names in stems.items():
-        paths = [folder / f"{name}{ending}" for name in names for ending in LABELLED_ENDINGS]
-        if files := [path for path in paths if path.is_file()]:
-            found[split] = files
-    return found
+    """List the files that could be each split, for the splits that have one, by their names without the ending.
+
+    Where no file is called as a split alone, those count that are called so beside the same other words in train and
+    test: ``wikidata5m_transductive_train.txt``.
+    """
+    words = {word: split for split, names in stems.items() for word in names}
+    groups: dict[str, dict[str, list[Path]]] = {}
+    for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+        ending = next(ending for ending in LABELLED_ENDINGS if file.name.lower().endswith(ending))
+        stem = file.name[: len(file.name) - len(ending)].lower()
+        parts = [stem] if stem in words else re.split(r"[-_. ]", stem)
+        found = [part for part in parts if part in words]
+        if len(found) == 1 and not any(part.startswith("neg") for part in parts) and file.is_file():
+            others = " ".join(part for part in parts if part not in words)
+            groups.setdefault(others, {}).setdefault(words[found[0]], []).append(file)
+    alone = groups.pop("", {})
+    if alone or stems is not STEMS:
+        return {split: alone[split] for split in stems if split in alone}
+    whole = [group for group in groups.values() if {"train", "test"} <= group.keys()]
+    return {split: files for split in stems if (files := [file for group in whole for file in group.get(split, ())])}
 
 
-def lacks_train(folder: Path, split: str) -> bool:
-    return split in (files := candidates(folder)) and "train" not in files
+def lacks_train(folder: Path, splits: Collection[str]) -> bool:
+    return {*splits} <= (files := candidates(folder)).keys() and "train" not in files
 
 
-def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
+def read(folder: Path, needs: Sequence[str] = ("train", "test"), columns: Columns = UNSAID) -> Dataset:
     """Read a folder of labelled triples with PyKEEN's ids; the splits that are not needed may be missing."""
     place = folder.resolve()
-    dataset = read_files(place.name, find_needed(folder, needs))
+    dataset = read_files(place.name, find_needed(folder, needs), columns=columns)
     inductive = "train" in candidates(place.parent / f"{place.name}_ind")
     beside = (
         f"{place.name}_ind is beside this folder, so the dataset looks inductive, and this is its training graph. For "
@@ -106,43 +128,90 @@ def read(folder: Path, needs: Sequence[str] = ("train", "test")) -> Dataset:
 
 
 def read_files(
-    name: str, files: Mapping[str, Path], relations: Vocabulary | None = None, further_train: Sequence[Path] = ()
+    name: str,
+    files: Mapping[str, Path],
+    relations: Vocabulary | None = None,
+    further_train: Sequence[Path] = (),
+    columns: Columns = UNSAID,
 ) -> Dataset:
     """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
-    graph, header = _number_files(files, relations, further_train)
+    tables = {path: read_triples(path, columns) for path in (*files.values(), *further_train)}
+    if not (columns.order or columns.names) and (header := common_header(tables.values())):
+        raise DatasetError(
+            f"every split begins with the row {' '.join(header)!r}, which occurs nowhere else: it names the columns, "
+            f"in words that kgeval does not know. Say which is which: --columns head={header[0]},relation={header[1]},"
+            f"tail={header[2]}; or --columns {','.join(TRIPLE)} if it is a triple (in Python and in configurations "
+            "columns)."
+        )
+    graph = _number_files(tables, files, relations, further_train)
+    del tables
     pa.default_memory_pool().release_unused()  # the text of a large graph
-    row = repr(" ".join(header))
-    note = f"every split begins with the row {row}, which occurs nowhere else. It was read as a header, and left out."
-    paths, notes = (*files.values(), *further_train), (note,) if header else ()
-    return Dataset.build(name, **graph, files=paths, id_source="kgeval", notes=notes)
+    return Dataset.build(name, **graph, files=(*files.values(), *further_train), id_source="kgeval")
 
 
 def _number_files(
-    files: Mapping[str, Path], relations: Vocabulary | None, further_train: Sequence[Path]
-) -> tuple[dict[str, Any], list[str]]:
-    """Read and number the splits, whose text is dropped then; and the header that none of them says is one."""
-    tables = {path: read_triples(path) for path in (*files.values(), *further_train)}
-    if header := common_header(tables.values()):
-        tables = {path: table.slice(1) for path, table in tables.items()}
+    tables: dict[Path, NamedTable],
+    files: Mapping[str, Path],
+    relations: Vocabulary | None,
+    further_train: Sequence[Path],
+) -> dict[str, Any]:
+    """Number the triples of the splits."""
     splits = {split: tables[path] for split, path in files.items()}
     for path in further_train:
-        if tables[path].column_names != splits["train"].column_names:
-            raise DatasetError(f"{path} and {files['train']} are both train triples, but have different columns.")
-        splits["train"] = pa.concat_tables([splits["train"], tables[path]])
+        splits["train"] = splits["train"].followed_by(tables[path])
     if relations is not None:
         found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
         relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
-    return number(splits, files, relations=relations), header
+    return number(splits, relations=relations)
+
+
+def common_header(tables: Collection[NamedTable]) -> list[str]:
+    """Return the first row that all splits of a graph have in common, if its labels occur nowhere else; else nothing.
+
+    Such a row names columns, whatever it calls them: no triple stands first in every split and is all that its entities
+    and its relation have.
+    """
+    first, *others = ([table[column][0].as_py() for column in TRIPLE] for table in tables)
+    if not others or any(row != first for row in others):
+        return []
+    rests = [table.data.slice(1) for table in tables]
+    entities = [rest[column] for rest in rests for column in ("head", "tail")]
+    relations = [rest["relation"] for rest in rests]
+    unique = all(
+        not pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py()
+        for labels, columns in ((first[::2], entities), (first[1:2], relations))
+        for column in columns
+    )
+    return first if unique and all(rest.num_rows for rest in rests) else []
+
+
+SPLIT_OF = {word: split for split, words in STEMS.items() for word in words}
+
+
+def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
+    """Read one file of triples with a column ``split``: train, valid (validation, dev) and test."""
+    table = read_triples(path, columns)
+    if "split" not in table:
+        raise DatasetError(
+            f"{str(path)!r} is a file without a column 'split'. A dataset is a folder with train, valid and test "
+            "files, or a file whose column 'split' says which triple is in which. Give that."
+        )
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(table.text("split"))).to_numpy(zero_copy_only=False)
+    names = np.array([SPLIT_OF.get(word, "") for word in words])
+    table.refuse(names == "", f"the split is none of {', '.join(SPLIT_OF)}.")
+    splits: dict[str, NamedTable] = {split: table.where(names == split) for split in SPLITS if (names == split).any()}
+    return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 
 
 LABELLED = Layout(
     name="labels",
-    summary="train, valid (optional), test: files of head, relation, tail, maybe confidence or time (.txt, "
-    ".tsv, .csv, .gz of these, .parquet, N-Triples as .nt)",
+    summary="train, valid (optional), test: files of head, relation, tail, maybe confidence, time or label (text, "
+    "compressed or not; N-Triples; Parquet)",
     recognises=lambda folder: {"train", "test"} <= candidates(folder).keys(),
     read=read,
     needs=tuple(tuple(f"{split}{ending}" for ending in LABELLED_ENDINGS) for split in ("train", "test")),
     general=True,
+    has_columns=True,
 )
 
 

@@ -1,0 +1,230 @@
+"""What the columns of a table hold: as the user says, as the header says, or head, relation, tail in this order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from kgeval.errors import DatasetError, did_you_mean
+
+TRIPLE = ("head", "relation", "tail")
+
+ROLES: Mapping[str, tuple[str, str]] = {
+    "head": (
+        "head h subject subj sub s source src from x 1 e1 n1 arg1",
+        "start left lhs u origin parent entity item node",
+    ),
+    "relation": (
+        "relation rel r relationship predicate pred p property edge etype metaedge link interaction verb",
+        "type kind label attribute key",
+    ),
+    "tail": (
+        "tail t object obj o target tgt dst dest to y 2 e2 n2 arg2",
+        "end right rhs v destination child value",
+    ),
+    "time": ("time timestamp date datetime", "year"),
+    "confidence": ("confidence weight w probability grade rating", ""),
+    "label": ("label", "truth"),
+    "split": ("split", "subset fold partition"),
+    "side": ("side", ""),
+}
+"""What a column holds -> the words that its name consists of, and words that count where no other column has those.
+
+They are the names of PyKEEN, LibKGE, DGL, GraphStorm, Neo4j, KGTK, PrimeKG, Hetionet, NetworkX, pandas and RDF.
+"""
+
+MEANINGS = {
+    word: (role, weak)
+    for role, groups in reversed([*ROLES.items()])  # so that a label is a relation's, and a triple's where it has one
+    for weak, words in enumerate(groups)
+    for word in words.split()
+}
+
+IDENTIFIERS = (
+    *("index", "id", "ids", "key", "uri", "iri", "curie", "code", "label", "name"),
+    *("entity", "ent", "node", "vertex", "concept", "term", "item"),
+)
+"""Words beside such a name that say how it identifies; of two columns for one role, the earlier word is used."""
+
+KIND = re.compile("(type|kind|class|attr)$")
+"""What may follow the name of a relation, as in ``edge_type``; the type of an entity is another column."""
+
+MAX_WEAK = 100
+"""more than there are identifiers: a weak name comes after all others"""
+
+
+LETTERS = ({*"hrt"}, {*"spo"}, {*"sro"}, {*"srt"})
+"""the letters that name columns"""
+
+
+class Meaning(NamedTuple):
+    """What the name of a column says."""
+
+    role: str
+    rank: int
+    """of several columns for one role, the lowest is used"""
+
+
+@cache
+def meaning(name: str) -> Meaning | None:
+    """Tell what a column holds by its name.
+
+    >>> [meaning(name).role for name in ("subject_id", ":START_ID", "edgeType", "node2", "tail_label")]
+    ['head', 'head', 'relation', 'tail', 'tail']
+    >>> meaning("x_type"), meaning("display_relation"), meaning("1")
+    (None, None, None)
+    """
+    words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)]
+    if not words or name.isdecimal():
+        return None
+    core = "".join(word for word in words if word not in IDENTIFIERS) or words[0]
+    without_kind = MEANINGS.get(KIND.sub("", core), ("", 0))
+    role, weak = MEANINGS.get(core) or MEANINGS.get(core.removesuffix("s"), without_kind)
+    if not role or (core not in MEANINGS and without_kind[0] == role != "relation"):
+        return None
+    identified = (1 + IDENTIFIERS.index(word) for word in words if word in IDENTIFIERS and word != core)
+    return Meaning(role, MAX_WEAK * weak + min(identified, default=0))
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether the first row of a file names columns rather than a triple.
+
+    It does if it names all three columns, or two of them in whole words: then the third is missing or misspelt. A
+    letter alone may well be an entity, and so may three, unless they are usual.
+
+    >>> is_header(["t", "h", "r"]), is_header(["head", "about", "tail"]), is_header(["h", "likes", "t"])
+    (True, True, False)
+    """
+    found = {cell.lower(): of for cell in map(unquoted, cells) if (of := meaning(cell)) and of.role in TRIPLE}
+    words = {of.role for cell, of in found.items() if len(cell) > 1 and of.rank < MAX_WEAK}
+    all_three = len({of.role for of in found.values()}) == 3
+    return len(words) == 2 or (all_three and (max(map(len, found)) > 1 or found.keys() in LETTERS))
+
+
+def unquoted(cell: str) -> str:
+    return cell.strip().strip('"').strip()
+
+
+ColumnNames = str | Sequence[str] | Mapping[str, str]
+"""the columns in their order, or which column holds what: ``{"tail": "gene", "relation": "'binds'"}``"""
+
+OPTION = "--columns head=…,relation=…,tail=… (in Python and in configurations columns)"
+"""how a user says what the columns are"""
+
+PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)""")
+"""one of the columns that a text names"""
+
+
+class Columns(NamedTuple):
+    """The columns as the user says them."""
+
+    order: tuple[str, ...] = ()
+    """what the columns of a file without a header hold, in their order"""
+    names: Mapping[str, str] = {}
+    """what a column holds -> its name, or its number from 1 in a file without a header"""
+    constants: Mapping[str, str] = {}
+    """what no column holds -> the text that is in every row"""
+
+    @classmethod
+    def of(cls, columns: ColumnNames | Columns | None) -> Columns:
+        """Read names of columns, which may be a text.
+
+        >>> Columns.of("head, relation").order
+        ('head', 'relation')
+        >>> Columns.of("head=subj,relation='is a'")
+        Columns(order=(), names={'head': 'subj'}, constants={'relation': 'is a'})
+        """
+        if columns is None or isinstance(columns, Columns):
+            return columns or cls()
+        if isinstance(columns, str):
+            pairs = {match[1]: match[2] for match in PAIR.finditer(columns) if match[0]}
+            wrong = [role for role, column in pairs.items() if column is None]
+            if len(wrong) not in (0, len(pairs)):
+                raise DatasetError(f"columns: {wrong[0]!r} has no name of a column. Expected {wrong[0]}=COLUMN.")
+            columns = wrong or pairs
+        if not isinstance(columns, Mapping):
+            return cls(order=tuple(map(str, columns)))
+        texts = {str(role): str(column) for role, column in columns.items()}
+        quoted = {role: text[1:-1] for role, text in texts.items() if len(text) > 1 and text[0] == text[-1] in "'\""}
+        names = {role: text for role, text in texts.items() if role not in quoted}
+        if len({*names.values()}) < len(names):
+            raise DatasetError(f"columns: one column is named twice: {', '.join(names.values())}. Name each once.")
+        return cls(names=names, constants=quoted)
+
+    @property
+    def are_given(self) -> bool:
+        return any(self)
+
+    def check(self, further: re.Pattern[str] | None = None) -> None:
+        """Refuse what no column holds; ``further`` matches what columns of this table may hold beside a triple."""
+        for role in (*self.names, *self.constants):
+            if role not in ROLES and not (further and further.fullmatch(role)):
+                raise DatasetError(f"columns: no column holds {role!r}. {did_you_mean(role, ROLES)}")
+
+
+UNSAID = Columns()
+"""the user says nothing"""
+
+
+def resolve(
+    source: str | Path,
+    names: Sequence[str],
+    columns: Columns = UNSAID,
+    further: re.Pattern[str] | None = None,
+    needs: Collection[str] = TRIPLE,
+) -> list[str]:
+    """Call each column by what it holds; a column that holds nothing of use keeps its name, in lower case.
+
+    ``names`` are those of a header, ``needs`` what a table must hold, and ``further`` matches what else it may hold.
+
+    Raises
+    ------
+    DatasetError
+        if two columns could hold the same, or none holds what is needed, with the option that decides it
+    """
+    header = [unquoted(name) for name in names]
+    found = f"found the columns {', '.join(map(repr, header))}" if header else "found no columns"
+    roles = {_place(source, role, column, header): role for role, column in columns.names.items()}
+    for place, role in _by_meaning(source, header, [*columns.names, *columns.constants], found).items():
+        if role not in roles.values():
+            roles.setdefault(place, role)
+    if missing := [role for role in needs if role not in (*roles.values(), *columns.constants)]:
+        constant = " One that is the same in all rows: relation='NAME'." if missing == ["relation"] else ""
+        what = f"{source}: no column is the {' or the '.join(missing)}; {found}."
+        raise DatasetError(f"{what} Say which: {OPTION}.{constant}")
+    taken = further is not None and not any(map(further.fullmatch, columns.names))
+    for place, name in enumerate(map(str.lower, header)):
+        is_further = further is not None and further.fullmatch(name) is not None
+        plain = name not in (*ROLES, *header[:place]) and not is_further
+        roles.setdefault(place, name if plain or (is_further and taken) else f"{name} (column {place + 1}, not used)")
+    return [roles[place] for place in range(len(header))]
+
+
+def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[str], found: str) -> dict[int, str]:
+    """Find the column of each role that is not decided yet."""
+    candidates: dict[str, list[tuple[int, int]]] = {}
+    for place, name in enumerate(header):
+        if (of := meaning(name)) is not None and of.role not in decided:
+            candidates.setdefault(of.role, []).append((of.rank, place))
+    roles = {}
+    for role, ranked in candidates.items():
+        (rank, place), *others = sorted(ranked)
+        if same := [other for other_rank, other in others if other_rank == rank]:
+            named = " and ".join(repr(header[other]) for other in (place, *same))
+            raise DatasetError(
+                f"{source}: {1 + len(same)} columns are the {role} ({named}); {found}. Say which: {OPTION}."
+            )
+        roles[place] = role
+    for place, name in enumerate(header):
+        if place not in roles and name.lower() == "label" and "label" not in decided:
+            roles[place] = "label"
+    return roles
+
+
+def _place(source: str | Path, role: str, column: str, header: Sequence[str]) -> int:
+    if column not in header:
+        raise DatasetError(f"{source}: no column {column!r} for the {role}. {did_you_mean(column, header)}")
+    return header.index(column)

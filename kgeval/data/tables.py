@@ -1,0 +1,362 @@
+"""Tables of triples, from text, Parquet or memory: their columns are called by what they hold, whatever their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
+from kgeval.data.n_triples import is_n_triples, read_n_triples
+from kgeval.data.text import (
+    WHOLE_NUMBER,
+    Row,
+    find_delimiter,
+    line_of,
+    open_text,
+    read_columns,
+    refuse_missing,
+    rows,
+)
+from kgeval.errors import DatasetError, reason
+from kgeval.files.containers import read_parquet
+
+
+@dataclass(frozen=True, eq=False)
+class NamedTable:
+    """A table whose columns are called by what they hold."""
+
+    source: str | Path
+    data: pa.Table
+    """columns of head, relation and tail as text; others as they were found"""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """what a column holds -> which column that is, and who says so"""
+    unused: tuple[str, ...] = ()
+    """the names of the columns that hold nothing of use"""
+    skip: int = 0
+    """how many lines of a text precede the first row"""
+    delimiter: str | None = None
+    """what separates the columns of a text; None where the table is no text"""
+    rows: IntArray | None = None
+    """of a part, which rows of the file it has; int64[row]"""
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+    def __getitem__(self, role: str) -> pa.ChunkedArray:
+        return self.data[role]
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.data.column_names
+
+    def place(self, row: int) -> str:
+        """Name a row, counted from 0, as messages do."""
+        row = row if self.rows is None else int(self.rows[row])
+        if self.delimiter is None:
+            return f"{self.source}, row {row + 1}"
+        return f"{self.source}, line {line_of(Path(self.source), row, self.skip, delimiter=self.delimiter)}"
+
+    def refuse(self, wrong: BoolArray, why: str, error: type[Exception] = DatasetError) -> None:
+        """Refuse the first of some rows (bool[row])."""
+        if wrong.any():
+            raise error(f"{self.place(int(np.argmax(wrong)))}: {why}")
+
+    def where(self, keep: BoolArray) -> NamedTable:
+        return replace(self, data=self.data.filter(pa.array(keep)), rows=np.flatnonzero(keep))
+
+    def followed_by(self, other: NamedTable) -> NamedTable:
+        """Append the rows of another table, which must hold the same."""
+        if other.data.column_names != self.data.column_names:
+            raise DatasetError(f"{other.source} and {self.source} are both train triples, but have different columns.")
+        return replace(self, data=pa.concat_tables([self.data, other.data]))
+
+    def renamed(self, role: str, now: str) -> NamedTable:
+        """Let a column hold something else."""
+        names = [now if name == role else name for name in self.data.column_names]
+        origins = {now if name == role else name: origin for name, origin in self.origins.items()}
+        return replace(self, data=self.data.rename_columns(names), origins=origins)
+
+    def text(self, role: str) -> pa.ChunkedArray:
+        """Take a column as text, as which whole numbers count too; refuse what Arrow would spell in its own way."""
+        column = self.data[role]
+        values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        try:
+            if any(holds(values) for holds in NO_LABELS):
+                raise pa.ArrowInvalid(values)
+            text = column.cast(pa.string())
+        except pa.ArrowException as error:
+            raise DatasetError(f"{self.source}: the column {role} holds {column.type}, not text.") from error
+        if text.null_count:
+            raise DatasetError(f"{self.source}: the column {role} has empty cells.")
+        return text
+
+    def times(self) -> pa.ChunkedArray | None:
+        """Take the column of times as text, if there is one."""
+        names = [name.lower() for name in self.unused]
+        ends = [name for name in names if name in BEGIN | END]
+        if BEGIN & {*ends} and END & {*ends}:
+            raise DatasetError(f"{self.source}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
+        if "time" not in self:
+            return None
+        column = self.data["time"]
+        values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_floating(values) or pa.types.is_boolean(values):
+            raise DatasetError(
+                f"{self.source}: the column time holds {column.type}: times are dates, text or whole numbers."
+            )
+        text = pc.utf8_trim_whitespace(column.cast(pa.string())).fill_null("")
+        self.refuse(np.asarray(pc.equal(text, "")), "the time is empty, but every fact needs a time.")
+        return text
+
+    def confidences(self) -> Float64Array | None:
+        """Take the column of confidences or grades, if there is one; float64[row], not negative."""
+        if "confidence" not in self:
+            return None
+        numbers = self._numbers("confidence", "has a cell that is not a number")
+        self.refuse(
+            ~((numbers >= 0) & (numbers < np.inf)),
+            "the confidence is not a number from 0. If the column holds times or labels, say so: --columns …,time=… "
+            "or …,label=… (in Python and in configurations columns).",
+        )
+        return numbers
+
+    def truths(self) -> BoolArray | None:
+        """Take the column of labels, if there is one: which triples are true; bool[row]."""
+        if "label" not in self:
+            return None
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(self.data["label"].cast(pa.string()))).fill_null("")
+        truths = [np.asarray(pc.is_in(words, pa.array(group))) for group in (TRUE, FALSE)]
+        self.refuse(~(truths[0] | truths[1]), "the label is neither true (1) nor false (0 or -1).")
+        return truths[0]
+
+    def _numbers(self, role: str, why: str) -> Float64Array:
+        column = self.data[role].combine_chunks()
+        column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
+        try:
+            return np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
+        except pa.ArrowException as error:
+            raise DatasetError(f"{self.source}: the column {role} {why} ({reason(error)}).") from error
+
+
+TRUE, FALSE = ["1", "+1", "1.0", "true"], ["0", "-1", "0.0", "-1.0", "false"]
+"""how labels are spelled"""
+
+TRUE_OR_FALSE = ("1", "+1", "0", "-1")
+"""how they are spelled where no name says that they are labels"""
+
+BEGIN, END = (
+    {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
+    for stems in (("begin", "start", "since", "valid_from"), ("end", "until", "valid_to", "valid_until"))
+)
+"""what columns of the two ends of an interval are called"""
+
+NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
+"""types that are neither text nor whole numbers"""
+
+FOURTH = "fourth column"
+"""what a column is called until its cells tell what it holds"""
+
+BY_CELLS = ", by its cells"
+"""how it is known then"""
+
+DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
+"""dates that sort as text"""
+
+NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+
+YEAR = re.compile("[0-9]{4}|##")
+"""a time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date"""
+
+NO_INTERVALS = (
+    "Facts with a time interval (from begin to end) are not supported. Give each fact one time, or leave both columns "
+    "out."
+)
+
+
+def read_triples(path: str | Path, columns: Columns = UNSAID) -> NamedTable:
+    """Read a file of labelled triples: text, compressed or not, or ``.parquet``.
+
+    Text whose first line is one of N-Triples is read as such, and so is ``.nt``. Otherwise ``columns`` or a header name
+    the columns, in any order. Without these they are head, relation, tail, and perhaps a fourth one: dates are times,
+    truth values labels, and other numbers confidences, unless whole numbers could also be times.
+    """
+    table = read_table(Path(path), columns)
+    if not len(table):
+        raise DatasetError(f"{path}: no triples in it. Expected rows of head, relation, tail.")
+    return table
+
+
+def read_table(
+    path: Path,
+    columns: Columns = UNSAID,
+    *,
+    further: re.Pattern[str] | None = None,
+    needs: Collection[str] = TRIPLE,
+    delimiter: str | None = None,
+    comments: bool = False,
+) -> NamedTable:
+    """Read a table that holds at least what it ``needs``; ``further`` matches names of columns beside those of triples.
+
+    ``comments`` are lines before the first row that begin with ``#``.
+    """
+    columns.check(further)
+    if path.suffix.lower() == ".parquet":
+        return _read_parquet(path, columns, further, needs)
+    with open_text(path) as text:
+        skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
+    delimiter = delimiter or find_delimiter(path, skip)
+    first = next(rows(path, skip, delimiter=delimiter), Row(1, skip, []))
+    if not columns.are_given and not comments and is_n_triples(path, first.cells):
+        return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, "N-Triples"))
+    header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
+    roles = resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further)
+    skip = first.end if header else skip
+    data = read_columns(path, roles, skip=skip, delimiter=delimiter)
+    return _named(path, data, roles, header, columns, further, skip=skip, delimiter=delimiter)
+
+
+def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:
+    """Whether the first row of a file names its columns; where it may name ``further`` ones, it has no numbers then."""
+    if columns.names:
+        return not all(map(str.isdecimal, columns.names.values())) or {*columns.names.values()} <= {*cells}
+    return not columns.order and (is_header(cells) or (further is not None and not any(map(NUMBER.fullmatch, cells))))
+
+
+def _by_place(source: str | Path, row: Row, columns: Columns, further: re.Pattern[str] | None = None) -> list[str]:
+    """Call the columns of a table without a header by what they hold."""
+    if columns.order:
+        return resolve(source, columns.order, Columns(constants=columns.constants), further)
+    if columns.names:
+        return resolve(source, [str(number) for number in range(1, len(row.cells) + 1)], columns, further)
+    if len(row.cells) == 5 and any(map(YEAR.search, row.cells[3:])):
+        raise DatasetError(f"{source}, line {row.line}: 5 columns, the last of a time. {NO_INTERVALS}")
+    if further is not None:
+        shown = f"its first row names no columns: {', '.join(map(repr, row.cells))}" if row.cells else "no header in it"
+        example = "columns='head,relation,tail,head_rank,tail_rank' (--columns)"
+        raise DatasetError(f"{source}: {shown}. Name the columns in their order, such as {example}.")
+    roles = [role for role in TRIPLE if role not in columns.constants]
+    has_fourth = len(row.cells) == len(roles) + 1 and (NUMBER.fullmatch(row.cells[-1]) or DATE.fullmatch(row.cells[-1]))
+    return [*roles, FOURTH] if has_fourth else roles
+
+
+def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None, needs: Collection[str]) -> NamedTable:
+    refuse_missing(path)
+    if columns.order:
+        raise DatasetError(f"{path}: a Parquet file has names for its columns. Say which is which: {OPTION}.")
+    try:
+        data, schema = read_parquet(path), pq.read_schema(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
+    roles = resolve(path, schema.names, columns, further, needs)
+    kept = []
+    for role, column in zip(roles, schema, strict=True):
+        if column.name in data.column_names:
+            kept.append(role)
+        elif role in ROLES or (further and further.fullmatch(role)):
+            raise DatasetError(f"{path}: the column {role} holds {column.type}, not text or numbers.")
+    return _named(path, data.rename_columns(kept), roles, schema.names, columns, further)
+
+
+def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable:
+    """Lay labelled triples in memory out as the table that a file of them would be; ``source`` names it in messages.
+
+    The columns of a data frame have names, unless these are numbers. Those of other rows are head, relation, tail, and
+    perhaps a time as text, or a number as in a file.
+    """
+    columns.check()
+    header: list[str] = []
+    if isinstance(rows, pa.Table):
+        rows = rows.to_pandas()
+    if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a data frame, of pandas or polars
+        header, rows = [str(name) for name in rows.columns], rows.to_numpy()
+        header = [] if all(map(str.isdecimal, header)) and not columns.names else header
+    try:
+        listed = [row if isinstance(row, str) else tuple(row) for row in rows]
+    except TypeError as error:
+        raise DatasetError(f"{source}: expected rows of head, relation, tail, found {rows!r:.60}.") from error
+    first = [] if not listed else [*map(str, listed[0])]
+    roles = resolve(source, header, columns) if header else _by_place(source, Row(1, 1, first), columns)
+    if len(first) == 4 and roles[:3] == [*TRIPLE] and not header and isinstance(listed[0][3], str):
+        roles[3:] = ["time"]
+    for row, cells in enumerate(listed):
+        if isinstance(cells, str) or len(cells) != len(roles):
+            raise DatasetError(f"{source}, row {row + 1}: expected {', '.join(roles)}, found {cells!r:.60}.")
+    held: list[Sequence[Any]] = [*zip(*listed, strict=True)] or [()] * len(roles)
+    used = {role: cells for role, cells in zip(roles, held, strict=True) if role in (*ROLES, FOURTH)}
+    data = pa.table({role: _column(cells, role, source) for role, cells in used.items()})
+    return _named(source, data, roles, header, columns)
+
+
+def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
+    if role in (*TRIPLE, "split", "side"):
+        for row, label in enumerate(cells):
+            if not isinstance(label, str):
+                raise DatasetError(
+                    f"{source}, row {row + 1}: the {role} is {label!r:.60} of type {type(label).__name__}: labels are "
+                    "text. Give str(label) of each; for triples of ids, call Dataset.build."
+                )
+    elif role in ("time", FOURTH):
+        cells = [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
+    try:
+        return pa.array(cells, pa.string() if role in (*TRIPLE, "split", "side", "time", FOURTH) else None)
+    except UnicodeEncodeError as error:
+        raise DatasetError(f"{source}: the {role} {error.object!r} is not Unicode text ({error.reason}).") from error
+    except (pa.ArrowException, TypeError) as error:
+        raise DatasetError(f"{source}: the column {role} has cells of several types ({reason(error)}).") from error
+
+
+def _named(
+    source: str | Path,
+    data: pa.Table,
+    roles: Sequence[str],
+    header: Sequence[str],
+    columns: Columns,
+    further: re.Pattern[str] | None = None,
+    **place: Any,
+) -> NamedTable:
+    """Complete a table whose columns have the names of their ``roles``, and say which columns those are."""
+    names = header or [str(number) for number in range(1, len(roles) + 1)]
+    found = dict(zip(roles, names, strict=True))
+    unused = [role for role in found if not (role in (*ROLES, FOURTH) or (further and further.fullmatch(role)))]
+    said = {role: " (option)" * bool(columns.order or role in columns.names) for role in found}
+    origins = {role: f"column {name!r}{said[role]}" for role, name in found.items() if role not in unused}
+    for role, text in columns.constants.items():
+        data = data.append_column(role, pa.repeat(text, len(data)))
+        origins[role] = f"{text!r} in every row (option)"
+    if FOURTH in roles:
+        role = _role_of_cells(f"{source}: the {FOURTH}", data[FOURTH])
+        origins[role] = f"{origins.pop(FOURTH)}{BY_CELLS}"
+        data = data.rename_columns([role if name == FOURTH else name for name in data.column_names])
+    table = NamedTable(source, data, origins, tuple(found[role] for role in unused), **place)
+    for role in TRIPLE:
+        if role in table:
+            data = data.set_column(data.column_names.index(role), role, table.text(role))
+    return replace(table, data=data)
+
+
+def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
+    """Tell times, truth values and confidences apart, where no name does; refuse what may be two of these."""
+    cells = pc.unique(pc.utf8_trim_whitespace(column)).to_pylist()
+    if DATE.fullmatch(cells[0]):
+        return "time"
+    if {*cells} <= {*TRUE_OR_FALSE} and not {"0", "-1"} <= {*cells}:
+        return "label"
+    try:
+        numbers = [float(cell) for cell in cells]
+    except ValueError:
+        return "confidence"  # whose reader names the cell that is no number
+    if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, cells)):
+        raise DatasetError(
+            f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights. Say which: --columns "
+            "head,relation,tail,time or --columns head,relation,tail,weight (in Python and in configurations columns)."
+        )
+    return "confidence"
