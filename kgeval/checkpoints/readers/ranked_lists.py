@@ -29,7 +29,7 @@ from kgeval.data.queries import ID, NAME
 from kgeval.data.rows import Rows
 from kgeval.data.text import line_of, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, DatasetError, did_you_mean
+from kgeval.errors import CheckpointError, DatasetError
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
@@ -51,9 +51,7 @@ def read_anyburl(path: Path, options: Options) -> Predictions:
     ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
     triple that occurs again, the last lists count, as in AnyBURL's own evaluation.
     """
-    lists, order = CheckedLists(path, options), options.resolve("order", None, "") or "confidence"
-    if order not in ORDERS:
-        raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
+    lists, order = CheckedLists(path, options), options.require("order", None, str(path), ORDERS, optional=True)
     _add_lines(path, lists)
     return lists.predictions("anyburl", by_place=order == "listed")
 
