@@ -25,8 +25,8 @@ from kgeval.pickles.unpickle import StubObject
 SHOWN = 4
 """files or tensors that are named"""
 
-LONGEST = 2**26
-"""characters that a line of JSON may have"""
+LONGEST_LINE = 2**24
+"""characters of a first object that are read"""
 
 LIST = "'kgeval list formats' shows all formats."
 
@@ -136,8 +136,8 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
 def first_object(file: Path) -> Mapping[str, Any]:
     """Read the first object of a file of JSON, which stands alone on a line or in an array; empty without one."""
     with suppress(Exception), open_text(file) as text:
-        line = next(filter(str.strip, iter(lambda: text.readline(LONGEST), ""))).lstrip()
-        start = (line + text.read(LONGEST))[1:].lstrip() if line.startswith("[") else line
+        line = next(filter(str.strip, iter(lambda: text.readline(LONGEST_LINE), ""))).lstrip()
+        start = (line + text.read(LONGEST_LINE))[1:].lstrip() if line.startswith("[") else line
         content = json.JSONDecoder().raw_decode(start)[0]
         return content if isinstance(content, dict) else {}
     return {}

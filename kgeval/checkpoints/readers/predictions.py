@@ -23,7 +23,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.unknown import LONGEST, first_object
+from kgeval.checkpoints.unknown import first_object
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side
@@ -170,6 +170,9 @@ INVERSE = "inverse "
 """how the relation of SimKGC's lists of heads begins, whose head is the tail of the triple"""
 
 TIMES = ("time", "timestamp")
+
+LONGEST = 2**26
+"""characters that a line may have"""
 
 KEEP_OR_DROP = (
     " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,15 +121,18 @@ def _confidence(where: str, label: str, spelled: str) -> float:
     return score
 
 
+def _beginning(path: Path) -> list[str]:
+    """Read the first three lines of a text; they are empty where there is none."""
+    with suppress(DatasetError):
+        if path.is_file():
+            with open_text(path) as text:
+                return [text.readline(LONGEST_LIST).strip() for _ in range(3)]
+    return [""] * 3
+
+
 def _is_anyburl(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open_text(path) as text:
-            beginning = list(islice((text.readline(LONGEST_LIST).strip() for _ in range(3)), 3))
-    except DatasetError:
-        return False
-    return len(beginning[0].split()) >= 3 and any(line[:6] in MARKS for line in beginning[1:])
+    first, *further = _beginning(path)
+    return len(first.split()) >= 3 and any(line[:6] in MARKS for line in further)
 
 
 ANYBURL = Reader(
@@ -145,9 +148,6 @@ COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 OTHER_DATASET = " Is it the right dataset?"
-
-LONGEST_LINE = 2**12
-"""characters of a line that are looked at to recognise the file"""
 
 
 def read_trec(path: Path, options: Options) -> Predictions:
@@ -241,13 +241,7 @@ def _beyond(what: str, dataset: Dataset, size: int) -> str:
 
 
 def _is_run(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open_text(path) as text:
-            cells = text.readline(LONGEST_LINE).split()
-    except DatasetError:
-        return False
+    cells = _beginning(path)[0].split()
     return len(cells) == len(COLUMNS) and re.fullmatch(NAME, cells[0]) is not None
 
 
