@@ -78,9 +78,10 @@ class Options:
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
         return self.resolved[name]
 
-    def require(self, name: str, stored: Any, where: str, choices: Sequence[Any]) -> Any:
+    def require(self, name: str, stored: Any, where: str, choices: Sequence[Any], *, optional: bool = False) -> Any:
         """Return the value of an option as :meth:`resolve` does; it must be one of ``choices``.
 
+        If it is missing and ``optional``, it is the first choice.
         If the option is missing and has few choices, the first choice is returned. So reading continues, and
         :meth:`refuse_missing` can ask for all missing options at once.
 
@@ -92,10 +93,11 @@ class Options:
         value = self.resolve(name, stored, where)
         texts = [spelled(choice) for choice in choices]
         expected = " or ".join(f"{name}={text}" for text in texts)
-        if value is None:
+        if value is None and not optional:
             self._missing[name] = where, [f"{name}={text}" for text in texts]
             if len(choices) > FEW:
                 self.refuse_missing()
+        if value is None:
             return choices[0]
         for choice in choices:
             if _as_text(value) == _as_text(choice):

@@ -25,8 +25,8 @@ from kgeval.pickles.unpickle import StubObject
 SHOWN = 4
 """files or tensors that are named"""
 
-LONGEST_LINE = 2**16
-"""characters of a first line that are read"""
+LONGEST_LINE = 2**24
+"""characters of a first object that are read"""
 
 LIST = "'kgeval list formats' shows all formats."
 
@@ -43,7 +43,6 @@ ADVICE = {
     ),
     **dict.fromkeys((".yaml", ".yml"), "If it is a configuration: kgeval run {path}"),
     ".parquet": "If it holds ranks: kgeval summarize {path}",
-    ".json": "If each line is one list of predictions, rename it to {stem}.jsonl.",
     NUMPY: "If it holds scores, name it tail_scores.npy or head_scores.npy. If other files belong to it, give the "
     "folder.",
 }
@@ -123,10 +122,10 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
         yield "Save it again, or copy it again."
     elif near := _nearest(tensors or names, readers):
         yield near
-    elif path.suffix.lower() == ".jsonl":
-        found = _keys(path)
-        yield (f"Its first line has the keys {', '.join(found)}. " if found else "") + (
-            "Each line needs head (or tail), relation and predictions."
+    elif path.suffix.lower() in (".json", ".jsonl"):
+        found = [f"{key!r:.40}" for key in islice(first_object(path), SHOWN)]
+        yield (f"Its first object has the keys {', '.join(found)}. " if found else "") + (
+            "A list of answers needs head (or tail), relation and predictions."
         )
     elif ending := next((ending for ending in ADVICE if path.name.lower().endswith(ending)), ""):
         yield ADVICE[ending].format(path=place, stem=path.stem)
@@ -134,11 +133,14 @@ def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Ite
         yield NAME_TENSORS
 
 
-def _keys(file: Path) -> list[str]:
-    """Return the keys of the JSON object on the first line of a file; none if it is not one."""
+def first_object(file: Path) -> Mapping[str, Any]:
+    """Read the first object of a file of JSON, which stands alone on a line or in an array; empty without one."""
     with suppress(Exception), open_text(file) as text:
-        return [f"{key!r:.40}" for key in islice(json.loads(text.readline(LONGEST_LINE)), SHOWN)]
-    return []
+        line = next(filter(str.strip, iter(lambda: text.readline(LONGEST_LINE), ""))).lstrip()
+        start = (line + text.read(LONGEST_LINE))[1:].lstrip() if line.startswith("[") else line
+        content = json.JSONDecoder().raw_decode(start)[0]
+        return content if isinstance(content, dict) else {}
+    return {}
 
 
 def _nearest(names: set[str], readers: Mapping[str, Format]) -> str:

@@ -64,6 +64,9 @@ DEFAULT_OPTIONS = MetricOptions()
 
 Rows = IntArray | slice
 
+RETRIEVED = "retrieved"
+"""the column of ranks that says which answers their list has; in metrics of lists, the others count as 0"""
+
 
 class RankColumns(Protocol):
     """The columns of a rank table that a summary reads."""
@@ -279,4 +282,5 @@ class RowSelection:
                 f"the {table.split} split is not among the filtered ones, so that each answer was ranked against the "
                 "other answers of its query too"
             )
-        return answer_lists(self.numbers("query"), self.view.scores[self.rows], self._counts)
+        retrieved = table.column(RETRIEVED)[self.rows] if RETRIEVED in table.columns else None
+        return answer_lists(self.numbers("query"), self.view.scores[self.rows], self._counts, retrieved)

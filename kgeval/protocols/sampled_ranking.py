@@ -26,7 +26,7 @@ from kgeval.metrics.intervals.stratified_sample import Phases, Strata, auxiliary
 from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.selection import MetricOptions, RowSelection, TableView
+from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, TableView
 from kgeval.progress import unreported
 from kgeval.provenance import percent
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
@@ -60,7 +60,7 @@ class GrowingRanks:
                 self.parts.append(self.ranking.part(side, missing))
 
     def _from_earlier(self, earlier: RankTable, side: Side, rows: IntArray) -> RankedPart:
-        added = {MULTIPLICITY, STRATUM, *TYPED}
+        added = {MULTIPLICITY, RETRIEVED, STRATUM, *TYPED}
         data = earlier.data.select([name for name in earlier.columns if name not in added])
         data = data.filter(
             pc.and_(pc.equal(data["side"].cast(pa.string()), side), pc.is_in(data["triple"], pa.array(rows)))

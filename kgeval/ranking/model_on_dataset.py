@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.predictions.prediction_columns import to_prediction_columns, with_labels
 from kgeval.ranking.predictions.prediction_table import SCHEMA, PredictionTable
@@ -137,6 +137,6 @@ class ModelOnDataset:
                 task = RankingTask.of(queries, candidates, known.rows(queries))
                 with self.refusing_nan():
                     best = engine.best(scorer, task, places, drops_known=table.drops_known)
-                invented = partial(scorer.invented_above, queries)
-                blocks.append(to_prediction_columns(dataset, task, best, group.numbers[block], table.split, invented))
+                outsiders = Outsiders.of(scorer, queries, candidates)
+                blocks.append(to_prediction_columns(dataset, task, best, group.numbers[block], table.split, outsiders))
         return with_labels(dataset, pa.concat_tables(blocks).unify_dictionaries())

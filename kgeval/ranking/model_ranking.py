@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.corruption.candidates import Candidates
@@ -22,13 +23,14 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError
+from kgeval.metrics.selection import RETRIEVED
 from kgeval.progress import Progress, unreported
 from kgeval.provenance import LeakCounts
-from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_on_dataset import ModelOnDataset
+from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.plan import Plan
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import (
@@ -36,7 +38,7 @@ from kgeval.ranking.ranking_notes import (
     RankingNotes,
     notes_on_chance,
     notes_on_device,
-    notes_on_missing_answers,
+    notes_on_listed_answers,
     notes_on_repetitions,
     notes_on_sides,
     notes_on_unlisted,
@@ -126,10 +128,12 @@ class ModelRanking(ModelOnDataset):
         data = stack([side.data for side in sides])
         if (times := dataset.multiplicity.get(evaluation.split)) is not None:
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
+        if self.scorer.lists and self.scorer.lists.not_retrieved:
+            data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))
         work = self.engine.kernel.stats()
         of_ranks = RankingNotes(
             (*notes_on_chance(self.scorer, dataset, evaluation.split, data), *self.notes.wrong, *notes),
-            (*notes_on_missing_answers(self.scorer, data), *self.notes.moved),
+            (*notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides)), *self.notes.moved),
             (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
         )
         return RankTable(
@@ -188,24 +192,27 @@ class ModelRanking(ModelOnDataset):
         parts = [self._rank_rows(side, rows[part], competing & entities, self._rank) for part, entities in groups]
         if self.evaluation.unseen == "worst" and not known.all():
             allowed = np.ones(len(competing), np.bool_) if side == "relation" else self.allowed
-            parts.append(self._rank_rows(side, triples[~known], allowed, rank_last))
+            parts.append(self._rank_rows(side, triples[~known], allowed, lambda task: (rank_last(task), 0)))
         return join_parts(parts)
 
     def _rank_rows(
-        self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], Ranked]
+        self, side: Side, rows: IntArray, competing: BoolArray, rank: Callable[[RankingTask], tuple[Ranked, int]]
     ) -> RankedPart:
         """Rank some rows of the split among the answers that compete (bool[answer])."""
         order: list[IntArray] = []
         parts: list[Ranked] = []
         notes: list[str] = []
         num_candidates: list[IntArray] = []
+        outsiders = 0
         for candidates, task in self._tasks(side, rows, competing):
             order.append(rows[task.queries.triples])
-            parts.append(rank(task))
+            ranked, found = rank(task)
+            parts.append(ranked)
+            outsiders += found
             notes.extend(candidates.notes)
             num_candidates.append(candidates.num_candidates(len(task.queries)))
         table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, concatenated(parts))
-        return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates))
+        return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates), outsiders)
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
         """Choose candidates, of as many queries at a time as the memory holds; but a quirk may compare all."""
@@ -226,15 +233,19 @@ class ModelRanking(ModelOnDataset):
             chosen, notes = replace(chosen, notes=(*chosen.notes, *notes)), ()
             yield chosen, RankingTask.of(part, chosen.restricted_to(competing), known.rows(part))
 
-    def _rank(self, task: RankingTask) -> Ranked:
+    def _rank(self, task: RankingTask) -> tuple[Ranked, int]:
+        """Rank the answers of a task; and count the outsiders among entities that are wrong answers of their lists."""
+        queries, outsiders = task.queries, 0
         with self.refusing_nan():
-            ranked = self.engine.rank(self.compared.scorer_of(task.queries.side), task)
-        if counts := self.compared.invented_above(task.queries, task.queries.owners, ranked.scores):
-            invented = RankCounts(*counts)
-            ranked = Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
+            ranked = self.engine.rank(self.compared.scorer_of(queries.side), task)
+        if self.compared.lists:
+            known = self.facts.of(self.evaluation.filter, queries.side).rows(queries)
+            found = Outsiders.of(self.compared, queries, task.candidates, known)
+            filtered, raw, outsiders = found.beside(queries.owners, queries.answers, ranked.scores)
+            ranked = Ranked(ranked.scores, ranked.filtered + filtered, ranked.raw + raw)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
-        return ranked
+        return ranked, outsiders
 
 
 RankParts = Callable[[ModelRanking], Sequence[RankedPart]]

@@ -117,14 +117,37 @@ def notes_on_unlisted(scorer: Aligned, triples: Triples, sides: Sequence[Side]) 
     return [note] if note else []
 
 
-def notes_on_missing_answers(scorer: Aligned, ranks: pa.Table) -> list[str]:
-    """Count the answers that are not in their list, and tie with all other entities that are not."""
+TIES = "with all entities that their list leaves out"
+
+METRICS_OF_LISTS = "metrics of lists (MAP, P@k, recall, NDCG, …)"
+
+
+def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) -> list[str]:
+    """Count the answers that are not in their list, with what that means; and the listed ``outsiders``."""
     if not scorer.lists:
         return []
     listed = ranks["score"].to_numpy() > -np.inf
-    missing = int((~listed).sum())
-    what = f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
-    return [f"{what}: they tie with all entities that their list leaves out."] if missing else []
+    missing, notes = int((~listed).sum()), []
+    if missing:
+        what = (
+            f"{missing:,} of {len(listed):,} answers {'is' if missing == 1 else 'are'} not in the list of predictions"
+        )
+        tied = (
+            f"they tie {TIES}. In {METRICS_OF_LISTS} they have the mean over the orders of these ties, under any tie "
+            "policy; to count them as 0 there, as trec_eval does, set the option missing=not-retrieved."
+        )
+        zero = (
+            f"they count as 0 in {METRICS_OF_LISTS}, as in trec_eval (missing=not-retrieved). In metrics of ranks "
+            f"(MRR, hits@k, …) they tie {TIES}."
+        )
+        notes.append(f"{what}: {zero if scorer.lists.not_retrieved else tied}")
+    if outsiders:
+        what = counted(outsiders, "listed entity that is no candidate", "listed entities that are no candidates")
+        keeps = (
+            "keep their places as wrong answers (in each rank again). To leave them out, set the option unmatched=drop."
+        )
+        notes.append(f"{what} of the query {keeps}")
+    return notes
 
 
 def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:

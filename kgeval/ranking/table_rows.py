@@ -32,6 +32,8 @@ class RankedPart:
     """what is odd about the candidates"""
     num_candidates: IntArray
     """int64[query], before those that may not compete were left out"""
+    outsiders: int = 0
+    """how many listed entities counted as wrong answers, although they were no candidates"""
 
 
 def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ranked: Ranked) -> pa.Table:
@@ -71,7 +73,8 @@ def join_parts(parts: Sequence[RankedPart]) -> RankedPart:
     """Concatenate parts of one side, in the order of the split."""
     data = stack([part.data for part in parts]).sort_by("triple")
     notes = tuple(note for part in parts for note in part.notes)
-    return RankedPart(parts[0].side, data, notes, np.concatenate([part.num_candidates for part in parts]))
+    num_candidates = np.concatenate([part.num_candidates for part in parts])
+    return RankedPart(parts[0].side, data, notes, num_candidates, sum(part.outsiders for part in parts))
 
 
 def stack(tables: list[pa.Table]) -> pa.Table:

@@ -137,11 +137,13 @@ class Aligned(MappedScorer):
     def by_place(self) -> Aligned:
         return replace(self, scorer=self.lists.by_place()) if self.lists else self
 
-    def invented_above(
-        self, queries: Queries, owners: IntArray, scores: Float64Array
-    ) -> tuple[IntArray, IntArray, IntArray] | None:
-        """Count the answers of lists that name no entity, as wrong candidates; None where there are no lists."""
-        return self.lists.invented_above(self.map_queries(queries), owners, scores) if self.lists else None
+    @cached_property
+    def entities_of_rows(self) -> IntArray:
+        """The entity of each row of the scorer, -1 where there is none, as for a further row; int64[row + 1]."""
+        entities = np.full(self.scorer.num_entities + 1, -1)
+        known = np.flatnonzero(self.entity_rows >= 0)
+        entities[self.entity_rows[known]] = known
+        return entities
 
     def knows(self, triples: Triples) -> BoolArray:
         """Whether the scorer knows head, relation and tail of each triple, and its time; bool[triple]."""

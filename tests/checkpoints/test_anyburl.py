@@ -237,7 +237,7 @@ def test_explain_names_order_and_cut_off(own):
 
 
 def test_an_unknown_order_is_refused(own):
-    with pytest.raises(CheckpointError, match=r"unknown order 'lsted' of predictions. Did you mean 'listed'"):
+    with pytest.raises(CheckpointError, match="order='lsted': expected order=confidence or order=listed"):
         load_checkpoint(own[1], dataset=DATA, order="lsted")
 
 

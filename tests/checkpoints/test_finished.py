@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from kgeval import Dataset, evaluate, load_checkpoint, predict
+from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
+from kgeval.corruption import EntityList
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.errors import CheckpointError, InputError
@@ -220,7 +222,7 @@ def test_text_that_is_no_entity_is_refused_unless_it_is_said_what_it_is(tmp_path
         CheckpointError, match=r"line 1: unknown entity 'no such thing'.*unmatched=keep.*unmatched=drop"
     ):
         load_checkpoint(path, dataset=DATA)
-    with pytest.raises(CheckpointError, match=r"unmatched='no': expected error, keep or drop"):
+    with pytest.raises(CheckpointError, match="unmatched='no': expected unmatched=error or unmatched=keep or unmatch"):
         load_checkpoint(path, dataset=DATA, unmatched="no")
     for unknown in ("drop", "keep"):
         model = load_checkpoint(path, dataset=DATA, unmatched=unknown)
@@ -278,6 +280,113 @@ def test_answers_that_name_no_entity_keep_their_places_or_their_number_is_said(t
         f"{len(lists)} predictions repeat an earlier one of the same list: the first counts, and later ones move up."
     )
     assert again in table.notes
+
+
+@pytest.mark.parametrize(("unmatched", "side"), [("keep", "tail"), ("drop", "tail"), ("keep", "head")])
+def test_a_listed_answer_that_is_no_candidate_keeps_its_place_unless_it_is_known(tmp_path, unmatched, side):
+    """Counted by hand: it is a rival as a candidate is, whether text or an entity that does not compete."""
+    path, competing, rng = tmp_path / "lists.jsonl", set(range(0, 30, 3)), np.random.default_rng(7)
+    given, asked = ("head", "tail") if side == "tail" else ("tail", "head")
+    rows = [dict(zip(("head", "relation", "tail"), row, strict=True)) for row in DATA.test.ids.tolist()]
+    lists, lines = {}, []
+    for row in rows:
+        listed = [*rng.permutation(30)[:9].tolist(), *([row[asked]] if rng.random() < 0.8 else []), "nobody"]
+        lists.setdefault(
+            (row[given], row["relation"]), list(dict.fromkeys(map(listed.__getitem__, rng.permutation(len(listed)))))
+        )
+    for (anchor, relation), listed in lists.items():
+        labels = [label if isinstance(label, str) else DATA.entities[label] for label in listed]
+        lines.append({given: DATA.entities[anchor], "relation": DATA.relations[relation], "predictions": labels})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "competing.txt").write_text("".join(f"{DATA.entities[entity]}\n" for entity in competing))
+    among = EntityList(path=str(tmp_path / "competing.txt"))
+    table = evaluate(load_checkpoint(path, dataset=DATA, unmatched=unmatched), DATA, sides=side, corruption=among)
+    facts, outsiders = {tuple(row) for split in DATA.splits.values() for row in split.ids.tolist()}, 0
+    for row in table.to_pandas().itertuples():
+        anchor, answer = getattr(row, given), getattr(row, asked)
+        listed = lists[anchor, row.relation]
+        outside = [e for e in listed if e not in competing and e != answer] if unmatched == "keep" else []
+        triple = {given: anchor, "relation": row.relation}
+        known = {e for e in range(30) if tuple({**triple, asked: e}[k] for k in ("head", "relation", "tail")) in facts}
+        scores = {entity: -place for place, entity in enumerate(listed)}
+        own = scores.get(answer, -np.inf)
+        expected = []
+        for left_out in (known, {answer}):
+            found = [scores.get(e, -np.inf) for e in [*competing, *outside] if e not in left_out]
+            expected += [sum(s > own for s in found), sum(s == own for s in found), len(found) + 1]
+        assert [getattr(row, name) for name in COUNTS] == expected
+        outsiders += sum(e != "nobody" and e not in known for e in outside)
+    notes = [note for note in table.notes if "no candidates of the query keep their places as wrong answers" in note]
+    assert [note.split()[0] for note in notes] == ([str(outsiders)] if unmatched == "keep" else [])
+
+
+@pytest.mark.parametrize("first", ["e0001", "garbage"])
+def test_a_first_answer_that_is_none_makes_the_second_one_second(tmp_path, first):
+    path, data = tmp_path / "lists.jsonl", Dataset.from_labels(train=[("e0001", "r", "b")], test=[("a", "r", "b")])
+    path.write_text(json.dumps({"head": "a", "relation": "r", "predictions": [first, "b"]}))
+    (tmp_path / "competing.txt").write_text("a\nb\n")
+    among = EntityList(path=str(tmp_path / "competing.txt"))
+    for unmatched, rank in (("keep", 2), ("drop", 1)):
+        table = evaluate(load_checkpoint(path, dataset=data, unmatched=unmatched), data, sides="tail", corruption=among)
+        assert table.ranks.tolist() == [rank]
+
+
+def test_an_array_of_json_and_simkgc_files_are_read(tmp_path):
+    """SimKGC: lists of one triple each, best first with rounded scores; those of heads ask from the tail."""
+    data = Dataset.from_labels(train=[("c", "r", "d")], test=[("a", "r", "c"), ("b", "r", "d")])
+    lists = [["c", "d"], ["a", "d"]]
+    common = [{"head": "a", "relation": "r", "tail": "c"}, {"head": "b", "relation": "r", "tail": "d"}]
+    as_lines = [row | {"predictions": best} for row, best in zip(common, lists, strict=True)]
+    tied = [json.dumps(dict.fromkeys(best, 0.5)) for best in lists]
+    simkgc = [row | {"pred_tail": "x", "topk_score_info": text} for row, text in zip(common, tied, strict=True)]
+    backward = [
+        {"head": row["tail"], "relation": "inverse r", "tail": row["head"], "topk_score_info": text}
+        for row, text in zip(common, tied, strict=True)
+    ]
+    texts = {
+        "lines.jsonl": "\n".join(map(json.dumps, as_lines)),
+        "array.json": json.dumps(as_lines, indent=4),
+        "array.jsonl": "\n " + json.dumps(as_lines),
+        "lines.json": "\n".join(map(json.dumps, as_lines)),
+        "forward.json": json.dumps(simkgc, indent=4),
+        "forward.jsonl": "\n".join(map(json.dumps, simkgc)),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        assert evaluate(load_checkpoint(tmp_path / name, dataset=data), data, sides="tail").ranks.tolist() == [1, 2]
+    (tmp_path / "backward.json").write_text(json.dumps(backward))
+    heads = evaluate(load_checkpoint(tmp_path / "backward.json", dataset=data), data, sides="head")
+    assert (heads.column("score") > -np.inf).tolist() == [False, False]
+    assert [note.split()[0] for note in heads.notes if "not in the list" in note] == ["2"]
+    for content, message in (([[1]], r"object 1: expected the keys .* found \[1\]"), ("[{", r"line 1: not JSON")):
+        (tmp_path / "bad.json").write_text(content if isinstance(content, str) else json.dumps(content))
+        with pytest.raises(CheckpointError, match=message):
+            load_checkpoint(tmp_path / "bad.json", dataset=data, format="predictions")
+
+
+@pytest.mark.parametrize(("way", "hits"), [("forward", (0.6308, 0.7664)), ("backward", (0.5421, 0.6666))])
+def test_simkgc_gets_its_published_hits(shared, way, hits):
+    """Its graph is one of names, of which the lists have more than the test triples: these keep their places."""
+    folder = shared / "lists/simkgc-wn18rr"
+    rows = [
+        (row["head"], row["relation"], row["tail"])
+        for row in json.loads((folder / "forward_predictions.json").read_text())
+    ]
+    data = Dataset.from_labels(train=rows[:1], test=rows)
+    model = load_checkpoint(folder / f"{way}_predictions.json", dataset=data, unmatched="keep")
+    found = summarize(
+        evaluate(model, data, sides="tail" if way == "forward" else "head", filter=["test"]), ["hits@1", "hits@3"]
+    )
+    assert [round(found[name], 4) for name in ("hits@1", "hits@3")] == [*hits]
+
+
+def test_a_name_in_the_place_of_a_label_is_told_the_label(tmp_path):
+    path = tmp_path / "lists.jsonl"
+    path.write_text(json.dumps({"head": "Rome", "relation": "r", "predictions": []}))
+    data = Dataset.from_labels(train=[("Q1", "r", "Q220")], test=[("Q220", "r", "Q1")])
+    for names, label in (({}, "Q1"), ({"Q220": "Rome"}, "Q220")):
+        with pytest.raises(CheckpointError, match=f"entity 'Rome'.*Lists need labels such as {label}, not names"):
+            load_checkpoint(path, dataset=replace(data, names=names))
 
 
 LINE = '{"head": "e0000", "relation": "r00", "predictions": '
@@ -338,7 +447,9 @@ def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):
     table = evaluate(load_checkpoint(path, dataset=DATA, missing="unanswered"), DATA)
     assert as_counts(table) == as_counts(evaluate(load_checkpoint(full, dataset=DATA), DATA))
     assert any(re.fullmatch(rf"{said}: they count as unanswered\.", note) for note in table.notes)
-    with pytest.raises(CheckpointError, match="missing='no': expected error or unanswered"):
+    with pytest.raises(
+        CheckpointError, match="missing='no': expected missing=error or missing=unanswered or missing=n"
+    ):
         load_checkpoint(path, dataset=DATA, missing="no")
 
 
@@ -355,3 +466,17 @@ def test_a_line_may_be_the_list_of_one_time(tmp_path):
     path.write_text(json.dumps(once | {"time": "1999"}))
     with pytest.raises(CheckpointError, match="line 1: the dataset has no time '1999'"):
         load_checkpoint(path, dataset=data)
+    path.write_text(json.dumps(once | {"timestamp": days[0]}))
+    with pytest.raises(CheckpointError, match="line 1: time and timestamp are different"):
+        load_checkpoint(path, dataset=data)
+
+
+@pytest.mark.parametrize(("key", "of"), [("time", int), ("timestamp", int), ("timestamp", str)])
+def test_a_time_may_be_a_number_and_called_a_timestamp(tmp_path, key, of):
+    path = tmp_path / "lists.jsonl"
+    data = Dataset.from_labels(
+        train=[("a", "r", "a", "8015")], test=[("a", "r", "b", time) for time in ("8015", "8016")]
+    )
+    lines = [{"head": "a", "relation": "r", key: of(8015 + late), "predictions": "ab"[late]} for late in (0, 1)]
+    path.write_text("".join(json.dumps(line | {"predictions": [line["predictions"]]}) + "\n" for line in lines))
+    assert evaluate(load_checkpoint(path, dataset=data), data, sides="tail", filter=()).ranks.tolist() == [2, 1]

@@ -70,10 +70,10 @@ def test_the_one_tensor_that_is_missing_is_named(tmp_path):
 
 NEAR = {
     "five.yaml": ("dataset: umls\n", "If it is a configuration: kgeval run"),
-    "lists.json": ('{"head": "ant", "predictions": []}\n{"head": "bee"}\n', "rename it to lists.jsonl."),
+    "lists.json": ('[\n{"head": "ant", "predictions": []}]', "Its first object has the keys 'head', 'predictions'."),
     "lists.jsonl": (
         '{"h": "ant", "answers": []}\n',
-        "Its first line has the keys 'h', 'answers'. Each line needs head (or tail), relation and predictions.",
+        "Its first object has the keys 'h', 'answers'. A list of answers needs head (or tail), relation and",
     ),
     "scores.npy": ("", "Save it again, or copy it again."),
     "vectors.txt": ("ant 0.5 -1 2e-3 4\nbee 1 1 1 1\ncat 0 0 0 0\n", "numbers of rows and columns."),

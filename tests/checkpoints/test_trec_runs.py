@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import numpy as np
 import pytest
 
-from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
+from kgeval import Dataset, RankTable, evaluate, load_checkpoint, predict, summarize
 from kgeval.errors import CheckpointError, InputError
 from kgeval.ranking.predictions.prediction_files import write_trec
 from kgeval.scorers.families.complex import TComplEx
@@ -97,6 +98,37 @@ def test_pytrec_eval_computes_the_same_of_the_run(tmp_path, k):
     mine = summarize(evaluate(load_checkpoint(path, dataset=DATA), DATA), [*names.values()])
     for theirs, ours in names.items():
         assert np.mean([values[theirs] for values in found]) == pytest.approx(mine[ours], rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [5, 20])
+def test_what_is_not_retrieved_counts_as_in_trec_eval(tmp_path, k):
+    """All measures that both have, over all queries: also over those whose lists were removed from the run."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    path = written(tmp_path / "run.trec", k=k, known="drop", filter=("train", "valid"), sides="tail")
+    kept = [line for line in path.read_text().splitlines() if not line.startswith("tail-3-")]
+    path.write_text("\n".join(kept))
+    with path.open() as run, path.with_suffix(".qrels").open() as qrels:
+        answers, lists = pytrec_eval.parse_qrel(qrels), pytrec_eval.parse_run(run)
+    names = {"map": "map", "ndcg": "ndcg", "Rprec": "r-precision", "recip_rank": "first-rr"} | {
+        f"{theirs}_{cut}": f"{ours}@{cut}"
+        for theirs, ours in {"map_cut": "map", "ndcg_cut": "ndcg", "P": "p", "recall": "r"}.items()
+        for cut in (4, 10)
+    }
+    measures = {re.sub(r"_(\d+)$", r".\1", name) for name in names}
+    found = pytrec_eval.RelevanceEvaluator(answers, measures).evaluate(lists)
+    assert len(found) < len(answers)
+    table = evaluate(load_checkpoint(path, dataset=DATA, missing="not-retrieved"), DATA, sides="tail")
+    table.to_parquet(tmp_path / "ranks.parquet")
+    for ranks in (table, RankTable.from_parquet(tmp_path / "ranks.parquet")):
+        mine = summarize(ranks, [*names.values()])
+        for theirs, ours in names.items():
+            mean = sum(values[theirs] for values in found.values()) / len(answers)
+            assert mine[ours] == pytest.approx(mean, rel=1e-12), ours
+    (note,) = (note for note in table.notes if "not in the list" in note)
+    assert "they count as 0 in metrics of lists (MAP," in note
+    tied = evaluate(load_checkpoint(path, dataset=DATA, missing="unanswered"), DATA, sides="tail")
+    assert summarize(tied, ["map"])["map"] > mine["map"]
+    assert any("In metrics of lists (MAP," in note and "missing=not-retrieved" in note for note in tied.notes)
 
 
 @pytest.mark.parametrize(

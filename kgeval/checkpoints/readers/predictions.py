@@ -1,19 +1,19 @@
-"""Lists of predictions: as JSON lines, and what every format of lists needs, that its labels are checked.
+"""Lists of predictions: as JSON, and what every format of lists needs, that its labels are checked.
 
 Lists are what models without parameters gave for the triples of a split: rules, language models, rankers of candidates.
 As JSON lines, each line is one object: {"head": …, "relation": …, "predictions": […]} for a tail,
 {"tail": …, "relation": …, …} for a head. A line with head and tail is the list of that triple alone, for the side that
-"side" names, by default the tail. In a temporal graph, a line with "time" is a list for that time alone.
+"side" names, by default the tail. In a temporal graph, a line with "time" or "timestamp" is a list for that time alone.
 
 Predictions are labels, best first; pairs of label and score; or an object of the score of each label. An empty list is
-no answer.
+no answer. A JSON array of such objects is read too, and so are the files of SimKGC.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,11 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.unknown import first_object
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, DatasetError, UsageError, reason
+from kgeval.errors import CheckpointError, reason
 from kgeval.files.opening import JSON, checked
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
 from kgeval.scorers.scorer import Numbering
@@ -38,24 +39,44 @@ def needed_dataset(path: Path, options: Options, why: str = "predictions do not 
     return options.dataset
 
 
+UNMATCHED = ("error", "keep", "drop")
+"""what becomes of listed text that names no entity; to drop it leaves out also entities that are no candidates"""
+
+MISSING = ("error", "unanswered", "not-retrieved")
+"""what is a query without a list; and whether answers that a list leaves out tie, or count as 0 in metrics of lists"""
+
+
 def predictions_of(
-    format: str, path: Path, options: Options, sides: Mapping[Side, SideLists], notes: Sequence[str] = ()
+    format: str,
+    path: Path,
+    options: Options,
+    sides: Mapping[Side, SideLists],
+    unmatched: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Predictions:
-    """Make a model of the lists of a file; the option ``missing`` says what a query without a list is."""
-    dataset, missing = needed_dataset(path, options), options.resolve("missing", None, "") or "error"
-    if missing not in ("error", "unanswered"):
-        raise UsageError(f"{path}: missing={missing!r}: expected error or unanswered.")
-    lists = PredictionLists(sides, dataset.entities, dataset.relations, missing == "unanswered", tuple(notes))
+    """Make a model of the lists of a file, by the options ``missing`` and ``unmatched``, unless that is known."""
+    dataset = needed_dataset(path, options)
+    missing = options.require("missing", None, str(path), MISSING, optional=True)
+    unmatched = unmatched or options.require("unmatched", None, str(path), UNMATCHED, optional=True)
+    lists = PredictionLists(
+        sides,
+        dataset.entities,
+        dataset.relations,
+        unanswered=missing != "error",
+        not_retrieved=missing == "not-retrieved",
+        keeps_outside=unmatched != "drop",
+        notes=tuple(notes),
+    )
     return Predictions(lists, format, (path,), dataset.entities, dataset.relations, options.origins)
 
 
 class CheckedLists:
     """The lists of a file: a reader takes the lines apart, and this refuses what is wrong with their labels."""
 
-    def __init__(self, path: Path, options: Options, unknown: str = "error", hint: str = "") -> None:
-        """``unknown`` says what becomes of labels that name no entity; ``hint`` is the end of their refusal."""
+    def __init__(self, path: Path, options: Options) -> None:
         self.dataset = needed_dataset(path, options)
-        self._path, self._options, self._unknown, self._hint = path, options, unknown, hint
+        self._path, self._options = path, options
+        self._unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
         self._invented = self._repeated = 0
         self._ids = {
             kind: {label: index for index, label in enumerate(labels or ())}
@@ -68,6 +89,8 @@ class CheckedLists:
         self.found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
 
     def id(self, where: str, kind: str, label: Any, hint: str = "") -> int:
+        if kind == "time" and isinstance(label, int | float):
+            label = str(label)
         found = self._ids[kind].get(label) if isinstance(label, str) else None
         if found is not None:
             return found
@@ -75,7 +98,9 @@ class CheckedLists:
             raise CheckpointError(f"{where}: the dataset has no time {label!r:.40}. Is it the right dataset?")
         if not isinstance(label, str):
             raise CheckpointError(f"{where}: expected the label of the query's {kind}, found {label!r:.40}.")
-        raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{hint}")
+        named = (known for known, name in self.dataset.names.items() if name == label and known in self._ids[kind])
+        labels = f"Lists need labels such as {next(named, next(iter(self._ids[kind]))):.60}, not names."
+        raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset? {labels}{hint}")
 
     def add(self, where: str, side: Side, key: Key, pairs: Sequence[tuple[str, float]], what: str = "scores") -> None:
         """Take one list, of pairs of label and score; the first of a label counts."""
@@ -86,10 +111,10 @@ class CheckedLists:
         self._repeated += len(pairs) - len(scores)
         entities = self._ids["entity"]
         unknown = [label for label in scores if label not in entities]
-        if unknown and self._unknown == "error":
-            self.id(where, "entity", unknown[0], self._hint)
+        if unknown and self._unmatched == "error":
+            self.id(where, "entity", unknown[0], KEEP_OR_DROP)
         self._invented += len(unknown)
-        for label in unknown if self._unknown == "drop" else ():
+        for label in unknown if self._unmatched == "drop" else ():
             del scores[label]
         ids = [entities.get(label, INVENTED) for label in scores]
         self.found[side][key] = OneList(np.array(ids, np.int64), np.array([*scores.values()], np.float64))
@@ -99,7 +124,7 @@ class CheckedLists:
         sides = {side: SideLists.of(lists) for side, lists in self.found.items() if lists}
         if by_place:
             sides = {side: lists.by_place() for side, lists in sides.items()}
-        return predictions_of(format, self._path, self._options, sides, self._notes())
+        return predictions_of(format, self._path, self._options, sides, self._unmatched, self._notes())
 
     def _notes(self) -> list[str]:
         """Say how many predictions named no entity, and how many named one again."""
@@ -108,9 +133,9 @@ class CheckedLists:
             for count, verb in ((self._invented, "name"), (self._repeated, "repeat"))
         )
         keep = (
-            "kept its place as a wrong answer" if self._unknown == "keep" else "was left out, and later ones moved up"
+            "kept its place as a wrong answer" if self._unmatched == "keep" else "was left out, and later ones moved up"
         )
-        invented = f"{names} no entity; each {keep} (unmatched={self._unknown})."
+        invented = f"{names} no entity; each {keep} (unmatched={self._unmatched})."
         repeated = f"{repeats} an earlier one of the same list: the first counts, and later ones move up."
         return [invented] * bool(self._invented) + [repeated] * bool(self._repeated)
 
@@ -134,60 +159,87 @@ class Predictions(ModelWithoutFormula):
         return self
 
 
-SUFFIXES = {".jsonl", ".ndjson"}
+SUFFIXES = {".jsonl", ".ndjson", ".json"}
 
-KEYS = {"relation", "predictions"}
-"""what every line has, beside the head or the tail"""
+LISTED = "predictions"
 
-UNKNOWN = ("error", "keep", "drop")
-"""what becomes of predictions that name no entity"""
+SIMKGC = "topk_score_info"
+"""what SimKGC calls a list; its text is an object of names and rounded scores, best first"""
+
+INVERSE = "inverse "
+"""how the relation of SimKGC's lists of heads begins, whose head is the tail of the triple"""
+
+TIMES = ("time", "timestamp")
+
+LONGEST = 2**26
+"""characters that a line may have"""
 
 KEEP_OR_DROP = (
     " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "
     "it is left out."
 )
 
-LONGEST = 2**26
-"""characters that a line may have"""
-
 
 def read(path: Path, options: Options) -> Predictions:
-    """Read the predictions of a query from each line, best first or with scores.
+    """Read the predictions of a query from each line or object of an array, best first or with scores.
 
     Predictions that name no entity, as text that a model made up, are refused; with the option ``unmatched=keep`` they
     keep their places as wrong answers, with ``unmatched=drop`` they are left out, and later ones move up.
     """
-    unknown = options.resolve("unmatched", None, "") or "error"
-    if unknown not in UNKNOWN:
-        raise CheckpointError(f"{path}: unmatched={unknown!r}: expected {', '.join(UNKNOWN[:-1])} or {UNKNOWN[-1]}.")
-    lists = CheckedLists(path, options, str(unknown), KEEP_OR_DROP)
+    lists = CheckedLists(path, options)
     checked(path, times=JSON)
-    with open_text(path) as text:
-        for number, line in enumerate(iter(lambda: text.readline(LONGEST), ""), 1):
-            if line.strip():
-                where = f"{path}, line {number}"
-                _add(where, _object(where, line), lists)
+    for where, content in _objects(path):
+        _add(where, content, lists)
     return lists.predictions("predictions")
 
 
-def _add(where: str, content: dict[str, Any], lists: CheckedLists) -> None:
-    if not content.keys() >= KEYS or not {*SIDES} & content.keys():
-        found = ", ".join(map(repr, content)) or "none"
+def _objects(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield what is in each line, or in an array that begins in one; with where it is."""
+    with open_text(path) as text:
+        for number, line in enumerate(iter(lambda: text.readline(LONGEST), ""), 1):
+            where = f"{path}, line {number}"
+            if line.lstrip().startswith("["):
+                for place, content in enumerate(_parsed(where, line + text.read()), 1):
+                    yield f"{path}, object {place}", content
+            elif line.strip():
+                yield where, _parsed(where, line)
+
+
+def _parsed(where: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{where}: not JSON ({reason(error)}).") from error
+
+
+def _add(where: str, content: Any, lists: CheckedLists) -> None:
+    if not has_list(content) or not {*SIDES} & content.keys():
+        found = (", ".join(map(repr, content)) or "none") if isinstance(content, dict) else repr(content)
         raise CheckpointError(
             f"{where}: expected the keys head (or tail), relation and predictions; found {found:.80}."
         )
+    predictions, relation = content.get(LISTED), content["relation"]
+    if LISTED not in content:
+        best = content[SIMKGC]
+        predictions = [*_parsed(where, best)] if isinstance(best, str) else best
+        if str(relation).startswith(INVERSE) and relation not in lists.dataset.relations:
+            relation = relation.removeprefix(INVERSE)
+            content = {"side": "head", "head": content.get("tail"), "tail": content.get("head")}
     side = content.get("side", "tail" if "head" in content else "head")
     if side not in SIDES:
         raise CheckpointError(f"{where}: side {side!r}; expected head or tail.")
+    times = {lists.id(where, "time", content[name]) for name in TIMES if name in content}
+    if len(times) > 1:
+        raise CheckpointError(f"{where}: {' and '.join(TIMES)} are different. Leave one of them out.")
     anchor, answer = ("head", "tail") if side == "tail" else ("tail", "head")
     key = (
         lists.id(where, "entity", content.get(anchor)),
-        lists.id(where, "relation", content.get("relation")),
+        lists.id(where, "relation", relation),
         lists.id(where, "entity", content[answer]) if answer in content else ALL_LISTS,
-        *([lists.id(where, "time", content["time"])] if "time" in content else []),
+        *times,
     )
     again = key in lists.found[side]
-    lists.add(where, side, key, _pairs(where, content["predictions"]))
+    lists.add(where, side, key, _pairs(where, predictions))
     if again:
         raise CheckpointError(f"{where}: a second list for the same query.")
 
@@ -219,30 +271,13 @@ def _number(score: Any) -> float:
         return math.nan
 
 
-def _object(where: str, line: str) -> dict[str, Any]:
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{where}: not JSON ({reason(error)}).") from error
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{where}: expected an object with relation and predictions, found {line.strip()[:40]}.")
-    return content
-
-
-def _first(path: Path) -> Any:
-    """Read the first line of a file of JSON lines; ``None`` if it is not JSON."""
-    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
-        return None
-    try:
-        with open_text(path) as text:
-            return json.loads(text.readline(LONGEST))
-    except (DatasetError, ValueError, RecursionError):
-        return None
+def has_list(content: Any) -> bool:
+    return isinstance(content, dict) and "relation" in content and not {LISTED, SIMKGC}.isdisjoint(content)
 
 
 READER = Reader(
     name="predictions",
-    summary="a .jsonl file of lists (head or tail, relation, predictions: labels, with scores or best first)",
-    recognises=lambda path: isinstance(content := _first(path), dict) and content.keys() >= KEYS,
+    summary="a .jsonl or .json file of lists (head or tail, relation, predictions: labels, with scores or best first)",
+    recognises=lambda path: path.suffix.lower() in SUFFIXES and has_list(first_object(path)),
     read=read,
 )

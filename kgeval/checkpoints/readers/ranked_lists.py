@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from kgeval.data.queries import ID, NAME
 from kgeval.data.rows import Rows
 from kgeval.data.text import line_of, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, DatasetError, did_you_mean
+from kgeval.errors import CheckpointError, DatasetError
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
@@ -51,9 +51,7 @@ def read_anyburl(path: Path, options: Options) -> Predictions:
     ``order=listed``, candidates are ranked by their places in the list, so that equal confidences do not tie. Of a
     triple that occurs again, the last lists count, as in AnyBURL's own evaluation.
     """
-    lists, order = CheckedLists(path, options), options.resolve("order", None, "") or "confidence"
-    if order not in ORDERS:
-        raise CheckpointError(f"{path}: unknown order {order!r} of predictions. {did_you_mean(str(order), ORDERS)}")
+    lists, order = CheckedLists(path, options), options.require("order", None, str(path), ORDERS, optional=True)
     _add_lines(path, lists)
     return lists.predictions("anyburl", by_place=order == "listed")
 
@@ -123,15 +121,18 @@ def _confidence(where: str, label: str, spelled: str) -> float:
     return score
 
 
+def _beginning(path: Path) -> list[str]:
+    """Read the first three lines of a text; they are empty where there is none."""
+    with suppress(DatasetError):
+        if path.is_file():
+            with open_text(path) as text:
+                return [text.readline(LONGEST_LIST).strip() for _ in range(3)]
+    return [""] * 3
+
+
 def _is_anyburl(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open_text(path) as text:
-            beginning = list(islice((text.readline(LONGEST_LIST).strip() for _ in range(3)), 3))
-    except DatasetError:
-        return False
-    return len(beginning[0].split()) >= 3 and any(line[:6] in MARKS for line in beginning[1:])
+    first, *further = _beginning(path)
+    return len(first.split()) >= 3 and any(line[:6] in MARKS for line in further)
 
 
 ANYBURL = Reader(
@@ -147,9 +148,6 @@ COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 OTHER_DATASET = " Is it the right dataset?"
-
-LONGEST_LINE = 2**12
-"""characters of a line that are looked at to recognise the file"""
 
 
 def read_trec(path: Path, options: Options) -> Predictions:
@@ -243,13 +241,7 @@ def _beyond(what: str, dataset: Dataset, size: int) -> str:
 
 
 def _is_run(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open_text(path) as text:
-            cells = text.readline(LONGEST_LINE).split()
-    except DatasetError:
-        return False
+    cells = _beginning(path)[0].split()
     return len(cells) == len(COLUMNS) and re.fullmatch(NAME, cells[0]) is not None
 
 

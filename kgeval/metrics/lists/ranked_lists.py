@@ -47,6 +47,8 @@ class RankedLists:
     """int64[list], how many items there are"""
     weights: Float64Array | None = None
     """float64[list], how much each list counts; all the same by default"""
+    retrieved: BoolArray | None = None
+    """bool[item], whether it was retrieved: others are at no place; all were by default"""
 
     def at(self, chosen: IntArray) -> RankedLists:
         """Return some lists (int64[chosen]), any of them as often as it is chosen.
@@ -64,6 +66,7 @@ class RankedLists:
             self.grades[items],
             self.lengths[chosen],
             None if self.weights is None else self.weights[chosen],
+            None if self.retrieved is None else self.retrieved[items],
         )
 
     @property
@@ -85,7 +88,8 @@ class RankedLists:
 
     def places(self, k: int | IntArray | None) -> IntArray:
         """How many of the places that each item may take are among the first ``k`` (of its list); int64[item]."""
-        return self.tie_block_size if k is None else np.clip(k - self.num_above, 0, self.tie_block_size)
+        places = self.tie_block_size if k is None else np.clip(k - self.num_above, 0, self.tie_block_size)
+        return places if self.retrieved is None else places * self.retrieved
 
     def probability_in_top_k(self, k: int | IntArray | None) -> Float64Array:
         """The probability that each item is among the first ``k`` (of its list); float64[item]."""
@@ -99,7 +103,8 @@ class RankedLists:
         """The best order: the relevant items first, by grade."""
         grades = self.grades[np.lexsort((-self.grades, self.list_ids))]
         num_above = np.arange(len(grades)) - self.offsets[self.list_ids]
-        return replace(self, num_above=num_above, tie_block_size=np.ones_like(num_above), grades=grades)
+        ones = np.ones_like(num_above)
+        return replace(self, num_above=num_above, tie_block_size=ones, grades=grades, retrieved=None)
 
     def mean(self, values: Float64Array) -> float:
         """The weighted mean of a value of the lists, without those for which it is undefined, NaN."""
@@ -190,11 +195,14 @@ def single_value(values: Float64Array) -> float:
     return float(values[0])
 
 
-def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> RankedLists:
+def answer_lists(
+    queries: IntArray, scores: Float64Array, ranks: Ranks, retrieved: BoolArray | None = None
+) -> RankedLists:
     """Put the answers of each query into one list, where all answers are equally relevant.
 
     ``queries`` (int64[row]) and ``scores`` (float64[row]) are those of the answers, equal scores tie, and ``ranks`` are
-    filtered. Two answers, ranked 1 and 2 without each other: the second stands third.
+    filtered; ``retrieved`` (bool[row]) says which of them have a place. Two answers, ranked 1 and 2 without each other:
+    the second stands third.
 
     >>> ranks = Ranks(np.array([1, 0]), np.array([0, 0]), np.array([9, 9]))
     >>> lists = answer_lists(np.array([4, 4]), np.array([0.5, 0.8]), ranks)
@@ -207,7 +215,9 @@ def answer_lists(queries: IntArray, scores: Float64Array, ranks: Ranks) -> Ranke
     greater, tied, candidates = ranks.greater[order], ranks.tied[order], ranks.candidates[order]
     _refuse_different(np.diff(queries[order]) == 0, np.diff(answers_above) == 0, greater, tied, candidates)
     lengths = candidates[offsets[:-1]] - 1 + np.diff(offsets)
-    return RankedLists(offsets, greater + answers_above, tied + answers_tied, np.ones(len(order)), lengths)
+    places = greater + answers_above, tied + answers_tied
+    found = None if retrieved is None else retrieved[order]
+    return RankedLists(offsets, *places, np.ones(len(order)), lengths, retrieved=found)
 
 
 def _refuse_different(

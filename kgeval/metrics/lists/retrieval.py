@@ -181,6 +181,8 @@ def first_reciprocals(lists: RankedLists, k: int | None = None) -> Float64Array:
     found, sure = _by_recurrence(*cases)
     found[~sure] = _by_sums(*cases[:, ~sure])
     values[rows[several]] = found[codes.ravel()]
+    if lists.retrieved is not None:
+        values[rows[~lists.retrieved[tops]]] = 0
     return values
 
 

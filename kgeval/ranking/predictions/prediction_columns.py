@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers, observed_types
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side
+from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
+from kgeval.ranking.outsiders import Outsiders
 from kgeval.ranking.predictions.prediction_table import NEW, SCHEMA
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import with_times
@@ -30,21 +31,17 @@ class Counts(NamedTuple):
     tied: IntArray
 
 
-InventedAbove = Callable[[IntArray, Float64Array], tuple[IntArray, IntArray, IntArray] | None]
-"""(query of each answer, its score) -> the counts of further candidates, which name no entity, if there are any"""
-
-
 def to_prediction_columns(
     dataset: Dataset,
     task: RankingTask,
     best: BestAnswers,
     numbers: IntArray,
     split: str | None,
-    invented: InventedAbove,
+    outsiders: Outsiders,
 ) -> pa.Table:
     """Lay out the best answers of the queries of a task, whose numbers are int64[query], without labels."""
     queries, (owners, places) = task.queries, np.nonzero(best.scores > -np.inf)
-    entities = task.candidates.ids_of(0)[best.positions[owners, places]]
+    entities, scores = task.candidates.ids_of(0)[best.positions[owners, places]], best.scores[owners, places]
     answered = known_answers(queries, [dataset.split(split)] if split else [])
     columns = [
         numbers[owners],
@@ -53,8 +50,8 @@ def to_prediction_columns(
         queries.relations[owners],
         places + 1,
         entities,
-        best.scores[owners, places],
-        *_counts(task, best, owners, places, invented(owners, best.scores[owners, places])),
+        scores,
+        *_counts(task, best, owners, places, outsiders.beside(owners, entities, scores)[1]),
         _known_from(dataset, queries, owners, entities),
         _is_of_type(dataset, queries.side, queries.relations[owners], entities),
         answered.positions(owners, entities) >= 0,
@@ -73,16 +70,12 @@ def with_labels(dataset: Dataset, table: pa.Table) -> pa.Table:
 
 
 def _counts(
-    task: RankingTask,
-    best: BestAnswers,
-    owners: IntArray,
-    places: IntArray,
-    invented: tuple[IntArray, IntArray, IntArray] | None,
+    task: RankingTask, best: BestAnswers, owners: IntArray, places: IntArray, outsiders: RankCounts
 ) -> list[IntArray | pa.Array]:
     """Count as a rank table does: greater, tied and candidates, filtered and raw."""
     each = (owners, places)
     # ``candidates`` counts the answer too.
-    above, beside, further = (0, 0, 1) if invented is None else invented
+    above, beside, further = outsiders.columns
     everyone = task.num_candidates[owners] + further - 1
     greater, tied = _in_list(best, best.scores > -np.inf, best.tied[:, ALL])
     if best.drops_known:

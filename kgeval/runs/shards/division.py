@@ -106,18 +106,20 @@ class RankedShard:
     """what is odd about the candidates"""
     num_candidates: IntArray
     """int64[query], in any order"""
+    outsiders: int = 0
 
     @classmethod
     def of(cls, part: RankedPart) -> RankedShard:
         """Keep what is not in the dataset."""
         own = [name for name in part.data.column_names if name not in FROM_DATASET]
-        return cls(part.side, part.data.select(own), part.notes, part.num_candidates)
+        return cls(part.side, part.data.select(own), part.notes, part.num_candidates, part.outsiders)
 
     def to_bytes(self, run: str, number: int) -> bytes:
         """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
         sizes, times = np.unique(self.num_candidates, return_counts=True)
         candidates = [sizes.tolist(), times.tolist()]
         about = {"run": run, "number": number, "side": self.side, "notes": self.notes, "candidates": candidates}
+        about["outsiders"] = self.outsiders
         sink = pa.BufferOutputStream()
         pq.write_table(self.counts.replace_schema_metadata({KEY: json.dumps(about)}), sink)
         return bytes(sink.getvalue())
@@ -130,6 +132,7 @@ class RankedShard:
             about = json.loads((table.schema.metadata or {})[KEY])
             origin, part, notes = about["run"], (about.get("number"), about["side"]), tuple(map(str, about["notes"]))
             sizes, times = np.array(about["candidates"], np.int64).reshape(2, -1)
+            outsiders = int(about["outsiders"])
         except TableError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -145,7 +148,7 @@ class RankedShard:
             raise TableError(f"it names {sum(times.tolist())} queries; the shard has {len(shard.rows)} triples.")
         if (sizes < 0).any():
             raise TableError(f"it names a query with {sizes.min()} candidates.")
-        found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times))
+        found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times), outsiders)
         found._refuse_other_rows(shard, ranking)
         return found
 
@@ -183,4 +186,5 @@ def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]
         if name not in SCHEMA.names:
             data = data.append_column(name, counts[name])
     notes = tuple(dict.fromkeys(note for shard in shards for note in shard.notes))
-    return RankedPart(side, data, notes, np.concatenate([shard.num_candidates for shard in shards]))
+    num_candidates = np.concatenate([shard.num_candidates for shard in shards])
+    return RankedPart(side, data, notes, num_candidates, sum(shard.outsiders for shard in shards))

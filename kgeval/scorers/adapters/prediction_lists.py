@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -132,6 +132,10 @@ class PredictionLists:
     relations: Vocabulary
     unanswered: bool = False
     """whether a query without a list counts as unanswered, as one with an empty list does"""
+    not_retrieved: bool = False
+    """whether an answer that its list leaves out counts as 0 in metrics of lists; otherwise it ties there too"""
+    keeps_outside: bool = True
+    """whether a listed answer that is no candidate of its query counts as a wrong one; otherwise it is left out"""
     notes: tuple[str, ...] = ()
     """notes on the lists"""
 
@@ -149,35 +153,26 @@ class PredictionLists:
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Look up scores, −∞ for candidates that are not listed."""
-        lists, found = self._lists_of(queries)
-        if (found < 0).any():
+        if (self._lists_of(queries)[1] < 0).any():
             self.note_on_unlisted([queries])
-        starts, stops = _spans(lists, found)
         scores = np.empty((len(queries), candidates.shape[-1]))
-        for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
-            listed = Rows.spans(starts[part], stops[part], np.arange(len(lists.scores)))
+        for part, listed, own in self.listed(queries):
             # Invented answers go to a further column, the last, which no candidate has.
             whole = np.full((len(listed), self.num_entities + 1), -np.inf)
-            whole[listed.owners, lists.rows.ids[listed.ids]] = lists.scores[listed.ids]
+            whole[listed.owners, listed.ids] = own
             wanted = np.broadcast_to(candidates, scores.shape)[part]
             scores[part] = np.take_along_axis(whole, wanted, axis=1)
         return scores
 
-    def invented_above(
-        self, queries: Queries, owners: IntArray, scores: Float64Array
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """Count the invented answers that a list has above each answer, at its score, and in all with the answer.
-
-        ``owners`` are the queries of the answers, int64[answer], and ``scores`` the answers' own, float64[answer]; the
-        counts are int64[answer] each.
-        """
+    def listed(self, queries: Queries) -> Iterator[tuple[slice, Rows, Float64Array]]:
+        """Yield the lists of some queries at a time: entities, or ``INVENTED``, and their scores, float64[listed]."""
         lists, found = self._lists_of(queries)
-        invented = np.flatnonzero(lists.rows.ids == INVENTED)
-        first, last = (np.searchsorted(invented, ends)[owners] for ends in _spans(lists, found))
-        listed = Rows.spans(first, last, invented)
-        above, answers = lists.scores[listed.ids] - scores[listed.owners], listed.owners
-        beat, tied = (np.bincount(answers[which], minlength=len(scores)) for which in (above > 0, above == 0))
-        return beat.astype(np.int64), tied.astype(np.int64), last - first + 1
+        # A query without a list has an empty one.
+        starts, stops = (lists.rows.offsets[found + after] * (found >= 0) for after in (0, 1))
+        places = np.arange(len(lists.scores))
+        for part in slices(len(queries), max(1, BATCH_SCORES // self.num_entities)):
+            listed = Rows.spans(starts[part], stops[part], places)
+            yield part, Rows(listed.offsets, lists.rows.ids[listed.ids]), lists.scores[listed.ids]
 
     def note_on_unlisted(self, asked: Sequence[Queries]) -> str:
         """Count the queries without a list, not even an empty one; empty if all have one."""
@@ -210,12 +205,6 @@ class PredictionLists:
             lists = lists.with_queries
             found = lists.rows_of(queries)
         return lists, found
-
-
-def _spans(lists: SideLists, found: IntArray) -> tuple[IntArray, IntArray]:
-    """Find where the list of each query begins and ends, given its row; one without a list has an empty one."""
-    listed = found >= 0
-    return lists.rows.offsets[found] * listed, lists.rows.offsets[found + 1] * listed
 
 
 def _distinct(queries: Queries, rows: IntArray | None = None) -> int:
