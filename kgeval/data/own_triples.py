@@ -25,7 +25,7 @@ def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Voca
     path = Path(name)
     if not path.is_file():
         raise DatasetError(f"there is no split and no file {name!r}. {did_you_mean(name, SPLITS)}")
-    table = read_triples(path)
+    table = read_triples(path, fourth=None if times is None else "time")
     ids = read_triple_ids(table, entities, relations).ids
     keep = np.ones(len(table), np.bool_) if (truths := table.truths()) is None else truths
     if times is None:

@@ -182,14 +182,15 @@ NO_INTERVALS = (
 )
 
 
-def read_triples(path: str | Path, columns: Columns = UNSAID) -> NamedTable:
+def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | None = None) -> NamedTable:
     """Read a file of labelled triples: text, compressed or not, or ``.parquet``.
 
     Text whose first line is one of N-Triples is read as such, and so is ``.nt``. Otherwise ``columns`` or a header name
     the columns, in any order. Without these they are head, relation, tail, and perhaps a fourth one: dates are times,
-    truth values labels, and other numbers confidences, unless whole numbers could also be times.
+    truth values labels, and other numbers confidences, unless whole numbers could also be times. Where it is known,
+    ``fourth`` says what a fourth column holds.
     """
-    table = read_table(Path(path), columns)
+    table = read_table(Path(path), columns, fourth=fourth or FOURTH)
     if not len(table):
         raise DatasetError(f"{path}: no triples in it. Expected rows of head, relation, tail.")
     return table
@@ -203,6 +204,7 @@ def read_table(
     needs: Collection[str] = TRIPLE,
     delimiter: str | None = None,
     comments: bool = False,
+    fourth: str = FOURTH,
 ) -> NamedTable:
     """Read a table that holds at least what it ``needs``; ``further`` matches names of columns beside those of triples.
 
@@ -218,7 +220,9 @@ def read_table(
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, "N-Triples"))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
-    roles = resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further)
+    roles = (
+        resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further, fourth)
+    )
     skip = first.end if header else skip
     data = read_columns(path, roles, skip=skip, delimiter=delimiter)
     return _named(path, data, roles, header, columns, further, skip=skip, delimiter=delimiter)
@@ -231,7 +235,9 @@ def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str]
     return not columns.order and (is_header(cells) or (further is not None and not any(map(NUMBER.fullmatch, cells))))
 
 
-def _by_place(source: str | Path, row: Row, columns: Columns, further: re.Pattern[str] | None = None) -> list[str]:
+def _by_place(
+    source: str | Path, row: Row, columns: Columns, further: re.Pattern[str] | None = None, fourth: str = FOURTH
+) -> list[str]:
     """Call the columns of a table without a header by what they hold."""
     if columns.order:
         return resolve(source, columns.order, Columns(constants=columns.constants), further)
@@ -244,8 +250,10 @@ def _by_place(source: str | Path, row: Row, columns: Columns, further: re.Patter
         example = "columns='head,relation,tail,head_rank,tail_rank' (--columns)"
         raise DatasetError(f"{source}: {shown}. Name the columns in their order, such as {example}.")
     roles = [role for role in TRIPLE if role not in columns.constants]
-    has_fourth = len(row.cells) == len(roles) + 1 and (NUMBER.fullmatch(row.cells[-1]) or DATE.fullmatch(row.cells[-1]))
-    return [*roles, FOURTH] if has_fourth else roles
+    if len(row.cells) != len(roles) + 1:
+        return roles
+    tells = NUMBER.fullmatch(row.cells[-1]) or DATE.fullmatch(row.cells[-1])
+    return [*roles, fourth] if tells or fourth != FOURTH else roles
 
 
 def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None, needs: Collection[str]) -> NamedTable:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import pyarrow as pa
 
 from kgeval.arrays import FloatArray, IntArray
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
@@ -20,9 +19,10 @@ from kgeval.checkpoints.shared.layers import naming
 from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
 from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table, is_table, mapped_array, table_file
 from kgeval.data.dataset import Dataset
+from kgeval.data.labelled_triples import read_triple_ids
 from kgeval.data.tables import read_triples
 from kgeval.data.text import read_columns
-from kgeval.data.triples import Side, Triples
+from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
@@ -86,20 +86,18 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     if queries.is_file() and split is not None:
         raise UsageError(f"{folder}: {QUERIES} already names the triples of the rows. Leave the option split out.")
     if queries.is_file():
-        columns, source, files = _columns_of_file(queries, dataset), QUERIES, (*label_files, queries)
+        triples, source, files = _triples_of_file(queries, dataset), QUERIES, (*label_files, queries)
     else:
         triples, source, files = (
             dataset.split(str(split or "test")),
             f"split {split or 'test'} of {dataset.name}",
             label_files,
         )
-        columns = triples.heads, triples.relations, triples.tails
-    heads, relations, tails = columns
     if entities is not None:
-        heads, tails = _own_ids(entities, dataset, heads), _own_ids(entities, dataset, tails)
-    return EncodedTriples(
-        Triples(np.stack([heads, relations, tails], axis=1)), entities, dataset.relations, files, source
-    )
+        ids = triples.ids.copy()
+        ids[:, 0::2] = _own_ids(entities, dataset, ids[:, 0::2])
+        triples = Triples(ids, triples.contexts)
+    return EncodedTriples(triples, entities, dataset.relations, files, source)
 
 
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
@@ -115,20 +113,26 @@ def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[
         raise CheckpointError(f"{file}: {error}".replace(f"{file}: {file}", str(file))) from error
 
 
-def _columns_of_file(file: Path, dataset: Dataset) -> tuple[IntArray, IntArray, IntArray]:
-    table = read_triples(file)
-    heads, tails = (_known_ids(file, dataset.entities, table[name]) for name in ("head", "tail"))
-    return heads, _known_ids(file, dataset.relations, table["relation"]), tails
-
-
-def _known_ids(file: Path, labels: Vocabulary, column: pa.ChunkedArray) -> IntArray:
-    ids = labels.ids(column)
-    if (ids < 0).any():
-        row = int(np.argmax(ids < 0))
-        raise CheckpointError(
-            f"{file}, triple {row + 1}: unknown {labels.kind} {column[row].as_py()[:60]!r}. Is it the right dataset?"
-        )
-    return ids
+def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
+    """Read the triple of each row, and in a temporal graph its time."""
+    table = read_triples(file, fourth="time")
+    triples = read_triple_ids(table, dataset.entities, dataset.relations)
+    if dataset.times is None:
+        return triples
+    if (times := table.times()) is not None:
+        contexts = dataset.times.ids(times)
+        table.refuse(contexts < 0, "the dataset has no such time. Is it the right dataset?")
+        return Triples(triples.ids, contexts)
+    asked = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
+    for side in SIDES:
+        queries = np.stack(asked.queries_of_side(side)[:2], axis=1)
+        pairs = np.unique(np.column_stack([queries, asked.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
+        if len(np.unique(pairs, axis=0)) < len(pairs):
+            raise CheckpointError(
+                f"{file}: no column 'time', but dataset {dataset.name} is temporal, and asks one {side} query at "
+                "several times. Add the column."
+            )
+    return triples
 
 
 def _own_ids(labels: Vocabulary, dataset: Dataset, ids: IntArray) -> IntArray:

@@ -9,9 +9,10 @@ import pandas as pd
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, query_names
-from kgeval.data.text import read_columns, rows
+from kgeval.data.tables import read_triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import InputError, reason
 from kgeval.files.opening import checked
@@ -82,26 +83,23 @@ def _tails(table: PredictionTable) -> IntArray:
     return np.asarray(best.column("entity").reshape(-1, PLACES))
 
 
-COLUMNS = ("head", "relation", "tail", "time")
-
-
 def read_query_file(path: str | Path, dataset: Dataset) -> IntArray:
     """Read queries as ids; int64[query, 3], −1 for the missing entity, or int64[query, 4] with times.
 
-    The file is text of rows head, relation and tail, by label, with ``?`` for the missing entity, and in a temporal
-    graph perhaps a time; or a ``.npy`` of int[query, 2], the head and the relation of queries about tails, by the
-    numbers that the labels of the dataset are, or else by its ids.
+    The file is a table of head, relation and tail, by label, with ``?`` for the missing entity, and in a temporal graph
+    perhaps a time; its columns are found as those of triples are. Or it is a ``.npy`` of int[query, 2], the head and
+    the relation of queries about tails, by the numbers that the labels of the dataset are, or else by its ids.
     """
     path = Path(path)
     if not exists_safely(path):
         raise InputError(no_file(path))
     if path.suffix == ".npy":
         return _from_array(path, dataset)
-    first = next(rows(path), None)
-    timed = first is not None and len(first.cells) == len(COLUMNS)
-    table = read_columns(path, COLUMNS if timed else COLUMNS[:3])
+    table = read_triples(path, fourth="time")
+    times = table.times()
+    columns = [table[role] for role in TRIPLE] + ([] if times is None else [times])
     try:
-        return read_queries(list(zip(*(column.to_pylist() for column in table.columns), strict=True)), dataset)
+        return read_queries(list(zip(*(column.to_pylist() for column in columns), strict=True)), dataset)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
