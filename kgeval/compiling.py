@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numba
+from numba.core.caching import FunctionCache
 
 Function = Callable[..., Any]
 
@@ -24,14 +26,32 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
 
     def compiled(function: Function) -> Function:
         try:
-            dispatcher: Function = numba.njit(cache=cache, **options)(function)
-            if cache:
-                CACHED.append(dispatcher)
+            stored = _Cache(function) if cache else None
         except RuntimeError:  # "cannot cache function …: no locator available"
-            dispatcher = numba.njit(**options)(function)
-        return dispatcher
+            stored = None
+        dispatcher: Any = numba.njit(**options)(function)
+        if stored is not None:
+            dispatcher._cache = stored  # as numba does itself, with its own class
+            CACHED.append(dispatcher)
+        return cast("Function", dispatcher)
 
     return compiled
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """Numba's cache, where a file that was cut short counts as none, and a disk that is full stops nothing."""
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return super().load_overload(*arguments)
+        except Exception:  # unpickling raises anything
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(*arguments)
 
 
 def is_cache_cold(functions: list[Any] | None = None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from kgeval.errors import nearest
@@ -11,6 +12,17 @@ MANIFEST, METRICS = "manifest.json", "metrics.json"
 
 STAGE = ".kgeval.partial"
 """the hidden folder that a run is written in until it is complete"""
+
+
+SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+def special(path: Path) -> str:
+    """What a path is that is neither a file nor a folder, such as a device; nothing for any other."""
+    try:
+        return SPECIAL.get(stat.S_IFMT(path.stat().st_mode), "")
+    except (OSError, ValueError, RuntimeError):
+        return ""
 
 
 def exists_safely(path: Path) -> bool:

@@ -19,6 +19,7 @@ from kgeval.cli.setting_options import REPEATED, split_at_commas
 from kgeval.errors import ConfigError, InputError
 from kgeval.paths import exists_safely
 from kgeval.progress import loops_shown
+from kgeval.storage import refuse_special
 
 
 def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
@@ -283,6 +284,7 @@ def _named(word: str) -> tuple[str, str]:
 
 
 def refuse_file(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file."""
+    """Refuse to replace a file, or what none may replace."""
+    refuse_special(path)
     if exists_safely(path) and not force:
         raise InputError(f"{str(path)!r} already exists. Choose another name, or add --force.")

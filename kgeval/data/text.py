@@ -194,9 +194,11 @@ def _for_arrow(path: Path) -> Iterator[_ReadAhead]:
     """Open a text file that Arrow reads."""
     with _opened(path) as file:
         source = _ReadAhead(file)
+        pa.enable_signal_handlers(enable=False)  # those of Arrow lose a signal that comes as a read ends
         try:
             yield source
         finally:
+            pa.enable_signal_handlers(enable=True)
             source.end()
 
 

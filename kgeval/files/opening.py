@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import FileError
+from kgeval.paths import special
 
 LEAST = 64 * 2**20
 """bytes that may be decoded from any file, however small"""
@@ -58,8 +59,6 @@ class Budget:
             )
 
 
-SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-
 SYSTEM = (Path("/proc"), Path("/sys"))
 """folders of the system, whose files may have no end"""
 
@@ -82,7 +81,7 @@ def refuse_special(path: Path) -> None:
         status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):
         return
-    what = SPECIAL.get(stat.S_IFMT(status.st_mode), "")
+    what = special(path)
     if not what and any(place.is_relative_to(system) for system in SYSTEM):
         what = "a part of the system"
     if what:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from kgeval.errors import ConfigError, InputError, did_you_mean
 from kgeval.reports.document import document, library
 from kgeval.reports.theme import LIGHT, PRINT, in_page
-from kgeval.storage import not_written, write_text
+from kgeval.storage import replacing, write_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -163,14 +163,12 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
         write_text(path, picture_document(chart, path.stem))
         return
     inches = about(chart).get("inches")
-    try:
+    with replacing(path) as file:
         if inches is None:
-            chart.save(str(path), format=kind, **({"scale_factor": 2.0} if kind == "png" else {}))
+            chart.save(str(file), format=kind, **({"scale_factor": 2.0} if kind == "png" else {}))
         elif kind == "svg":
-            path.write_text(printed(svg_of(chart), inches), encoding="utf-8")
+            file.write_text(printed(svg_of(chart), inches), encoding="utf-8")
         elif kind == "pdf":
-            path.write_bytes(convert.svg_to_pdf(printed(svg_of(chart), inches, POINTS, "")))
+            file.write_bytes(convert.svg_to_pdf(printed(svg_of(chart), inches, POINTS, "")))
         else:
-            path.write_bytes(convert.svg_to_png(printed(svg_of(chart), inches, POINTS, ""), scale=1.000001, ppi=300))
-    except OSError as error:
-        raise not_written(path, error) from error
+            file.write_bytes(convert.svg_to_png(printed(svg_of(chart), inches, POINTS, ""), scale=1.000001, ppi=300))

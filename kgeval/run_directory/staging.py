@@ -18,11 +18,13 @@ from kgeval.run_directory.contents import (
     METRICS,
     MODEL,
     REPORT,
+    RESULTS,
     SHARDS,
     STAGE,
     is_run,
     tables_in,
 )
+from kgeval.storage import refuse_special
 
 LOCK = ".kgeval.lock"
 
@@ -89,6 +91,8 @@ def locked(folder: Path, *, wait: float = 0) -> Iterator[None]:
     try:
         with _as_run_error(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            for path in folder.iterdir():
+                refuse_special(path)
         lock = _lock(folder / LOCK, _in_use(folder), wait=wait)
         try:
             yield
@@ -195,6 +199,10 @@ def _refuse_use(folder: Path, *, force: bool, resume: bool, trains: bool) -> Non
     for name in existing:
         if (folder / name).is_dir():
             raise RunError(f"{str(folder / name)!r} is a folder, but a file of that name must be written.")
+    for link in (folder / name for name in (*names, MODEL, REPORT, RESULTS) if (folder / name).is_symlink()):
+        if force or not is_run(folder):
+            what = f"{str(link)!r} is a link, which a run would replace"
+            raise InputError(f"{what}. Remove the link, or choose another folder.")
     if force or (resume and is_run(folder)):
         return
     if existing:

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 
-from kgeval import evaluate, load_checkpoint
+from kgeval import Vocabulary, evaluate, load_checkpoint, save_checkpoint
 from kgeval.errors import CheckpointError
+from kgeval.scorers.families.bilinear import DistMult
 from tests.checkpoints.conftest import (
     ENTITIES,
     OPTIONS,
@@ -219,3 +221,18 @@ def test_another_ending_is_no_known_format(model_file, name):
     other = model_file.rename(model_file.with_name(name))
     with pytest.raises(CheckpointError, match="in no known checkpoint format"):
         load_checkpoint(other, model="DistMult")
+
+
+def test_the_same_model_is_the_same_bytes_which_the_library_of_the_format_reads(tmp_path):
+    """The library itself writes metadata in a random order."""
+    model = DistMult(entity=np.arange(6, dtype=np.float32).reshape(3, 2), relation=np.ones((1, 2), np.float32))
+    for name in "abcd":
+        save_checkpoint(model, tmp_path / f"{name}.safetensors", relations=Vocabulary(["é"], "relation"))
+    paths = [*tmp_path.iterdir()]
+    assert len({path.read_bytes() for path in paths}) == 1
+    with safe_open(paths[0], framework="numpy") as stored:
+        assert {name: stored.get_tensor(name).tolist() for name in model.arrays} == {
+            "entity": [[0, 1], [2, 3], [4, 5]],
+            "relation": [[1, 1]],
+        }
+        assert stored.metadata()["model"] == "DistMult"

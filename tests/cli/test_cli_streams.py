@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 import traceback
+from contextlib import contextmanager
 
 import pytest
 
 from kgeval import RankTable, load_checkpoint, load_dataset, save_checkpoint
-from kgeval.cli.streams import encodable, say, say_json
+from kgeval.cli.streams import encodable, exit_status, say, say_json, termination_as_interrupt
+from kgeval.data.text import read_columns
 from kgeval.errors import DatasetError
 from tests.cli.conftest import ENTITIES, invoke
+
+unix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a system with timers that send signals")
 
 
 @pytest.fixture
@@ -200,3 +208,50 @@ def test_a_refused_evaluation_loads_no_compiler(place):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "does not say which model it is" in done.stderr
     assert "IMPORTED" in done.stdout.splitlines()
+
+
+@contextmanager
+def stopped():
+    """Expect SIGTERM to end what follows, be it a little later."""
+    try:
+        with termination_as_interrupt():
+            yield
+            time.sleep(10)
+    except KeyboardInterrupt as stop:
+        ended = exit_status(stop)
+    else:
+        ended = "the signal was lost"
+    assert ended == 143
+
+
+@unix
+def test_a_signal_inside_an_import_waits_for_its_end(tmp_path, monkeypatch):
+    """The import's lock would stay held, or the exception become another one, as in making a class."""
+    whole = "import signal\nsignal.raise_signal(signal.SIGTERM)\nx = [str(n) for n in range(1000)]\n"
+    (tmp_path / "met_by_signal.py").write_text(whole)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with stopped():
+        module = importlib.import_module("met_by_signal")
+        assert len(module.x) == 1000
+
+
+@unix
+def test_a_signal_inside_a_finalizer_is_not_lost():
+    class Finalized:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+            str(self)
+
+    with stopped():
+        Finalized()
+
+
+@unix
+def test_no_signal_is_lost_while_a_file_is_read(place):
+    for number in range(40):
+        sender = threading.Timer(number / 20_000, os.kill, (os.getpid(), signal.SIGTERM))
+        with stopped():
+            sender.start()
+            for _ in range(100):
+                read_columns(place / "graph/train.txt", ["head", "relation", "tail"])
+        sender.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,18 @@ def test_what_is_there_is_not_overwritten(converted, tmp_path):
         save_dataset(data, tmp_path / "text", replace_folder=True)
     save_dataset(data, converted, replace_folder=True)
     assert load_dataset(converted).sha256() == data.sha256()
+
+
+@pytest.mark.parametrize("inductive", [False, True])
+def test_a_file_of_another_in_the_folder_of_the_training_graph_is_not_deleted(tmp_path, inductive):
+    data = load_dataset("nations")
+    save_dataset(replace(data, training_graph=data if inductive else None), tmp_path / "own")
+    mine = tmp_path / "own/training/mine.txt"
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("mine")
+    with pytest.raises(InputError, match=r"own' also holds 'training.*which would be deleted"):
+        save_dataset(data, tmp_path / "own", replace_folder=True)
+    assert mine.read_text() == "mine"
 
 
 def column(name, values, kind=None):

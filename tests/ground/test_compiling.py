@@ -39,7 +39,8 @@ def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
     shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
         (folder / "__pycache__").write_text("")
-    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache", "NUMBA_CACHE_DIR": ""}
+    a_file = str(copy / "__pycache__")
+    nowhere = {"HOME": a_file, "XDG_CACHE_HOME": f"{a_file}/cache", "NUMBA_CACHE_DIR": ""}
     done = subprocess.run(
         [sys.executable, "-B", "-c", EVALUATION.replace("KERNEL", "'compiled'")],
         env=os.environ | nowhere | {"PYTHONPATH": str(copy.parent)},
@@ -53,6 +54,28 @@ def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
     assert Path(where).is_relative_to(tmp_path)
     exec(EVALUATION.replace("KERNEL", "'reference'"), {})
     assert ranks == capsys.readouterr().out.splitlines()[1]
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_what_was_cut_short_is_compiled_anew(tmp_path, monkeypatch, ending):
+    module = f"cut_{ending[1:]}"
+    source = tmp_path / f"{module}.py"
+    source.write_text("from kgeval.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def loaded():
+        sys.modules.pop(module, None)
+        return importlib.import_module(module).twice
+
+    assert loaded()(3) == 6
+    (stored,) = (tmp_path / "__pycache__").glob(f"*{ending}")
+    whole = stored.stat().st_size
+    for length in (0, 1, whole // 2, whole - 1):
+        os.truncate(stored, length)
+        twice = loaded()
+        assert (twice(3), sum(twice.stats.cache_hits.values())) == (6, 0)
+    twice = loaded()
+    assert (twice(3), sum(twice.stats.cache_hits.values())) == (6, 1)
 
 
 def test_what_was_never_compiled_is_cold_and_then_no_more(tmp_path, monkeypatch):

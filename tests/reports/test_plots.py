@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.resources import files
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,4 +152,20 @@ def test_a_file_that_is_no_picture_or_has_no_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"ends in \.svg, \.png, \.pdf or \.html"):
         save_picture(chart, tmp_path / "picture.gif")
     with pytest.raises(RunError, match=r"cannot write .*No file was written"):
-        save_picture(chart, tmp_path / "nowhere" / "picture.svg")
+        save_picture(chart, Path(__file__) / "picture.svg")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a limit on the size of files")
+@pytest.mark.parametrize("ending", [".svg", ".pdf", ".html"])
+def test_a_picture_that_no_disk_has_room_for_is_not_cut(tmp_path, ending):
+    import resource
+
+    chart = kgeval.plot_distribution(TABLES)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(RunError, match=r"cannot write .*No file was written"):
+            save_picture(chart, tmp_path / f"picture{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not [*tmp_path.iterdir()]

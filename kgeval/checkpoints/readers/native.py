@@ -36,7 +36,7 @@ from kgeval.checkpoints.shared.locate import contains_file, find_labels, read_la
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, OF_QUERIES, SAFE, has_table, read_npz, read_safetensors
 from kgeval.checkpoints.shared.tensors import model_of_arrays
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, RunError, reason
+from kgeval.errors import CheckpointError, InputError, reason
 from kgeval.files.opening import JSON, Budget
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal, Typed
@@ -197,9 +197,6 @@ def save_checkpoint(
     ...     load_checkpoint(Path(folder) / "model.safetensors").entities
     Vocabulary(3 entity labels)
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
-
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
@@ -230,14 +227,24 @@ def save_checkpoint(
         "reciprocal": json.dumps(isinstance(model, Reciprocal)),
         **extra,
     }
-    with replacing(path) as partial:
-        partial.touch()
-        mode = partial.stat().st_mode  # what other files here get; safetensors would keep the file to its owner
-        try:
-            save_file(tensors, partial, metadata)
-            partial.chmod(mode)
-        except SafetensorError as error:
-            raise RunError(f"cannot write {str(path)!r}: {error}. No file was written.") from error
+    _write(path, tensors, metadata)
+
+
+def _write(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[str, str]) -> None:
+    """Write the same bytes each time, which the library of this format does not do."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    ordered = sorted(tensors.items(), key=lambda named: -named[1].itemsize)  # so that each begins where it may
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        kind = "BOOL" if array.dtype == np.bool_ else f"{array.dtype.kind.upper()}{8 * array.itemsize}"
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with replacing(path) as partial, partial.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, array in ordered:
+            file.write(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
 
 
 def _saveable(model: Checkpoint) -> Family | Reciprocal:

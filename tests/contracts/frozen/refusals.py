@@ -121,7 +121,7 @@ evaluate {MODEL} --estimate 0.1 --set evaluation.keep.predictions=3
 evaluate {MODEL} --intervals triple --level 95
 evaluate {MODEL} --out config.yaml
 evaluate {MODEL} --out config.yaml/run
-evaluate {MODEL} --out /dev/null
+evaluate {MODEL} --out graph/test.txt
 evaluate {MODEL} --out {LONG}
 evaluate {MODEL} --out run --split valid
 evaluate run --ties bog
@@ -276,7 +276,7 @@ run ''
 run config.yaml --set x
 run config.yaml --out
 run config.yaml --out config.yaml
-run config.yaml --out /dev/null
+run config.yaml --out graph/test.txt
 run config.yaml --out ''
 run config.yaml --out run --set evaluation.split=valid
 run config.yaml --out new --set "output=''"
