@@ -241,7 +241,7 @@ def _side(
         if differing:
             check.notes.append(
                 f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates in the file "
-                "than the dataset has, by the filter: the file's are used."
+                "than the dataset and the filter give. The file's are used; adjusted metrics depend on them."
             )
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
     unknown = np.full(len(rows), np.nan)
@@ -252,13 +252,17 @@ def _side(
     return RankTable(table.sort_by("triple"), split)
 
 
-def _counts(file: RankFile, group: RankColumns, rows: IntArray, candidates: IntArray) -> RankCounts:
-    """Take the counts of some rows as they stand in the file, or as a rank says them."""
-    numbers = {what: file.numbers(name, rows) for what, name in group.names.items()}
-    counts = [numbers[what] for what in ("greater", "tied") if group.has_ties]
-    if not counts:
-        counts = [np.floor(numbers["rank"]) - 1, np.ceil(numbers["rank"] % 1)]
-    return RankCounts(*(part.astype(np.int64) for part in (*counts, numbers.get("candidates", candidates))))
+def _counts(file: RankFile, group: RankColumns, rows: IntArray, expected: IntArray) -> RankCounts:
+    """Take the counts of some rows as they stand in the file, or as a rank says them.
+
+    Numbers of candidates that are all one less than ``expected`` do not count the answer itself.
+    """
+    numbers = {what: file.numbers(name, rows).astype(np.int64) for what, name in group.names.items() if what != "rank"}
+    if not group.has_ties:
+        ranks = file.numbers(group.names["rank"], rows)
+        numbers |= {"greater": np.floor(ranks).astype(np.int64) - 1, "tied": np.ceil(ranks % 1).astype(np.int64)}
+    candidates = numbers.get("candidates", expected)
+    return RankCounts(numbers["greater"], numbers["tied"], candidates + bool((candidates == expected - 1).all()))
 
 
 def _first_of_each(
