@@ -67,7 +67,9 @@ def offline(kind: Any) -> Any:
 
 
 def _offline_chart(chart: Any) -> alt.Chart:
-    object.__setattr__(chart, "__class__", offline(type(chart)))  # a chart keeps plain assignments as its content
+    object.__setattr__(
+        chart, "__class__", offline(cast("Any", type(chart)))
+    )  # a chart keeps plain assignments as its content
     return cast("alt.Chart", chart)
 
 
