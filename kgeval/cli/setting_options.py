@@ -61,8 +61,8 @@ LISTED = {"metrics": "metrics", "by": "slices", "ties": "ties", "protocol": "pro
 """the ``kgeval list`` that has the names of a field"""
 
 METAVARS = {
-    "restrict_entities_to": "FILE",
-    "restrict_relations_to": "FILE",
+    "restrict_entities_to": "FILE|LABEL",
+    "restrict_relations_to": "FILE|LABEL",
     "split": "SPLIT|FILE",
     "filter": "train|valid|test|FILE|none",
     "error": "NUMBER",
