@@ -62,10 +62,9 @@ def _label_list(value: Any) -> str | tuple[str, ...]:
     raise ValueError(f"expected a file, a label or a list of labels, found {short_repr(value)}")
 
 
-LabelList = Annotated[
-    str | tuple[str, ...],
-    BeforeValidator(_label_list, json_schema_input_type=str | Annotated[tuple[str, ...], Field(min_length=1)]),
-]
+Labels = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+
+LabelList = Annotated[str | Labels, BeforeValidator(_label_list, json_schema_input_type=str | Labels)]
 """a file with a label in each line, a label, or the labels"""
 
 
