@@ -35,8 +35,8 @@ FEW_CHOICES = 6
 MAX_CHARACTERS = 300
 """the most characters of a library's message"""
 
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""control characters of terminals"""
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+"""control characters of terminals, and two that are no characters, which XML refuses"""
 
 NEAR, NEAR_WITHOUT_FIRST = 0.61, 0.74
 """the least similarity (0 to 1) of a misspelt name and a valid one, with the same or another first letter"""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from kgeval.errors import visible
+
 NAMES = {
     "\\": "backslash",
     "^": "asciicircum",
@@ -132,7 +134,7 @@ def escape(text: str) -> str:
     Gödel [U+1F680] a-{}-b
     """
     # Two hyphens would be printed as a dash.
-    return re.sub("-(?=-)", "-{}", "".join(map(_settable, text)).translate(ESCAPES))
+    return re.sub("-(?=-)", "-{}", "".join(map(_settable, visible(text))).translate(ESCAPES))
 
 
 def _settable(character: str) -> str:
@@ -174,4 +176,5 @@ def _digits(texts: Sequence[str]) -> str:
 
 
 def _row(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    # The end of the row above, or the rule, would take a star or brackets as its argument.
+    return re.sub(r"^(?=\s*[*\[])", "{}", " & ".join(cells)) + r" \\"

@@ -12,6 +12,7 @@ from html import escape as escape_html
 from typing import NamedTuple, Protocol
 
 from kgeval import text_layout
+from kgeval.errors import visible
 from kgeval.latex import Marked, latex
 
 DIGITS = 6
@@ -208,7 +209,7 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("a|b *c* <script>"))
     a\|b \*c\* &lt;script&gt;
     """
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", plain)
 
 

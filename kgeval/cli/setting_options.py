@@ -62,8 +62,8 @@ LISTED = {"metrics": "metrics", "by": "slices", "ties": "ties", "protocol": "pro
 """the ``kgeval list`` that has the names of a field"""
 
 METAVARS = {
-    "restrict_entities_to": "FILE",
-    "restrict_relations_to": "FILE",
+    "restrict_entities_to": "FILE|LABEL",
+    "restrict_relations_to": "FILE|LABEL",
     "split": "SPLIT|FILE",
     "filter": "train|valid|test|FILE|none",
     "error": "NUMBER",
@@ -145,7 +145,7 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     about: dict[str, Any] = {"help": f"{sentence}.", "metavar": METAVARS.get(name, "|".join(choices)) or None}
     if name == "corruption":
         return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
-    if METAVARS.get(name) == "FILE":
+    if about["metavar"] in ("FILE", "FILE|LABEL"):
         return {**about, "type": PATH}
     if name not in LISTED and choices:
         about["type"] = OneOf(choices)

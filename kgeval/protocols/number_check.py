@@ -10,10 +10,13 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from kgeval.errors import MetricError, TableError, counted, first_few
 from kgeval.metrics.metric import Undefined
-from kgeval.metrics.names import PARTS, MetricName, Part, parse
-from kgeval.protocols.framework_metric import FrameworkMetric, Setting
+from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
+from kgeval.metrics.ranks.ties import Ties
+from kgeval.protocols.framework_metric import FrameworkMetric, Setting, float64
 from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.shown import Shown
@@ -25,8 +28,9 @@ SHOWN = 5
 NEAREST = 3
 """how many readings are shown where none gives the number"""
 
-ROUNDING = 1e-9
-"""the share of a number by which two ways of summing may differ"""
+ROUNDING = 2.0**-22
+"""the share of a number by which two ways of summing may differ: four float32 units in the last place, so that of more
+than seven digits only seven are compared"""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class PrintedNumber:
         name, text = parse(metric), str(printed).strip()
         if name.name not in {"mrr", "mr", "hits"} or name.ties or name.average:
             raise MetricError(f"cannot check {metric!r}: a check compares mrr, mr and hits@k, of any side.")
-        if not re.fullmatch(r"\d*\.?\d+(e-?\d)?%?", text):
+        if not re.fullmatch(r"\d*\.?\d+(e-?\d\d?)?%?", text):
             raise MetricError(f"{metric}: {text[:40]!r} is not a number such as 0.3312. Copy it as it was printed.")
         exact = Decimal(text.removesuffix("%"))
         half = Decimal(5).scaleb(int(exact.as_tuple().exponent) - 1)
@@ -67,15 +71,15 @@ class Reading:
     distance: float
     """the largest difference between a value and its number; 0 if all values round to their numbers"""
     protocols: tuple[str, ...]
-    """the protocols with this reading"""
+    """the protocols that report these metrics of this side, filtered or not as here; none if only their rules do"""
     ties: tuple[str, ...]
-    """the tie policies of these protocols"""
+    """the tie policies by which ranks have these values"""
 
     def __str__(self) -> str:
         sides = "both sides" if self.side == "both" else f"{self.side}s only"
         ends = {"optimistic", "pessimistic"} <= {*self.ties}
         ties = "any tie policy" if ends else f"{' or '.join(self.ties)} ties"
-        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN)})"
+        return f"{self.setting}, {sides}, {ties} ({first_few(self.protocols, SHOWN) or 'no protocol reports it'})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,30 +175,63 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
     tables = dict.fromkeys(protocols(), ranks) if isinstance(ranks, RankTable) else ranks
     found: dict[tuple[Any, ...], Reading] = {}
     for protocol in map(find_protocol, tables):
-        for setting, side, values in _values(protocol, tables[protocol.name], printed):
-            distance = max(map(PrintedNumber.distance, printed, values))
-            key = (setting, side, *map(number, values), distance > 0)
-            same = found.get(key) or Reading(setting, side, values, distance, (), ())
-            names, ties = ({*same.protocols, protocol.name}, {*same.ties, str(protocol.ties)})
+        for one in _readings(protocol, tables[protocol.name], printed):
+            key = (one.setting, one.side, *map(number, one.values), one.distance > 0)
+            same = found.get(key, one)
+            names, ties = {*same.protocols, *one.protocols}, {*same.ties, *one.ties}
             found[key] = replace(same, protocols=tuple(sorted(names)), ties=tuple(sorted(ties)))
     readings = [*found.values()]
-    readings.sort(key=lambda it: (it.distance, it.setting != "filtered", PARTS.index(it.side), -len(it.protocols)))
+    readings.sort(
+        key=lambda it: (
+            *(it.distance, not it.protocols, it.setting != "filtered", PARTS.index(it.side)),
+            -len(it.protocols),
+        )
+    )
     return NumberCheck(printed, tuple(readings))
 
 
-def _values(
-    protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]
-) -> Iterator[tuple[Setting, Part, tuple[float, ...]]]:
-    """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each."""
-    filters = any(protocol.filter.values()) or table.protocol == protocol.name
-    there: dict[Setting, bool] = {"filtered": filters and table.filter != (), "raw": not table.knows_no_raw}
+def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNumber]) -> Iterator[Reading]:
+    """Yield what a protocol gives for the numbers, of filtered and raw ranks, of both sides and of each.
+
+    A number may come from the framework's sums, or from exact ones, as a reader of its ranks computes them.
+    """
+    filters = table.filter != () and (any(protocol.filter.values()) or table.protocol == protocol.name)
+    own = _reported(protocol, pooled_side(table.provenance.sides), filters=filters)
+    there: dict[Setting, bool] = {"filtered": filters, "raw": not table.knows_no_raw}
     sides = [part for part in PARTS if part in table.provenance.sides]
     parts: list[Part] = ["both", *sides] if {*protocol.sides} <= {*sides} else [*sides]
-    for setting, side in product((name for name in there if there[name]), parts):
+    policies = dict.fromkeys([protocol.ties, *(ties for _, ties, _, _ in own)])
+    for setting, side, ties in product((name for name in there if there[name]), parts, policies):
         metrics = [_metric(protocol, one.metric, one.metric.side or side, setting) for one in printed]
+        sums = [replace(protocol, ties=ties, mean=mean) for mean in dict.fromkeys([protocol.mean, float64])]
         with suppress(Undefined, TableError):  # some need raw counts, which a file of ranks may lack
-            values = tuple(protocol.value(table, metric) for metric in metrics)
-            yield setting, (protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side), values
+            found = [tuple(rules.value(table, metric) for metric in metrics) for rules in sums]
+            distances = [max(map(PrintedNumber.distance, printed, values)) for values in found]
+            nearest = int(np.argmin(distances))
+            is_own = all(
+                (one.metric.name, ties, metric.side, setting) in own
+                for one, metric in zip(printed, metrics, strict=True)
+            )
+            yield Reading(
+                setting,
+                protocol.sides[0] if side == "both" and len(protocol.sides) == 1 else side,
+                found[nearest],
+                distances[nearest],
+                (protocol.name,) if is_own else (),
+                (str(ties),),
+            )
+
+
+def _reported(protocol: Protocol, pooled: Part, *, filters: bool) -> set[tuple[str, Ties, Part, Setting]]:
+    """List what a protocol reports: each metric (hits at any k) with its tie policy, side and setting."""
+    own = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
+    return {
+        (
+            *(name.name, name.ties or protocol.ties),
+            *(pooled if one.side == "both" else one.side, one.setting if filters else "raw"),
+        )
+        for one, name in ((one, parse(one.metric)) for one in own)
+    }
 
 
 def _metric(protocol: Protocol, name: MetricName, side: Part, setting: Setting) -> FrameworkMetric:

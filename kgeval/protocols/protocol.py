@@ -289,11 +289,10 @@ def find_protocol(name: str | Protocol) -> Protocol:
 
 
 def protocol_of(table: RankTable) -> Protocol:
-    """Find the protocol of a rank table; the standard one if the table has none."""
+    """Find the protocol of a rank table: the standard one if the table has none.
+
+    One that no installed package has reports nothing of its own.
+    """
     name = "standard" if table.protocol == UNKNOWN else table.protocol
-    if name not in protocols():
-        raise ConfigError(
-            f"these ranks follow the protocol {name!r}, which no installed package has. Install its package, "
-            "or give the protocol itself: framework_metrics(table, protocol=…)."
-        )
-    return protocols()[name]
+    missing = replace(protocols()["standard"], name=name, summary="no installed package has it")
+    return protocols().get(name, missing)

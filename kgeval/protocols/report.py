@@ -11,12 +11,12 @@ import numpy as np
 
 from kgeval.data.triples import SIDES
 from kgeval.displayed import Displayed, Parts
-from kgeval.errors import MetricError, counted, did_you_mean
+from kgeval.errors import ConfigError, MetricError, counted, did_you_mean
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import tied_answers
 from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
-from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of
+from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY
 from kgeval.table import Cell, Figure, Table
@@ -108,6 +108,11 @@ def framework_metrics(table: RankTable, *, protocol: str | Protocol | None = Non
         what = f"these are the ranks of {table.sampling.num_ranked:,} of {table.sampling.num_triples:,} triples"
         raise MetricError(f"{what}, and no framework estimates metrics. Use kgeval.summarize, or rank all triples.")
     rules = protocol_of(table) if protocol is None else find_protocol(protocol)
+    if protocol is None and rules.name not in protocols():
+        raise ConfigError(
+            f"these ranks follow the protocol {rules.name!r}, which no installed package has. Install its package, "
+            "or give the protocol itself: framework_metrics(table, protocol=…)."
+        )
     metrics = [*_applicable(rules, table)]
     own = {metric.name: rules.value(table, metric) for metric in metrics if not _is_general(metric)}
     values = _general_values(rules, table, [metric for metric in metrics if _is_general(metric)]) | own

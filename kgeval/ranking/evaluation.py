@@ -15,7 +15,8 @@ from kgeval.data import EntitySide, KnownTimes, Side
 from kgeval.data.split_names import Filter, SplitOrFile, files_in
 from kgeval.errors import InputError
 from kgeval.metrics.intervals.estimate import Estimate
-from kgeval.settings.settings import ExistingFile, Settings, listed
+from kgeval.settings.messages import short_repr
+from kgeval.settings.settings import Settings, is_file, listed, writable
 
 MOST_MEMORY = 2**60
 """bytes; a larger limit is cut to this, as numpy's integers could not hold it"""
@@ -53,8 +54,18 @@ EntitySides = Annotated[
 ]
 
 
-LabelList = ExistingFile | Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-"""a file with a label in each line, or the labels"""
+def _label_list(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return writable(value)
+    if isinstance(value, list | tuple) and value and all(isinstance(label, str) for label in value):
+        return tuple(value)
+    raise ValueError(f"expected a file, a label or a list of labels, found {short_repr(value)}")
+
+
+Labels = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+
+LabelList = Annotated[str | Labels, BeforeValidator(_label_list, json_schema_input_type=str | Labels)]
+"""a file with a label in each line, a label, or the labels"""
 
 
 def check_device(name: str) -> str:
@@ -151,10 +162,11 @@ class Evaluation(Settings):
     """the entities that are the candidates. By default the protocol decides: all entities, or the fixed negatives of
     OGB"""
     restrict_entities_to: LabelList | None = None
-    """the entities to restrict candidates and test triples to: a file with one label per line. In Python and
-    configurations also a list of labels"""
+    """the entities to restrict candidates and test triples to: a file with one label per line, or a label. In
+    Python and configurations also a list of labels"""
     restrict_relations_to: LabelList | None = None
-    """the relations to restrict test triples to: a file with one label per line. The filter still has all relations"""
+    """the relations to restrict test triples to: a file with one label per line, or a label. The filter still
+    has all relations"""
     unseen: UnseenPolicy = "error"
     """what to do with triples that have an entity or relation that the model does not know: error, drop (leave out) or
     worst (rank last)"""
@@ -213,7 +225,10 @@ class Evaluation(Settings):
     def files(self) -> list[Path]:
         """The files of triples and labels that the settings name."""
         lists = (self.restrict_entities_to, self.restrict_relations_to)
-        return [*files_in([self.split, *self.filter]), *(Path(it) for it in lists if isinstance(it, str))]
+        return [
+            *files_in([self.split, *self.filter]),
+            *(Path(it) for it in lists if isinstance(it, str) and is_file(it)),
+        ]
 
     def require_entities(self, what: str) -> None:
         """Refuse the side relation where only entities can be predicted."""

@@ -10,8 +10,9 @@ from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import read_listed
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, counted
+from kgeval.errors import InputError, counted, did_you_mean
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.settings.settings import is_file
 
 
 def restriction(
@@ -25,13 +26,13 @@ def restriction(
     Raises
     ------
     InputError
-        if no triple is left; if triples that are left out were to be ranked last
+        if a text is no file and no label, or no triple is left; if triples that are left out were to be ranked last
     """
     notes: list[str] = []
 
     def chosen(name: str, labels: Vocabulary, ids: IntArray | None = None) -> BoolArray:
         if (named := getattr(evaluation, name)) is not None:
-            ids, unknown = read_listed(Path(named) if isinstance(named, str) else named, labels)
+            ids, unknown = read_listed(_source(name, named, labels, notes) if isinstance(named, str) else named, labels)
             what = f"{name}: {counted(unknown, 'label')} of the list are not in the dataset, and were left out."
             notes.extend([what] if unknown else [])
         return np.ones(len(labels), np.bool_) if ids is None else np.isin(np.arange(len(labels)), ids)
@@ -48,3 +49,15 @@ def restriction(
         end = "Nothing is left to rank." if not kept.any() else worst
         raise InputError(f"the evaluation is restricted, which leaves out {what}. {end}")
     return allowed, kept, [*notes, f"left out (restricted evaluation): {what}."]
+
+
+def _source(name: str, text: str, labels: Vocabulary, notes: list[str]) -> Path | list[str]:
+    """Take a text for a file or, where there is none of that name, for a label."""
+    if is_file(text):
+        if text in labels:
+            notes.append(f"{name}: the file {text!r} was read. Give [{text}] for the {labels.kind} of this name.")
+        return Path(text)
+    if text not in labels:
+        hint = did_you_mean(text, labels) if len(labels) <= 100_000 else ""
+        raise InputError(f"{name}: no such file {text!r}, and no {labels.kind} of the dataset. {hint}".strip())
+    return [text]

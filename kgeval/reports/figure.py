@@ -9,9 +9,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
-from kgeval.errors import ConfigError, InputError, did_you_mean
+from kgeval.errors import ConfigError, InputError, did_you_mean, visible
 from kgeval.reports.document import document, library
-from kgeval.reports.theme import LIGHT, PRINT, in_page
+from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
 from kgeval.storage import replacing, write_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,13 @@ NARROWEST = 50
 
 
 class OfflineChart:
-    """A chart that a notebook shows as a picture, which needs no network; a renderer that was enabled goes first."""
+    """A chart that a notebook shows as a picture, which needs no network; a renderer that was enabled goes first.
+
+    Control characters in its texts are written as on a terminal: XML, and so SVG, has none.
+    """
+
+    def to_dict(self, *args: Any, **options: Any) -> Any:
+        return each_text(super().to_dict(*args, **options), visible)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
         if library("altair").renderers.active != "default":
@@ -60,30 +66,28 @@ def offline(kind: Any) -> Any:
     return type(kind.__name__, (OfflineChart, kind), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
+def _offline_chart(chart: Any) -> alt.Chart:
+    object.__setattr__(
+        chart, "__class__", offline(cast("Any", type(chart)))
+    )  # a chart keeps plain assignments as its content
+    return cast("alt.Chart", chart)
+
+
 def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: str = "") -> alt.Chart:
-    """Draw a chart as :func:`drawn` does, which a notebook shows without a network."""
-    chart = drawn(draw, inches, columns=columns, title=title)
-    kind = offline(cast("Any", type(chart)))
-    object.__setattr__(chart, "__class__", kind)  # a chart keeps plain assignments as its content
-    return chart
-
-
-def drawn(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: str = "") -> alt.Chart:
     """Draw a chart in its natural size, or for print: ``inches`` wide, with text of 8 points and no title.
 
     ``draw`` takes a palette, the width of a panel in pixels and, if there are several, the number of columns of panels.
     Names and numbers next to the panels need a fixed width, so panels become wider until the picture has its width.
     """
     if inches is None:
-        chart: alt.Chart = draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title)
-        return chart
+        return _offline_chart(draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title))
     if not 1 <= inches <= 40:
         raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
     for number in range(columns or 1, 0, -1):
         sizes = {"columns": number} if columns else {}
         width = INCH * inches / number / 2
         for _ in range(4):
-            chart = draw(PRINT, width=width, **sizes)
+            chart = _offline_chart(draw(PRINT, width=width, **sizes))
             wide, high = size_in(svg_of(chart))
             if abs(INCH * inches - 1 - wide) <= 1:
                 break
@@ -115,7 +119,8 @@ def size_in(svg: str) -> tuple[float, float]:
 
 def svg_of(chart: alt.Chart) -> str:
     version = library("altair").SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
-    return str(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=version))
+    # The descriptions for screen readers are computed: there the escapes of labels became control characters again.
+    return visible(library("vl_convert").vegalite_to_svg(chart.to_dict(validate=False), vl_version=version))
 
 
 def printed(svg: str, inches: float, unit: float = 1, name: str = "in") -> str:
@@ -140,7 +145,7 @@ def check_picture(path: Path) -> None:
 
 
 def picture_document(chart: alt.Chart, name: str) -> str:
-    spec = in_page(chart.to_dict())
+    spec = each_text(chart.to_dict(), lambda text: IN_PAGE.get(text, text))
     title = spec.pop("title", "")
     return document(
         "picture.html.j2",
@@ -162,13 +167,12 @@ def save_picture(chart: alt.Chart, path: Path) -> None:
     if kind == "html":
         write_text(path, picture_document(chart, path.stem))
         return
-    inches = about(chart).get("inches")
+    inches, svg = about(chart).get("inches"), svg_of(chart)
+    dots = {"scale": 2.0} if inches is None else {"scale": 1.000001, "ppi": 300}
+    if inches is not None:
+        svg = printed(svg, inches) if kind == "svg" else printed(svg, inches, POINTS, "")
     with replacing(path) as file:
-        if inches is None:
-            chart.save(str(file), format=kind, **({"scale_factor": 2.0} if kind == "png" else {}))
-        elif kind == "svg":
-            file.write_text(printed(svg_of(chart), inches), encoding="utf-8")
-        elif kind == "pdf":
-            file.write_bytes(convert.svg_to_pdf(printed(svg_of(chart), inches, POINTS, "")))
+        if kind == "svg":
+            file.write_text(svg, encoding="utf-8")
         else:
-            file.write_bytes(convert.svg_to_png(printed(svg_of(chart), inches, POINTS, ""), scale=1.000001, ppi=300))
+            file.write_bytes(convert.svg_to_pdf(svg) if kind == "pdf" else convert.svg_to_png(svg, **dots))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -134,19 +134,20 @@ IN_PAGE = (
     | dict(zip(LIGHT.models, PAGE.models, strict=True))
     | {"#ffffff": "var(--paper)"}
 )
+"""the colours of a page, by those of a finished picture"""
 
 
-def in_page(spec: Any) -> Any:
-    """Give the specification of a finished picture the colours of the page.
+def each_text(spec: Any, write: Callable[[str], str]) -> Any:
+    """Write each text in the specification of a picture anew: a colour, a label, a title.
 
-    >>> in_page({"mark": {"color": "#0072b2", "size": 3}})
+    >>> each_text({"mark": {"color": "#0072b2", "size": 3}}, lambda text: IN_PAGE.get(text, text))
     {'mark': {'color': 'var(--model-1)', 'size': 3}}
     """
     if isinstance(spec, dict):
-        return {name: in_page(part) for name, part in spec.items()}
+        return {name: each_text(part, write) for name, part in spec.items()}
     if isinstance(spec, list):
-        return list(map(in_page, spec))
-    return IN_PAGE.get(spec, spec) if isinstance(spec, str) else spec
+        return [each_text(part, write) for part in spec]
+    return write(spec) if isinstance(spec, str) else spec
 
 
 def themed(chart: Any, palette: Palette) -> alt.Chart:

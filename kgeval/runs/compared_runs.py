@@ -19,7 +19,15 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.folders import CommonTable, distinct_names, runs_at, unfinished_in, words_of
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
-from kgeval.runs.stored import IMPORT_OPTIONS, group_stored, names_slices, option_name, own_groups, read_request
+from kgeval.runs.stored import (
+    IMPORT_OPTIONS,
+    group_stored,
+    names_slices,
+    notes_on_unknown,
+    option_name,
+    own_groups,
+    read_request,
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,8 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
-        policies, notes = _policies(table, run), (*run.changes, *changes)
+        unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
+        policies, notes = _policies(table, run), (*run.changes, *changes, *unknown)
         compared.append(ComparedRun(name, run.path, grouped, policies, notes, origin, run.is_baseline))
     return compared
 

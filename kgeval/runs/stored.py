@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.summary import Summary
 from kgeval.paths import exists_safely, suggest_paths
-from kgeval.protocols.protocol import protocol_of
+from kgeval.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import progress_of
@@ -133,13 +133,15 @@ def read_outcome(
     task, by = request.task, options.get("by") or request.by or ()
     groups = {**own_groups(run), **options.get("groups", {})}
     stated = request.metrics if kind == (task.kind if task else "ranks") else ()
+    given = {*options, *(["metrics"] if metrics else [])}
     about: dict[str, Any] = {"metrics": metrics or stated or KINDS[kind].metrics, "folder": path, "stored": True}
     if kind == "ranks":
         table = _read_ranking(run, by, options, groups)
         grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
         how = {"by": options.get("by", ()), "groups_by": () if "by" in options else by, "grouped": grouped}
         policies = {"ties": protocol_of(table).ties} | request.policies
-        return Outcome(name, table, policies=policies, changes=(*run.changes, *changes), **how, **about)
+        changes = (*run.changes, *changes, *notes_on_unknown(run, table, given))
+        return Outcome(name, table, policies=policies, changes=changes, **how, **about)
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
         policies = task_policies(task, {}) | {name: options[name] for name in ("calibration",) if name in options}
@@ -147,7 +149,8 @@ def read_outcome(
         policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
     else:
         raise ConfigError(f"{run.config_file}: expected the configuration of a run of confidences.")
-    return Outcome(name, run.table(), policies=policies, by=by, changes=run.changes, **about)
+    changes = (*run.changes, *notes_on_unknown(run, given=given))
+    return Outcome(name, run.table(), policies=policies, by=by, changes=changes, **about)
 
 
 def read_outcomes(
@@ -165,15 +168,54 @@ def read_outcomes(
     return [read_outcome(run.path, metrics, options, name=name) for name, run in runs.items()]
 
 
+PLUGGED = {"metrics": "metric", "by": "slice", "ties": "tie policy"}
+"""what the configuration of a run may name that only another package has, by its key"""
+
+
 def read_request(run: StoredRun) -> TaskRequest:
-    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator."""
-    content = run.config
+    """Read what a run computes; the defaults, where it has no configuration, as a table alone or PyKEEN's evaluator.
+
+    Names that no installed package has are left out.
+    """
+    content = {name: run.config[name] for name in TaskRequest.model_fields if name in run.config}
+    for key, unknown in _unknown_names(run).items():
+        content[key] = None if key == "ties" else [name for name in content[key] if name not in unknown]
     try:
-        return TaskRequest(**{name: content[name] for name in TaskRequest.model_fields if name in content})
+        return TaskRequest(**content)
     except InputError as error:
         raise ConfigError(f"{run.config_file}: not the configuration of a run.\n{error}") from error
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{run.config_file}: not the configuration of a run ({reason(error)}).") from error
+
+
+def _unknown_names(run: StoredRun) -> dict[str, list[str]]:
+    """Find the names in a run's configuration that no installed package has, by their keys."""
+    around: dict[str, Any] = {name: run.config[name] for name in ("task", "groups") if name in run.config}
+    found = {}
+    for key in PLUGGED:
+        value = run.config.get(key)
+        tried: dict[str, Any] = {value: value} if key == "ties" and isinstance(value, str) else {}
+        tried |= {name: [name] for name in value if isinstance(name, str)} if isinstance(value, list) else {}
+        found[key] = [name for name, one in tried.items() if not _is_valid({**around, key: one})]
+    return {key: names for key, names in found.items() if names}
+
+
+def _is_valid(content: Mapping[str, Any]) -> bool:
+    try:
+        TaskRequest(**content)
+    except (InputError, ValueError, TypeError):
+        return False
+    return True
+
+
+def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Collection[str] = ()) -> Iterator[str]:
+    """Say which names of a run's configuration no installed package has; those of the keys given are replaced."""
+    names = {PLUGGED[key]: names for key, names in _unknown_names(run).items() if key not in given}
+    if table is not None and protocol_of(table).name not in protocols():
+        names["protocol"] = [table.protocol]
+    for what, unknown in names.items():
+        listed = " and ".join(map(repr, unknown))
+        yield f"unknown here, and left out: the {what} {listed}. Install the package that has it."
 
 
 def ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:

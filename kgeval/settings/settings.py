@@ -74,8 +74,12 @@ def writable(path: str) -> str:
     return path
 
 
+def is_file(path: str) -> bool:
+    return exists_safely(Path(path)) and Path(path).is_file()
+
+
 def existing(path: str) -> str:
-    if not (exists_safely(Path(path)) and Path(path).is_file()):
+    if not is_file(path):
         raise NoPathError(no_file(Path(path)))
     return path
 

@@ -13,7 +13,7 @@ import pytest
 
 from kgeval import compare, evaluate
 from kgeval.latex import escape
-from kgeval.table import written
+from kgeval.table import Table, written
 
 METRICS = ["mrr", "hits@1", "mr", "count"]
 
@@ -84,7 +84,23 @@ def test_the_latex_has_its_structure(comparison):
     assert r"{MRR $\uparrow$} & {Hits@1 $\uparrow$} & {MR $\downarrow$} & {count}" in latex
 
 
-LABELS = ["a_b", "50%", "R&D", "{x}", "$x$", "a#b", "x^2", "~/x", r"a\b", "<script>", "Gödel", "🚀 שלום", "a\nb", '"q"']
+LABELS = [
+    "a_b",
+    "50%",
+    "R&D",
+    "{x}",
+    "$x$",
+    "a#b",
+    "x^2",
+    "~/x",
+    r"a\b",
+    "<script>",
+    "Gödel",
+    "🚀 שלום",
+    "a\nb",
+    '"q"',
+    "a\x1b[2Jb",
+]
 
 
 @pytest.mark.parametrize("label", LABELS)
@@ -92,6 +108,35 @@ def test_no_label_is_a_command(label):
     words = r"\\(textbackslash|textasciicircum|textasciitilde|textless|textgreater|textbar|textquotedbl){}"
     plain = re.sub(words, "", escape(label))
     assert not re.search(r"(?<!\\)[{}$&#%_^~]|\n", plain)
+    assert plain.isprintable()
+
+
+STARTS = ["*star", "[1cm]", " [", "🚀 is written in brackets", "*" * 50]
+"""labels that the end of a row, or a rule, would take as its argument"""
+
+STARTED = [
+    Table(["", "mrr"], [[label, 0.5] for label in STARTS]),
+    Table(["*", "mrr"], [[label, "text"] for label in STARTS], prose=True),
+    Table(STARTS, [[*STARTS[:2], 0.5, 0.25, 0.125]], keys=2, heads=STARTS[:3]),
+    Table(["", "a"], [["", "*"]], keys=1),
+    Table(["a"], [["*"]], keys=0),
+]
+
+
+@pytest.mark.parametrize("table", STARTED)
+def test_no_label_is_the_argument_of_the_row_above(table):
+    """``\\\\*`` and ``\\\\[…]``, ``\\midrule[…]``: LaTeX looks for both behind spaces and the end of the line."""
+    text = table.latex()
+    assert text.count(r" \\") == len(table.rows) + 1 + bool(table.heads)
+    assert not re.search(r"(\\\\|rule(\(lr\)\{[\d-]+\})?)\s*[*\[]", text)
+
+
+def test_markdown_has_no_html_and_no_control_character_of_labels():
+    bold, title = "<b>x</b>&\x1b[2J", "<script>"
+    text = Table([bold, "mrr"], [[bold, 0.5]], title=title, notes=[title], heads=[title]).markdown()
+    assert not re.search(r"<|&(?!(amp|lt|gt);)|\x1b", text)
+    assert text.count("&lt;script&gt;") == 3
+    assert text.count(r"&lt;b&gt;x&lt;/b&gt;&amp;\\x1b\[2J") == 2
 
 
 def test_the_latex_compiles(comparison, wrapped, tmp_path):
@@ -100,7 +145,8 @@ def test_the_latex_compiles(comparison, wrapped, tmp_path):
     packages = "".join(rf"\usepackage{{{name}}}" for name in ("booktabs", "siunitx"))
     hostile = escape("<script> 🚀 שלום a_b {x} $5 ~^\\ Gödel “a--b”")
     head = rf"\documentclass{{article}}\usepackage[T1]{{fontenc}}{packages}"
-    text = rf"{head}\begin{{document}}{hostile} {comparison.to_latex()}{wrapped.to_latex()}\end{{document}}"
+    tables = "\n".join([comparison.to_latex(), wrapped.to_latex(), *(table.latex() for table in STARTED)])
+    text = rf"{head}\begin{{document}}{hostile} {tables}\end{{document}}"
     (tmp_path / "table.tex").write_text(text, encoding="utf-8")
     options = [] if "tectonic" in latex else ["-interaction=nonstopmode", "-halt-on-error"]
     done = subprocess.run([latex, *options, "table.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)

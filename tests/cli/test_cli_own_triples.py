@@ -47,6 +47,20 @@ def test_a_changed_file_is_ranked_again(place, more, done):
     assert "more.tsv" in again.output or RankTable.from_parquet(place / "own" / "ranks.parquet").num_triples == 1
 
 
+def test_an_option_restricts_to_a_label_or_to_the_labels_of_a_file(place, done, more):
+    relation = more.read_text().split("\t")[1]
+    (place / "some.txt").write_text(f"{relation}\n")
+    for named in (relation, "some.txt"):
+        done("evaluate", *CHECKPOINT, "--restrict-relations-to", named, "--out", named + ".run")
+    one, other = (RankTable.from_parquet(place / f"{it}.run/ranks.parquet") for it in (relation, "some.txt"))
+    assert {*one.column("relation_label")} == {relation}
+    assert one.to_pandas().equals(other.to_pandas())
+    refused = invoke("evaluate", *CHECKPOINT, "--restrict-relations-to", "CtD")
+    assert refused.exit_code == 2
+    assert "no such file 'CtD', and no relation of the dataset" in " ".join(refused.output.split())
+    assert "function-after" not in refused.output
+
+
 def test_what_is_missing_is_refused_with_its_option(place):
     for option in ("--triples", "--filter", "--restrict-entities-to"):
         result = invoke("evaluate", *CHECKPOINT, option, "none.tsv")

@@ -77,12 +77,22 @@ def test_a_table_alone_is_read_as_usual(data, place, done):
     assert data("summarize", "run") == altered
 
 
-@pytest.mark.parametrize("content", ["[", "7", "", "ties: realstic", "metrics: [mmr]", "popularity: [1]", "\0"])
+@pytest.mark.parametrize("content", ["[", "7", "", "metrics: [7]", "popularity: [1]", "\0"])
 def test_a_damaged_configuration_is_refused(refused, place, content):
     (place / "run/config.yaml").write_text(content)
     message = refused("summarize", "run")
     assert "run/config.yaml: not the configuration of a run" in message
     assert "NoneType" not in message
+
+
+def test_what_a_configuration_names_and_nobody_has_is_a_note(data, place, table):
+    (place / "run/config.yaml").write_text("metrics: [mrr, mmr, mr]\nties: thirds\nby: [whole]\n")
+    told = data("summarize", "run")
+    assert {**told, "notes": []} == {**summarize(table, ["mrr", "mr"], ties="realistic").to_dict(), "notes": []}
+    for what in ("metric 'mmr'", "slice 'whole'", "tie policy 'thirds'"):
+        assert f"unknown here, and left out: the {what}. Install the package that has it." in told["notes"]
+    replaced = data("summarize", "run", "-m", "mr", "--by", "side", "--ties", "optimistic")["notes"]
+    assert not any("unknown here" in note for note in replaced)
 
 
 @pytest.mark.parametrize(

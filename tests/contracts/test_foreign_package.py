@@ -283,6 +283,85 @@ def test_a_broken_package_blocks_no_command_and_is_named_once(tmp_path, line):
     assert "Traceback" not in done.stderr
 
 
+TWO = [
+    "import kgeval",
+    "IT = kgeval.TiePolicy('thirds', rank=lambda best, worst, draws: (2 * best + worst) / 3)",
+    "STRICT = kgeval.Protocol(name='strict', summary='', ties='pessimistic')",
+]
+
+
+def test_a_module_may_bring_several_kinds_of_members(tmp_path):
+    package(tmp_path, "strange", "kgeval.tie_policies", "strange:IT", *TWO)
+    command = ["evaluate", "baseline:types", "--dataset", "nations", "-m", "thirds.mrr", "--quiet"]
+    done = run("-m", "kgeval", *command, path=[tmp_path])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "thirds.mrr" in done.stdout
+
+
+BROUGHT = """
+import kgeval
+from kgeval.analysis.slices.slice import Categories
+METRIC = kgeval.Metric(name="half-rank", title="", formula="", source="", lowest=0, highest=1e9, increasing=False,
+                       compute=lambda ranks, k: ranks.mean(ranks.values / 2))
+SLICE = kgeval.Slice(name="whole", title="", rule="", source="", needs=(),
+                     assign=lambda rows, dataset: Categories(rows.answers * 0, ("all",)))
+TIES = kgeval.TiePolicy('thirds', rank=lambda best, worst, draws: (2 * best + worst) / 3)
+PROTOCOL = kgeval.Protocol(name='strict', summary='')
+"""
+
+POINTS = "".join(
+    f"[kgeval.{group}]\nit = strange:{name}\n"
+    for group, name in {"metrics": "METRIC", "slices": "SLICE", "tie_policies": "TIES", "protocols": "PROTOCOL"}.items()
+)
+
+
+def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    package(folder, "strange", "kgeval.metrics", "strange:METRIC", BROUGHT)
+    (folder / "strange-1.0.dist-info/entry_points.txt").write_text(POINTS)
+    wanted = ["-m", "half-rank,mr", "--by", "whole,side", "--ties", "thirds", "--protocol", "strict"]
+    evaluated = ["evaluate", "baseline:types", "--dataset", "nations", *wanted, "--out", tmp_path / "run"]
+    done = run("-m", "kgeval", *evaluated, path=[folder])
+    assert done.returncode == 0, done.stderr
+    shown = ["-m", "kgeval", "summarize", tmp_path / "run", "--json"]
+    own = json.loads(run(*shown, path=[folder]).stdout)["metrics"]["both"]
+    assert own["half-rank"] == own["mr"] / 2
+    without = run(*shown)
+    assert without.returncode == 0, without.stderr
+    found = json.loads(without.stdout)
+    assert list(found["metrics"]["both"]) == ["mr"]
+    for what in ("metric 'half-rank'", "slice 'whole'", "tie policy 'thirds'", "protocol 'strict'"):
+        note = f"unknown here, and left out: the {what}. Install the package that has it."
+        assert found["notes"].count(note) == 1
+    (folder / "strange.py").write_text("1 / 0")
+    broken = run(*shown, path=[folder])
+    assert json.loads(broken.stdout) == found
+    assert broken.stderr.count("in group kgeval.metrics of package strange cannot be loaded: ZeroDivisionError") == 1
+    for command in (["compare", tmp_path / "run", f"other={tmp_path / 'other'}"], ["inspect", tmp_path / "run"]):
+        shutil.copytree(tmp_path / "run", tmp_path / "other", dirs_exist_ok=True)
+        done = run("-m", "kgeval", *command)
+        assert done.returncode == 0, done.stderr
+
+
+IMPORTED = """
+import importlib, pkgutil, traceback
+import kgeval, kgeval.discovery as discovery
+asked = []
+discovery.entry_points = lambda **_: asked.append(traceback.format_stack()[-4:-1]) or ()
+for module in pkgutil.walk_packages(kgeval.__path__, "kgeval."):
+    if not module.name.endswith("__main__") and ".device." not in module.name:
+        importlib.import_module(module.name)
+print(*asked)
+"""
+
+
+def test_no_import_of_kgeval_loads_packages():
+    """A package imports kgeval, and would meet modules that are not complete."""
+    done = run("-c", IMPORTED)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
 READER = [
     "from kgeval import Reader",
     "import sys",

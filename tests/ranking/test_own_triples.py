@@ -125,6 +125,21 @@ def test_restrictions_take_labels_too_and_say_what_they_leave_out():
     assert of_relation.column("greater").tolist() == ranked(data).column("greater")[rows].tolist()
 
 
+def test_a_restriction_is_a_label_or_a_file_which_goes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = random_dataset(4, entities=12, triples=80)
+    first, second, *_ = data.relations
+    alone = ranked(data, restrict_relations_to=first)
+    assert alone.to_pandas().equals(ranked(data, restrict_relations_to=[first]).to_pandas())
+    (tmp_path / first).write_text(f"{second}\n")
+    of_file = ranked(data, restrict_relations_to=first)
+    assert {*of_file.column("relation_label")} == {second}
+    assert f"restrict_relations_to: the file {first!r} was read. Give [{first}] for the relation" in " ".join(
+        of_file.notes
+    )
+    assert {*ranked(data, restrict_relations_to=[first]).column("relation_label")} == {first}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -134,7 +149,12 @@ def test_restrictions_take_labels_too_and_say_what_they_leave_out():
         ({"split": ["test", "dev"]}, "split"),
         ({"restrict_entities_to": "no.txt"}, r"no such file 'no\.txt'"),
         ({"restrict_entities_to": ["nobody"]}, "the dataset has none of the 1 labels"),
-        ({"restrict_relations_to": []}, "restrict_relations_to"),
+        ({"restrict_relations_to": []}, r"  restrict_relations_to: expected a file, a label or a list of labels"),
+        (
+            {"restrict_relations_to": "r0"},
+            r"^restrict_relations_to: no such file 'r0', and no relation of the.*Did you",
+        ),
+        ({"restrict_entities_to": ""}, "  restrict_entities_to: the path is empty"),
         ({"restrict_entities_to": ["e0000"]}, "Nothing is left to rank"),
         (
             {"restrict_entities_to": ["e0000", "e0001", "e0002", "e0003"], "unseen": "worst"},

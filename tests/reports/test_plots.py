@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import xml.etree.ElementTree as ET
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
@@ -12,8 +13,8 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.errors import InputError, RunError
-from kgeval.reports.figure import save_picture
+from kgeval.errors import InputError, RunError, visible
+from kgeval.reports.figure import save_picture, svg_of
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.theme import DASHES, LIGHT, SHAPES
@@ -124,6 +125,19 @@ def test_every_kind_is_drawn(kind, tmp_path):
 def test_every_format_is_written(ending, tmp_path):
     save_picture(kgeval.plot_distribution(TABLES), tmp_path / f"picture{ending}")
     assert (tmp_path / f"picture{ending}").read_bytes().startswith(STARTS[ending])
+
+
+def test_control_characters_of_labels_are_written_as_on_a_terminal(tmp_path):
+    """XML has none of them, and the library that draws would end the process."""
+    names = {"a\x1b[2Jb": TABLES["m0"], "c\0\ufffe\\b": TABLES["m1"]}
+    values = {"one\x07": dict.fromkeys(names, 0.1) | {"d": 0.2}, "two": dict.fromkeys(names, 0.3) | {"d": 0.1}}
+    for kind, draw in PLOTS.items():
+        chart = draw(values) if kind == "critical-difference" else draw(names, dataset=DATA)
+        text = " ".join(ET.fromstring(svg_of(chart)).itertext())
+        assert all(visible(name) in text for name in names)
+    for width in (None, 4):
+        save_picture(kgeval.plot_leaderboard(names, metrics="mrr", width=width), tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").read_bytes().startswith(STARTS[".png"])
 
 
 def test_a_picture_as_a_page_asks_nobody(tmp_path):

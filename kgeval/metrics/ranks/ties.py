@@ -112,6 +112,8 @@ RANDOM = TiePolicy(
     random=True,
 )
 
+OWN = {it.name: it for it in (OPTIMISTIC, REALISTIC, ROUNDED, PESSIMISTIC, EXPECTED, RANDOM)}
+
 
 def common_ties(policies: Iterable[Ties]) -> Ties:
     """Choose the tie policy of a table of several models: theirs or, if they differ, ``expected``.
@@ -141,13 +143,14 @@ def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
 
 @cache
 def tie_policies() -> dict[str, TiePolicy]:
-    own = (OPTIMISTIC, REALISTIC, ROUNDED, PESSIMISTIC, EXPECTED, RANDOM)
-    return by_name("tie policies", [*own, *brought("kgeval.tie_policies", TiePolicy)])
+    return by_name("tie policies", [*OWN.values(), *brought("kgeval.tie_policies", TiePolicy)])
 
 
 def tie_policy(ties: Ties) -> TiePolicy:
     if isinstance(ties, TiePolicy):
         return ties
+    if isinstance(ties, str) and ties in OWN:  # no package is loaded, which may need modules that are being imported
+        return OWN[ties]
     if not isinstance(ties, str) or ties not in tie_policies():
         raise MetricError(f"unknown tie policy {ties!r}. {did_you_mean(str(ties), tie_policies())}")
     return tie_policies()[ties]

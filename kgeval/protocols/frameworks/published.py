@@ -28,6 +28,7 @@ PYKEEN = Protocol(
     framework_metrics=tuple(
         FrameworkMetric(f"{side}.{ties}.{name}", f"{side}.{ties}.{name}", side)
         for side in PARTS
+        if side != "relation"
         for ties in _TIES
         for name in _METRICS
     ),
