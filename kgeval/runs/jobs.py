@@ -181,7 +181,8 @@ class Job:
     def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
         training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
-        name = self.name.rpartition("/")[0]
+        has_seed = isinstance(self.source, CheckpointConfig) and self.source.seed is not None
+        name = self.name.rpartition("/")[0] or (self.name if has_seed else "")
         corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if they are drawn
         seeds = {"corruption": corruption, "training": training}
         return {
