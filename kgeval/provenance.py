@@ -208,6 +208,8 @@ class PredictionProvenance:
     """the splits whose triples are known answers"""
     drops_known: bool
     """whether known answers were left out"""
+    candidates: str = UNKNOWN
+    """which entities were the candidates"""
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "filter": list(self.filter)}
@@ -216,7 +218,8 @@ class PredictionProvenance:
         of_split = "" if self.split is None else f"{self.split} "
         queries = f"{self.queries:,} {of_split}{'query' if self.queries == 1 else 'queries'}"
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
-        return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}"
+        among = "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
+        return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}{among}"
 
 
 def subject_of(model: str, dataset: str) -> str:

@@ -38,7 +38,13 @@ OPTIONS: dict[Place, str] = {
 }
 """the option of each key of the configuration, which messages name; options of settings are added"""
 
-KINDS = "such as uniform:count=500; 'kgeval list corruptions' shows all"
+OF_EVALUATION = (
+    *("split", "sides", "filter", "times", "corruption", "unseen", "nan"),
+    *("restrict_entities_to", "restrict_relations_to", "batch_size", "memory_limit", "threads", "device"),
+)
+"""the settings of evaluations and predictions that have options"""
+
+SUCH_AS, ALL_KINDS = ", such as uniform:count=500", "'kgeval list corruptions' shows all"
 
 SPELLINGS: dict[Place, tuple[str, ...]] = {
     ("metrics",): ("--metric", "-m"),
@@ -144,8 +150,9 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     sentence = f"{words[:1].upper()}{words[1:]}"
     about: dict[str, Any] = {"help": f"{sentence}.", "metavar": METAVARS.get(name, "|".join(choices)) or None}
     if name == "corruption":
-        return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
-    if about["metavar"] in ("FILE", "FILE|LABEL"):
+        such = "" if "such as" in words else SUCH_AS
+        return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}{such}; {ALL_KINDS}."}
+    if METAVARS.get(name) in ("FILE", "FILE|LABEL"):
         return {**about, "type": PATH}
     if name not in LISTED and choices:
         about["type"] = OneOf(choices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,6 +61,13 @@ class Candidates:
         if not self.is_shared:
             return self.rows
         return Rows.sized(self.num_candidates(num_queries), np.tile(self.rows.ids, num_queries))
+
+    def alike(self, num_queries: int) -> Iterator[tuple[slice, Candidates]]:
+        """Cut queries where the next has other candidates; yield each part, and the candidates that it shares."""
+        rows = [self.ids_of(query) for query in range(1 if self.is_shared else num_queries)]
+        starts = [at for at, ids in enumerate(rows) if not (at and np.array_equal(ids, rows[at - 1]))]
+        for start, stop in zip(starts, [*starts[1:], num_queries], strict=True):
+            yield slice(start, stop), Candidates.shared(np.unique(rows[start]))
 
     def positions(self, queries: IntArray, ids: IntArray) -> IntArray:
         """Find the position of each entity among the candidates of its query, -1 if it is not one; int64[entity]."""

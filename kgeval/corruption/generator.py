@@ -79,6 +79,9 @@ class CorruptionGenerator(ReadOnce):
     allows_known: ClassVar[bool] = False
     """whether known answers may be among its negatives"""
 
+    leaves_out_answers: ClassVar[bool] = False
+    """whether it chooses negatives of answers, which are not among them, so that nothing is predicted from them"""
+
     answers_relations: ClassVar[bool] = False
     """whether it chooses relations too, for the queries of the side relation"""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -106,6 +106,8 @@ class OGBNegatives(CorruptionGenerator):
     """whether every place of a list is a candidate, as in OGB's evaluator: a negative as often as it is listed, and
     also an answer among its own negatives"""
 
+    leaves_out_answers: ClassVar[bool] = True
+
     @property
     def files(self) -> tuple[Path, ...]:
         return (Path(self.path),)
@@ -197,6 +199,8 @@ class Sampled(CorruptionGenerator):
     """the seed of the draw"""
     allow_known: bool = False
     """whether known answers may be drawn too (the filter still removes them from filtered ranks)"""
+
+    leaves_out_answers: ClassVar[bool] = True
 
     @property
     def allows_known(self) -> bool:  # type: ignore[override]

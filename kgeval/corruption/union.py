@@ -59,6 +59,10 @@ class CandidateUnion(CorruptionGenerator):
         return tuple(dict.fromkeys(file for part in self.of for file in part.files))
 
     @property
+    def leaves_out_answers(self) -> bool:  # type: ignore[override]
+        return any(part.leaves_out_answers for part in self.of)
+
+    @property
     def learns_from(self) -> tuple[Split, ...]:
         return tuple(split for split in SPLITS if any(split in part.learns_from for part in self.of))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
-from kgeval.data.layouts.pykeen import read_named
-from kgeval.data.loading import PYKEEN, load_dataset
+from kgeval.data.layouts.pykeen import read_named, refuse_unknown
+from kgeval.data.loading import PYKEEN, load_dataset, recognised
 from kgeval.data.text import first_line
 from kgeval.errors import NoPathError, did_you_mean
 from kgeval.paths import exists_safely, no_file, suggest_paths
@@ -47,6 +48,8 @@ class DatasetConfig(Settings):
     """a folder in any known layout, or a file of triples with a column ``split``"""
     name: str | None = None
     """a PyKEEN dataset"""
+    title: Annotated[str, Field(min_length=1)] | None = None
+    """what results call it; by default the name of the folder, or PyKEEN's"""
     layout: str = "auto"
     """the layout of the folder, by default recognised by its files; ``kgeval list datasets`` shows all"""
     options: dict[str, Any] = Field(default_factory=dict)
@@ -100,10 +103,17 @@ class DatasetConfig(Settings):
                 f"layout {short_repr(self.layout)} is for folders, but there is no folder {short_repr(self.name)}. "
                 "For the PyKEEN dataset of that name, leave the layout out"
             )
+        with as_validation_error():
+            if self.name is not None:
+                refuse_unknown(self.name)
+            elif self.layout == "auto":
+                recognised(Path(str(self.path)))
         return self
 
     def load(self) -> Dataset:
         if self.path is not None:
-            return load_dataset(self.path, layout=self.layout, names=self.names, columns=self.columns)
-        dataset = read_named(str(self.name), **self.options)
-        return with_names(dataset, self.names) if self.names else dataset
+            dataset = load_dataset(self.path, layout=self.layout, names=self.names, columns=self.columns)
+        else:
+            dataset = read_named(str(self.name), **self.options)
+            dataset = with_names(dataset, self.names) if self.names else dataset
+        return dataset if self.title is None else replace(dataset, name=self.title)

@@ -108,7 +108,7 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
         hint = did_you_mean(str(layout), ["auto", PYKEEN, *layouts()], listed="datasets")
         raise DatasetError(f"unknown dataset layout {layout!r}. {hint}")
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
-        return _read_folder(path, layout, columns)
+        return _read(recognised(path) if layout == "auto" else layouts()[layout], path, columns)
     if exists_safely(path) and path.is_file():
         return read_file(path, columns)
     if columns.are_given:
@@ -125,13 +125,12 @@ def as_dataset(dataset: Dataset | Source) -> Dataset:
     return dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
 
 
-def _read_folder(path: Path, layout: str, columns: Columns) -> Dataset:
-    if layout != "auto":
-        return _read(layouts()[layout], path, columns)
-    recognised = [candidate for candidate in layouts().values() if candidate.recognises(path)]
-    fitting = [candidate for candidate in recognised if not candidate.general] or recognised
+def recognised(path: Path) -> Layout:
+    """Find the layout of a folder; refuse one that none fits, or several."""
+    every = [candidate for candidate in layouts().values() if candidate.recognises(path)]
+    fitting = [candidate for candidate in every if not candidate.general] or every
     if len(fitting) == 1:
-        return _read(fitting[0], path, columns)
+        return fitting[0]
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
         raise DatasetError(

@@ -14,7 +14,7 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
 from kgeval.errors import InputError, did_you_mean
 from kgeval.progress import Progress
-from kgeval.ranking.evaluation import Evaluation, QueryKeywords
+from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
@@ -24,7 +24,7 @@ from kgeval.settings.settings import takes
 KnownPolicy = Literal["keep", "drop"]
 
 
-@takes(Evaluation, QueryKeywords)
+@takes(Evaluation, RankingKeywords)
 def predict(  # noqa: PLR0913
     model: Any,
     dataset: Dataset | str | Path,
@@ -36,9 +36,9 @@ def predict(  # noqa: PLR0913
     relations: Labels | None = None,
     time_labels: Labels | None = None,
     progress: Progress | bool | None = None,
-    **settings: Unpack[QueryKeywords],
+    **settings: Unpack[RankingKeywords],
 ) -> PredictionTable:
-    """Find the k best answers of queries among all entities, exactly.
+    """Find the k best answers of queries among all entities, or among the candidates of a corruption, exactly.
 
     They are ordered by canonical score, descending, and equal scores by entity id, for every kernel and any division of
     the work. An entity whose score is minus infinity, such as one that is not in a list of predictions, is not an
@@ -59,7 +59,8 @@ def predict(  # noqa: PLR0913
         likewise; a function is called with the number of queries that were just answered
     {settings}
 
-    Split and sides choose the queries if none are given; ``unseen="worst"`` drops queries, as ``"drop"`` does.
+    Split, sides and restrictions choose the queries if none are given; ``unseen="worst"`` drops queries, as ``"drop"``
+    does. A corruption of drawn negatives, which leave the answers out, is refused.
 
     Returns
     -------

@@ -118,6 +118,8 @@ class Engine:
         def begin(part: RankingTask, _: Float64Array) -> BestAnswers:
             return BestAnswers.none(part.known, places, drops_known=drops_known, nan_last=self.nan == "worst")
 
+        if not task.candidates.max_width:
+            return begin(task, np.empty(0))
         met = self._sweep(scorer, task, Purpose(begin, places=places))
         return BestAnswers.concatenated([begin(task[:0], np.empty(0)), *(best for _, _, best in met)])
 

@@ -106,16 +106,11 @@ class WorkKeywords(TypedDict, total=False):
     kernel: KernelName
 
 
-class QueryKeywords(WorkKeywords, total=False):
-    """The settings of every evaluation and prediction, likewise."""
+class RankingKeywords(WorkKeywords, total=False):
+    """The settings of predictions, and of a ranking of all triples, likewise."""
 
     split: str | Sequence[str]
     device: str
-
-
-class RankingKeywords(QueryKeywords, total=False):
-    """The settings of a ranking of all triples, likewise."""
-
     times: KnownTimes
     corruption: Corruption | None
     restrict_entities_to: str | Sequence[str] | None

@@ -45,6 +45,7 @@ from kgeval.ranking.ranking_notes import (
     notes_on_unseen,
     require_relations,
     require_splits_of_corruption,
+    require_times,
 )
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.restriction import restriction
@@ -161,10 +162,8 @@ class ModelRanking(ModelOnDataset):
         """Say which candidates compete, before any that the model does not know are left out."""
         words = []
         if of_entities := [side.num_candidates for side in sides if side.side != "relation"]:
-            allowed = self._may_compete("tail")
-            few = "" if allowed.all() else f", of which those among {int(allowed.sum()):,} entities compete"
-            few += "" if self.scorer.types is None else ", of which those of the answer's type compete"
-            words.append(self.evaluation.corruption.describe(self.dataset, np.concatenate(of_entities)) + few)
+            sizes, allowed = np.concatenate(of_entities), self._may_compete("tail")
+            words.append(self.candidates_in_words(self.evaluation.corruption, sizes, allowed))
         if len(of_entities) < len(sides):
             words.append(f"all {len(self.dataset.relations):,} relations")
         return " and ".join(words)
@@ -275,8 +274,7 @@ def ranking_of(
     known, quirks = scorer.knows(dataset.split(split)), rules.applicable_to(scorer)
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)
-    if dataset.times is None and evaluation.times == "static":
-        raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
+    require_times(evaluation, dataset)
     wrong = [*scorer.notes, *notes_on_unseen(dataset, evaluation, known)]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept

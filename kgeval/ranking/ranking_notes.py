@@ -64,6 +64,11 @@ def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> No
         )
 
 
+def require_times(evaluation: Evaluation, dataset: Dataset) -> None:
+    if dataset.times is None and evaluation.times == "static":
+        raise InputError(f"times (--times): the triples of dataset {dataset.name} have no times. Leave it out.")
+
+
 def require_relations(evaluation: Evaluation, rules: Rules) -> None:
     """Refuse to predict relations by rules or a corruption for entities only."""
     if "relation" not in evaluation.sides:

@@ -20,7 +20,7 @@ class Training:
     """The training of the model of a run, as far as the run stores it."""
 
     name: str = ""
-    """the model's name in a configuration with seeds, the same for all seeds"""
+    """the model's name in a configuration, if it has a seed there; the same for all seeds"""
     model: str = ""
     """its kind, such as ``TransE``"""
     seed: int | None = None
@@ -33,7 +33,7 @@ class Training:
         seed = _block(manifest, "seeds").get("training", own.get(SEED))
         left_out = (SEED, "seed", "path", "files", "model", "live")
         facts = {name: value for name, value in (own or live).items() if name not in left_out}
-        name, model = manifest.get("name", ""), own.get("model") or live.get("live") or ""
+        name, model = manifest.get("name", ""), own.get("model") or live.get("model") or live.get("live") or ""
         return cls(str(name), str(model), seed if isinstance(seed, int) else None, facts)
 
     def key(self, config: Mapping[str, Any]) -> str | None:

@@ -16,6 +16,7 @@ from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula
+from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
 from kgeval.files.opening import sha256_of_file
 from kgeval.metrics.kinds import KINDS
@@ -156,7 +157,9 @@ class Job:
         how: dict[str, Any] = {"options": MetricOptions(resolved.ties), "rank_parts": rank_parts, "earlier": earlier}
         table = rank_all_or_sample(ranking, title=title, **how)
         if (keep := config.evaluation.keep) and keep.predictions is not None:
-            predictions = ranking.predict(keep.predictions, title=table.model)
+            among_all: Any = {"corruption": AllEntities(), "restrict_entities_to": None, "restrict_relations_to": None}
+            of_all = replace(ranking, evaluation=ranking.evaluation.model_copy(update=among_all))
+            predictions = of_all.predict(keep.predictions, title=table.model)
         grouped = annotate(table, dataset, slices_to_add(table, by, config.groups))
         about |= {"groups_by": by, "grouped": grouped, "predictions": predictions}
         return Outcome(self.name, table, policies=config.policies, **about)
@@ -181,7 +184,8 @@ class Job:
     def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
         training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
-        name = self.name.rpartition("/")[0]
+        has_seed = isinstance(self.source, CheckpointConfig) and self.source.seed is not None
+        name = self.name.rpartition("/")[0] or (self.name if has_seed else "")
         corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if they are drawn
         seeds = {"corruption": corruption, "training": training}
         return {

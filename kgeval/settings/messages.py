@@ -64,8 +64,8 @@ class Problem:
     @classmethod
     def of(cls, location: Location, error: Exception) -> Problem:
         """Make a problem of an error whose sentences are what is wrong, and what to do about it."""
-        message, hint, *_ = [*re.split(r"\. (?=[A-Z]|'kgeval )", str(error).rstrip("."), maxsplit=1), ""]
-        hint = f"{hint}{'' if hint.endswith('?') or not hint else '.'}"
+        message, hint, *_ = [*re.split(r"\.\s(?=[A-Z]|'kgeval )", str(error).rstrip("."), maxsplit=1), ""]
+        hint = f"{' '.join(hint.split())}{'' if hint.endswith('?') or not hint else '.'}"
         return cls(location, message, hint, no_path=isinstance(error, NoPathError))
 
 

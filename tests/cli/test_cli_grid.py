@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import yaml
 
-from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
+import kgeval
+from kgeval import RankTable, evaluate, load_checkpoint, load_dataset, summarize
 from kgeval.run_directory.contents import is_run
 from tests.checkpoints.conftest import same_tables
 from tests.cli.conftest import invoke
@@ -128,13 +129,20 @@ def test_runs_inside_pykeen_tell_their_seeds(place, data):
 
 WRONG = {
     "give either dataset (one) or datasets (several)": {"dataset": "nations"},
-    "two datasets have the same name": {"datasets": ["nations", "nations"]},
+    "2 datasets are called 'nations' (config line 1). Name them, as in datasets: {nations-1: nations, nations-2": {
+        "datasets": ["nations", "nations"]
+    },
+    "datasets.a/b: the name 'a/b' cannot be the name of a folder": {"datasets": {"a/b": "nations"}},
     "expected a list of different whole numbers": {"seeds": [0, 0]},
-    "models.trained also has a random_seed": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
+    "models.trained: it has a random_seed, and there are seeds": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
+    "models.m: it has a seed, and there are seeds too": {"models": {"m": {"path": "model", "seeds": [1], "seed": 2}}},
+    "models.m.seeds: all of these seeds would be one model": {"models": {"m": {"path": "model", "seeds": [1, 2]}}},
+    "models.m.seeds: a path for each seed is": {"models": {"m": {"path": "model", "seeds": {1: "model"}}}},
+    "models.m.seeds.1: no such file or folder 'modl'": {"models": {"m": {"seeds": {1: "modl"}}}},
     "a model's name becomes the name of its folder": {"models": {"a/b": "model"}},
-    "output: expected the path of a folder, found 5": {"output": 5},
+    "output: expected text, found 5": {"output": 5},
     "datasets and seeds need models by name": {"models": None},
-    "models.trained/3.model: ": {"models": {"trained": {**TRAINED, "model": "TransEE"}}},
+    "models.trained.model: ": {"models": {"trained": {**TRAINED, "model": "TransEE"}}},
 }
 
 
@@ -144,6 +152,130 @@ def test_mistakes_are_refused_with_their_line(refused, message):
     found = refused("run", "grid.yaml")
     assert message in found
     assert "(config line " in found or WRONG[message] == {"models": None}
+
+
+MISTAKES = """\
+datasets: [graph/, nationz]
+seeds: [0, 1, x]
+models:
+  TransE: {kind: pykeen, model: TransF9}
+  popularity: baseline:populairty
+  saved: "nowhere/{dataset}-{seed}"
+metrics: [mrr, hits@10, head.amrii, ndcg@0]
+outptu: runs/paper
+"""
+
+
+def test_all_mistakes_are_told_at_once_and_once(refused, place):
+    Path("grid.yaml").write_text(MISTAKES)
+    first, *told = refused("run", "grid.yaml").splitlines()
+    found = [(line.split(":")[0].strip(), int(line.split("(config line ")[1].split(")")[0])) for line in told]
+    assert sorted(found) == [
+        ("datasets.1", 1),
+        ("metrics.2", 7),
+        ("metrics.3", 7),
+        ("models.TransE.model", 4),
+        ("models.popularity", 5),
+        *[("models.saved.path", 6)] * 4,
+        ("outptu", 8),
+        ("seeds", 2),
+    ]
+    assert first == "Error: grid.yaml: 11 problems"
+    assert {name for name in ("graph-0", "graph-1", "nationz-0", "nationz-1") if f"'nowhere/{name}'" in str(told)} == {
+        *("graph-0", "graph-1", "nationz-0", "nationz-1")
+    }
+    assert not Path("runs").exists()
+
+
+def test_the_rest_is_checked_where_no_dataset_is_named(refused, place):
+    write(datasets=None, models={"a/b": "nowhere"}, metrics=["mrrr"])
+    told = refused("run", "grid.yaml").splitlines()[1:]
+    starts = ("datasets: give", "models.a/b: a model's name", "models.a/b.path: no such", "metrics.0: unknown")
+    assert len(told) == len(starts)
+    assert all(any(line.strip().startswith(start) for line in told) for start in starts)
+
+
+def test_what_was_not_written_is_not_said_to_be(place):
+    shutil.copytree("graph", "broken")
+    Path("broken/test.txt").write_text("only two\tcells\n")
+    write(datasets=["graph/", "broken/"], models={"popularity": "baseline:popularity"}, seeds=None)
+    shown = invoke("run", "grid.yaml")
+    assert shown.exit_code == 1
+    assert shown.stderr.count("Written to") == 1
+    assert "Written to runs/graph" in shown.stderr
+    assert not Path("runs/broken").exists()
+
+
+def test_each_model_may_have_seeds_of_its_own(place, data):
+    """The mean of a model is over its own checkpoints; every model keeps its name."""
+    options = {"model": "TransE", "norm": 1}
+    rng = np.random.default_rng(1)
+    for name in ("one", "other", "m-2", "m-4", "m-6", "single", "twin"):
+        shutil.copytree("model", name)
+        arrays = {"entity": rng.normal(size=(8, 4)), "relation": rng.normal(size=(3, 4))}
+        np.savez(f"{name}/arrays.npz", **arrays)
+    models = {
+        "listed": {"seeds": {1: "one", 7: "other"}, "options": options},
+        "named": {"path": "m-{seed}", "seeds": [2, 4, 6], "options": options},
+        "alone": {"path": "single", "seed": 1, "options": options},
+        "second": {"path": "twin", "seed": 2, "options": options},
+    }
+    write(datasets=["graph/"], seeds=None, models=models)
+    shown = invoke("run", "grid.yaml")
+    assert shown.exit_code == 0, shown.stderr
+    expected = {
+        "listed": ("one", "other"), "named": ("m-2", "m-4", "m-6"), "alone": ("single",), "second": ("twin",)
+    }  # fmt: skip
+    (block,) = data("compare", "runs", "-m", "mrr")["blocks"]
+    graph = load_dataset("graph/")
+    assert [*block["scores"]] == [*expected]
+    for name, folders in expected.items():
+        checkpoints = [load_checkpoint(folder, **options) for folder in folders]
+        values = [summarize(evaluate(checkpoint, graph), ["mrr"])["mrr"] for checkpoint in checkpoints]
+        assert sorted(block["scores"][name]["mrr"]["values"]) == pytest.approx(sorted(values))
+    assert manifest("graph/listed/7")["seeds"] == {"training": 7}
+    assert (
+        "only kgeval run makes"
+        in invoke("evaluate", "one", "--dataset", "graph/", "--set", "model.seeds=[1, 2]").stderr
+    )
+
+
+def test_runs_of_different_models_are_not_seeds_of_one(place, data):
+    """Their configurations differ in paths and seeds alone; what the files hold says that they are two models."""
+    for seed, name in enumerate(("first", "other")):
+        shutil.copytree("model", name)
+        options = {"model": ("TransE", "DistMult")[seed], **({} if seed else {"norm": 1})}
+        kgeval.save_checkpoint(load_checkpoint(name, **options), f"{name}.safetensors")
+        config = {"dataset": "graph/", "model": {"path": f"{name}.safetensors", "seed": seed}, "metrics": ["mrr"]}
+        Path("one.yaml").write_text(yaml.safe_dump(config))
+        assert invoke("run", "one.yaml", "--out", f"runs/{name}").exit_code == 0
+    assert [*data("compare", "runs", "-m", "mrr")["models"]] == ["first", "other"]
+
+
+def test_given_names_of_datasets_are_used_everywhere(place, data, refused):
+    """Two folders of one last name, and a graph under another name than its own."""
+    for folder in ("v1/raw", "v2/raw"):
+        shutil.copytree("graph", folder)
+    rows = Path("graph/test.txt").read_text().splitlines(keepends=True)
+    Path("v2/raw/test.txt").write_text("".join(rows[:-1]))
+    models = {"popularity": "baseline:popularity", "types": "baseline:types"}
+    write(datasets={"G v1": "v1/raw", "G (v2)": {"path": "v2/raw"}, "raw": "graph"}, seeds=None, models=models)
+    shown = invoke("run", "grid.yaml")
+    assert shown.exit_code == 0, shown.stderr
+    table = data("compare", "runs", "-m", "mrr")
+    assert [block["dataset"] for block in table["blocks"]] == ["G (v2)", "G v1", "raw"]
+    for name, path in {"G v1": "v1/raw", "G (v2)": "v2/raw", "raw": "graph/"}.items():
+        run = Path("runs") / name / "types"
+        assert manifest(f"{name}/types")["dataset"]["name"] == name
+        assert RankTable.from_parquet(run).dataset == name
+        assert f"types on {name}, " in invoke("summarize", run).stdout
+        assert f"{name} mrr" in shown.stdout
+        again = invoke("run", run / "config.yaml", "--out", f"again/{name}")
+        assert f"types on {name}, " in again.stdout, again.stderr
+        expected = len(load_dataset(path).test)
+        assert RankTable.from_parquet(run).num_triples == expected
+    write(datasets=["v1/raw", "v2/raw"], seeds=None, models=models)
+    assert "Name them, as in datasets: {raw-1: v1/raw, raw-2: v2/raw}." in refused("run", "grid.yaml")
 
 
 def test_only_chooses_what_there_is(refused, place):

@@ -10,6 +10,7 @@ import pytest
 
 from kgeval import PredictionTable, answers, evaluate, load_checkpoint, load_dataset, predict
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
+from kgeval.corruption import EntityList
 from tests.cli.conftest import write_vectors
 from tests.data.folders import write
 
@@ -110,6 +111,25 @@ def test_queries_come_from_files(data, model, numbered):
     found = data(*NUMBERED, "--queries", "hr.npy", "-k", 1)["queries"]
     relations = list(numbered[1].relations)
     assert [(block["anchor"], block["relation"]) for block in found] == [("7", relations[1]), ("29", relations[0])]
+
+
+def test_candidates_are_those_of_an_evaluation(data, done, model, refused):
+    """The option of evaluate; only its candidates are printed, and a query of a split keeps its known answers."""
+    Path("pool.txt").write_text("bee\nant\ncat\n")
+    pool = ("--corruption", "entities:path=pool.txt")
+    corruption = EntityList(path="pool.txt")
+    queries = [("ant", "eats", "?"), ("?", "likes", "bee")]
+    spelled = [word for query in queries for word in ("--query", *query)]
+    expected = predict(model, "graph/", queries=queries, corruption=corruption)
+    printed = data(*PREDICT, *pool, *spelled)["queries"]
+    assert [row["entity"] for block in printed for row in block["predictions"]] == [*expected.column("entity_label")]
+    assert {*expected.column("entity_label")} == {"ant", "bee", "cat"}
+    assert ", candidates: 3 entities of file pool.txt" in done(*PREDICT, *pool, *spelled)
+    done(*PREDICT, *pool, "--split", "valid", "--out", "p.parquet")
+    assert PredictionTable.from_parquet("p.parquet").data.equals(
+        predict(model, "graph/", split="valid", corruption=corruption).data
+    )
+    assert "no such file" in refused(*PREDICT, "--corruption", "entities:path=none.txt")
 
 
 @pytest.mark.parametrize("split", ["test", None])

@@ -44,8 +44,8 @@ def best_of(scores, k, known, *, drops_known=False):
     return rows
 
 
-def expected_of(scorer, dataset, k, *, filter=SPLITS, drops_known=False, split="test"):
-    """By (side, anchor, relation): the best, of the canonical scores of all entities."""
+def expected_of(scorer, dataset, k, *, filter=SPLITS, drops_known=False, split="test", among=None):
+    """By (side, anchor, relation): the best, of the canonical scores of all entities, or of those of ``among``."""
     expected, every = {}, np.arange(len(dataset.entities))
     for side in ("head", "tail"):
         queries = Queries.of(dataset.split(split), side)
@@ -55,7 +55,8 @@ def expected_of(scorer, dataset, k, *, filter=SPLITS, drops_known=False, split="
                 facts[int(anchor), int(relation)].add(int(answer))
         matrix = np.asarray(scorer.scores(queries, every), np.float64).tolist()
         for row, *key in zip(matrix, queries.anchors.tolist(), queries.relations.tolist(), strict=True):
-            scores, known = dict(enumerate(row)), facts[tuple(key)]
+            candidates = every.tolist() if among is None else among(side, key[1])
+            scores, known = {entity: row[entity] for entity in candidates}, facts[tuple(key)] & {*candidates}
             expected[(side, *key)] = best_of(scores, k, known, drops_known=drops_known)
     return expected
 
@@ -68,6 +69,75 @@ def found_in(table):
         assert place == len(found[side, anchor, relation]) + 1
         found[side, anchor, relation].append(tuple(row))
     return dict(found)
+
+
+def pools(dataset, folder):
+    """Corruptions, each with the entities that it means: of a side and a relation."""
+    chosen, train = [2, 3, 5, 8, 13, 21, 34], dataset.train.ids.tolist()
+    place = {"head": 0, "tail": 2}
+    (folder / "pool.txt").write_text("".join(f"{dataset.entities[entity]}\n" for entity in chosen))
+    listed = kgeval.corruption.EntityList(path=str(folder / "pool.txt"))
+    typed = kgeval.corruption.TypeConstrained()
+
+    def seen(side, relation):
+        return sorted({triple[place[side]] for triple in train if triple[1] == relation})
+
+    yield listed, lambda side, relation: chosen
+    yield typed, seen
+    both = kgeval.corruption.CandidateUnion(of=(listed, typed))
+    yield both, lambda side, relation: sorted({*chosen, *seen(side, relation)})
+
+
+@pytest.mark.parametrize("known", ["keep", "drop"])
+@pytest.mark.parametrize("k", [2, 50])
+def test_predictions_are_among_the_candidates_of_a_corruption(tmp_path, k, known):
+    """As a sort of their scores alone; of a relation without any, there is no prediction."""
+    dataset, scorer = random_dataset(18, entities=40, triples=20), Vectors("dot", entities=40, values=2)
+    finished = CallableScorer(lambda heads, relations, tails: (heads * 5 + relations * 3 + tails * 7) % 11, 40, 4)
+    for corruption, among in pools(dataset, tmp_path):
+        for model in (scorer, finished):
+            expected = expected_of(model, dataset, k, drops_known=known == "drop", among=among)
+            assert all(expected.values()) == (corruption.kind != "typed")
+            expected = {query: rows for query, rows in expected.items() if rows}
+            for options in ({}, {"memory_limit": "32kB"}, {"kernel": "reference"}):
+                table = predict(model, dataset, k=k, known=known, corruption=corruption, **options)
+                assert found_in(table) == expected, (corruption, options)
+            assert "ranked nevertheless" not in " ".join(table.notes)
+        asked = [(dataset.entities[4], dataset.relations[0], "?")]
+        (rows,) = found_in(predict(finished, dataset, queries=asked, k=k, corruption=corruption, filter=())).values()
+        scores = {entity: float((4 * 5 + entity * 7) % 11) for entity in among("tail", 0)}
+        assert [row[:2] for row in rows] == [row[:2] for row in best_of(scores, k, set())]
+    ranked = kgeval.evaluate(scorer, dataset, corruption=corruption)
+    assert predict(scorer, dataset, corruption=corruption).provenance.candidates == ranked.provenance.candidates
+
+
+def test_a_restriction_chooses_queries_and_candidates():
+    dataset, scorer = random_dataset(6, entities=20, triples=300), Vectors("dot", entities=20, values=2)
+    inside, chosen = [*range(12)], {0, 2}
+    table = predict(
+        scorer,
+        dataset,
+        k=5,
+        restrict_entities_to=[dataset.entities[entity] for entity in inside],
+        restrict_relations_to=[dataset.relations[relation] for relation in sorted(chosen)],
+    )
+    expected = expected_of(scorer, dataset, 5, among=lambda side, relation: inside)
+    kept = [(h, r, t) for h, r, t in dataset.test.ids.tolist() if {h, t} <= {*inside} and r in chosen]
+    asked = {query for h, r, t in kept for query in (("tail", h, r), ("head", t, r))}
+    assert found_in(table) == {query: expected[query] for query in asked}
+    assert 0 < len(asked) < len(expected)
+    with pytest.raises(InputError, match=r"restrict_entities_to: .* queries were given.* entities:path=FILE"):
+        predict(scorer, dataset, queries=[(0, 0, -1)], restrict_entities_to=[dataset.entities[0]])
+
+
+def test_drawn_negatives_are_no_candidates_of_predictions():
+    dataset, scorer = random_dataset(6, entities=20, triples=60), Vectors("dot", entities=20, values=2)
+    drawn, typed = kgeval.corruption.Uniform(count=3), kgeval.corruption.TypeConstrained()
+    for corruption in (drawn, kgeval.corruption.CandidateUnion(of=(typed, drawn))):
+        with pytest.raises(InputError, match="leave the answers of queries out"):
+            predict(scorer, dataset, corruption=corruption)
+    with pytest.raises(InputError, match="have no times"):
+        predict(scorer, dataset, times="static")
 
 
 @pytest.mark.parametrize("known", ["keep", "drop"])

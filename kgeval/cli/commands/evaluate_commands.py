@@ -10,7 +10,7 @@ import click
 from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.configuration import configuration, run_and_show
 from kgeval.cli.row_order import refuse_unrequested
-from kgeval.cli.setting_options import blocks, setting_option, setting_options
+from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_option, setting_options
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_dataset, rows_shown, thresholds
 from kgeval.errors import ConfigError
 from kgeval.metrics.intervals.estimate import Estimate
@@ -21,12 +21,6 @@ from kgeval.runs.config.metric_request import POLICIES, MetricRequest
 
 if TYPE_CHECKING:
     from kgeval.runs.metric_bounds import Bounds
-
-
-OF_EVALUATION = (
-    *("split", "sides", "filter", "times", "corruption", "unseen", "nan"),
-    *("restrict_entities_to", "restrict_relations_to", "batch_size", "memory_limit", "threads", "device"),
-)
 
 
 @click.command("evaluate")

@@ -10,7 +10,7 @@ import click
 
 from kgeval.cli.completion import PATH
 from kgeval.cli.configuration import configuration
-from kgeval.cli.setting_options import blocks, setting_options
+from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.shown import Page
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
 
 
-OF_RANKINGS = ("evaluation.corruption", "evaluation.estimate", "evaluation.keep", "evaluation.times")
+OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
 """keys without effect on predictions"""
-
-OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "threads", "device")
 
 
 @click.command("predict")
@@ -51,6 +49,11 @@ OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "mem
     place=("evaluation",),
     split="without queries: the split whose queries are answered, or a file of triples",
     sides="with --split: the sides that are predicted: head, tail",
+    corruption="the entities that are the candidates, such as entities:path=FILE or typed",
+    restrict_entities_to="with --split: the entities to restrict candidates and triples to: a file with one label per "
+    "line",
+    restrict_relations_to="with --split: the relations to restrict triples to: a file with one label per line",
+    defaults={"corruption": "all"},
     unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
 @click.option(
@@ -85,7 +88,7 @@ OF_EVALUATION = ("split", "sides", "filter", "unseen", "nan", "batch_size", "mem
 @FORMAT
 @QUIET
 def predict_command(checkpoint: str, dataset: str | None, form: str, **options: Any) -> None:
-    """Predict the best answers of queries among all entities, with score and rank, and mark known answers.
+    """Predict the best answers of queries, with score and rank, and mark known answers.
 
     Without --query and --queries, the queries of a split are answered.
 
@@ -167,7 +170,7 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     own = {
         name: getattr(settings, name) for name in settings.model_fields_set if f"evaluation.{name}" not in OF_RANKINGS
     }
-    total = _num_queries(dataset, settings.split, settings.for_model(model).sides) if queries is None else len(queries)
+    total = _num_queries(dataset, settings.for_model(model)) if queries is None else len(queries)
     with watching("predicting", total, unit="queries") as progress:
         table = predict(
             model, dataset, queries=queries, k=options["k"], known=options["known"], progress=progress, **own
@@ -175,10 +178,10 @@ def _predictions(config: RunConfig, options: dict[str, Any]) -> tuple[Prediction
     return table, dataset
 
 
-def _num_queries(dataset: Dataset, split: Any, sides: Any) -> int:
-    from kgeval.ranking.predictions.query_rows import queries_of_split
+def _num_queries(dataset: Dataset, evaluation: Evaluation) -> int:
+    from kgeval.ranking.model_on_dataset import asked_queries
 
-    return sum(len(part.numbers) for part in queries_of_split(dataset, split, sides))
+    return sum(len(part.numbers) for part in asked_queries(dataset, evaluation)[0])
 
 
 def _write(table: PredictionTable, dataset: Dataset, out: Path, written_as: str) -> Path:

@@ -24,16 +24,20 @@ def names() -> list[str]:
     return sorted(name for resolver in _resolvers() for name in resolver.lookup_dict)
 
 
-def read_named(name: str, **options: Any) -> Dataset:
-    """Load a PyKEEN dataset by name; PyKEEN downloads those that it does not bundle."""
-    resolvers = _resolvers()
-    key = resolvers[0].normalize(name)
-    resolver = next((resolver for resolver in resolvers if key in resolver.lookup_dict), None)
-    if resolver is None:
+def refuse_unknown(name: str) -> None:
+    """Refuse the name of no PyKEEN dataset."""
+    if _resolver(name) is None:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
         near = nearest(name, [*names(), *here])
         hint = did_you_mean(name, near or names(), listed="datasets")  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
+
+
+def read_named(name: str, **options: Any) -> Dataset:
+    """Load a PyKEEN dataset by name; PyKEEN downloads those that it does not bundle."""
+    refuse_unknown(name)
+    resolver: Any = _resolver(name)
+    key = resolver.normalize(name)
     try:
         return from_dataset(resolver.make(key, options), key)
     except Exception as error:  # PyKEEN downloads and unpacks here: every failure gives one message
@@ -145,6 +149,11 @@ def _vocabulary(factory: Any, kind: str) -> Vocabulary:
     for label, index in label_to_id.items():
         labels[index] = str(label)
     return Vocabulary(labels, kind)
+
+
+def _resolver(name: str) -> Any:
+    """The registry that has a dataset; None if no registry has it."""
+    return next((known for known in _resolvers() if known.normalize(name) in known.lookup_dict), None)
 
 
 def _resolvers() -> tuple[Any, Any]:

@@ -18,7 +18,7 @@ from kgeval.errors import InputError, reason
 from kgeval.files.opening import checked
 from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.predictions.prediction_table import PredictionTable
-from kgeval.ranking.predictions.query_rows import queries_of_split, read_queries
+from kgeval.ranking.predictions.query_rows import queries_of_triples, read_queries
 from kgeval.ranking.rank_table import TIME
 from kgeval.storage import replacing
 
@@ -174,7 +174,7 @@ def _qrels(table: PredictionTable, dataset: Dataset, split: str) -> pd.DataFrame
     """List the answers that the split has to the queries of the sides that were predicted."""
     present = set(table.column("side").tolist())
     parts = []
-    for numbered in queries_of_split(dataset, split, [side for side in ("head", "tail") if side in present]):
+    for numbered in queries_of_triples(dataset.split(split), [side for side in ("head", "tail") if side in present]):
         queries, owners = numbered.queries, numbered.queries.owners
         times = () if queries.contexts is None else (queries.contexts,)
         names = query_names([queries.side] * len(queries), queries.anchors, queries.relations, *times)

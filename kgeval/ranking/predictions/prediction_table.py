@@ -77,6 +77,8 @@ class PredictionTable(Columns):
     """the splits whose triples are known answers"""
     drops_known: bool = False
     """whether known answers were left out"""
+    candidates: str = UNKNOWN
+    """which entities were the candidates"""
     model: str = UNKNOWN
     """what predicted"""
     dataset: str = UNKNOWN
@@ -124,6 +126,7 @@ class PredictionTable(Columns):
             places=self.places,
             filter=self.filter,
             drops_known=self.drops_known,
+            candidates=self.candidates,
         )
 
     def where(self, keep: BoolArray) -> PredictionTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,15 +39,21 @@ class NumberedQueries:
     numbers: IntArray
     """int64[query]"""
 
+    @classmethod
+    def without_answers(cls, queries: Queries, numbers: IntArray) -> NumberedQueries:
+        """Take queries as if nobody knew their answers: all offsets are 0."""
+        offsets = np.zeros(len(queries) + 1, np.int64)
+        return cls(replace(queries, offsets=offsets, answers=NOTHING, triples=NOTHING), numbers)
+
     def where(self, keep: BoolArray) -> NumberedQueries:
         """Keep the queries for which ``keep`` (bool[query]) holds."""
         return NumberedQueries(self.queries.where(keep), self.numbers[keep])
 
 
-def queries_of_split(dataset: Dataset, split: str, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
+def queries_of_triples(triples: Triples, sides: Sequence[Side]) -> Iterator[NumberedQueries]:
     count = 0
     for side in sides:
-        queries = Queries.of(dataset.split(split), side)
+        queries = Queries.of(triples, side)
         yield NumberedQueries(queries, np.arange(count, count + len(queries)))
         count += len(queries)
 
@@ -65,11 +71,9 @@ def queries_of_rows(ids: IntArray) -> Iterator[NumberedQueries]:
             anchors, relations = ids[rows, 2 - place], ids[rows, 1]
             contexts = None if times is None else times[rows]
             order = np.lexsort((*([] if contexts is None else [contexts]), anchors, relations))
-            # Nobody knows their answers: all offsets are 0.
-            answers = {"offsets": np.zeros(len(rows) + 1, np.int64), "answers": NOTHING, "triples": NOTHING}
             times_of = None if contexts is None else contexts[order]
-            queries = Queries(side, anchors[order], relations[order], **answers, contexts=times_of)
-            yield NumberedQueries(queries, rows[order])
+            queries = Queries(side, anchors[order], relations[order], NOTHING, NOTHING, NOTHING, contexts=times_of)
+            yield NumberedQueries.without_answers(queries, rows[order])
 
 
 def read_queries(queries: Iterable[Sequence[Any]], dataset: Dataset) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from kgeval.runs.config.variables import Expanded, Place
 from kgeval.runs.config.yaml_document import Document
 from kgeval.settings.messages import Problem
 
-KEYS = ("datasets", "seeds")
+SEEDS = "seeds"
+
+KEYS = ("datasets", SEEDS)
 
 PARTS = ("dataset", "model", "seed")
 """the names that ``--only`` takes"""
@@ -49,113 +52,166 @@ class Only:
 
 
 def is_grid(document: Document) -> bool:
-    return any(key in document.content for key in KEYS)
-
-
-def expand(document: Document, only: Only) -> dict[str, Document]:
-    """Make a configuration for each dataset; names of models end with the seed, such as ``TransE/0``."""
     content = document.content
-    datasets, models, seeds = _datasets(document), _models(document), _seeds(document)
-    only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": [str(seed) for seed in seeds]})
-    rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models", "output")}
-    given = content.get("output") or str(Path("runs") / Path(document.source).stem)
-    if not isinstance(given, str):
-        raise _refuse(document, "output", f"expected the path of a folder, found {given!r:.60}")
-    output = Path(given)
-    documents = {}
-    for name, (place, block) in datasets.items():
-        if not only("dataset", name):
-            continue
-        lines = {key: line for key, line in document.lines.items() if key[0] in rest or key[0] == "output"}
-        lines |= _moved(document.lines, place, ("dataset",))
-        runs: dict[str, Any] = {}
-        for model, (origin, value) in models.items():
-            for run, own in _runs_of(document, model, value, name, seeds):
-                if only("model", model) and (run == model or only("seed", run.rpartition("/")[2])):
-                    runs[run] = own
-                    lines |= _moved(document.lines, origin, ("models", run))
-        if runs:
-            own_content = {**rest, "dataset": block, "models": runs, "output": str(output / name)}
-            documents[name] = replace(document, content=own_content, lines=lines)
-    if not documents:
-        raise ConfigError("--only: no run matches all of these values.")
-    return documents
+    blocks = [content.get("model"), *_blocks(content.get("models")).values()]
+    return any(key in content for key in KEYS) or any(SEEDS in _blocks(block) for block in blocks)
 
 
-def _refuse(document: Document, key: str, why: str, cure: str = "") -> ConfigError:
-    return document.refusal([Problem((key,), why, cure)])
+@dataclass(frozen=True)
+class Grid:
+    """The parts of a configuration, and the mistakes by which it has others than were meant."""
+
+    document: Document
+    problems: list[Problem] = field(default_factory=list)
+
+    def expand(self, only: Only) -> dict[str, Document]:
+        """Make a configuration for each dataset; names of models end with the seed, such as ``TransE/0``."""
+        content = self.document.content
+        datasets, models = self._datasets(), self._models()
+        common = self._seeds(content.get(SEEDS), (SEEDS,)) if SEEDS in content else []
+        runs = {name: [*self._runs_of(name, *model, common)] for name, model in models.items()}
+        if not self.problems:
+            seeds = [str(seed) for own in runs.values() for seed, _ in own if seed is not None]
+            only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": [*map(str, common), *seeds]})
+        rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models")}
+        output = content.get("output") or str(Path("runs") / Path(self.document.source).stem)
+        chosen = {
+            (model, seed): own
+            for model, several in runs.items()
+            for seed, own in several
+            if only("model", model) and (seed is None or only("seed", str(seed)))
+        }
+        origins = self._origins(models, [*chosen])
+        documents = {}
+        for name, (place, block) in datasets.items():
+            if only("dataset", name):
+                blocks = {run_name(*run): _filled(own, {"{dataset}": name}) for run, own in chosen.items()}
+                folder = str(Path(output) / name) if isinstance(output, str) else output
+                own_content = {**rest, "dataset": block, "models": blocks, "output": folder}
+                own_origins = {**origins, ("dataset",): place}
+                documents[name] = replace(self.document, content=own_content, origins=own_origins)
+        if not (documents and (chosen or self.problems)):
+            raise ConfigError("--only: no run matches all of these values.")
+        return documents
+
+    @staticmethod
+    def _origins(models: Mapping[str, tuple[Place, Any]], runs: Sequence[tuple[str, int | None]]) -> dict[Place, Place]:
+        """Say where the block of each run stands in the configuration, and its path if each seed has one."""
+        origins: dict[Place, Place] = {}
+        for model, seed in runs:
+            run, (place, value) = ("models", run_name(model, seed)), models[model]
+            origins[run] = place
+            if isinstance(_blocks(value).get(SEEDS), Mapping):
+                origins[(*run, "path")] = (*place, SEEDS, str(seed))
+        return origins
+
+    def _refuse(self, place: Place, why: str, cure: str = "") -> None:
+        self.problems.append(Problem(place, why, cure))
+
+    def _datasets(self) -> dict[str, tuple[Place, Any]]:
+        """The blocks of datasets by name, and their places in the configuration."""
+        content = self.document.content
+        given = content.get("datasets", [content.get("dataset")])
+        found: list[tuple[Any, Place, Any]] = []
+        if ("dataset" in content) == ("datasets" in content):
+            self._refuse(("datasets",), "give either dataset (one) or datasets (several)")
+        elif isinstance(given, Mapping):
+            found = [(name, ("datasets", name), _titled(block, name)) for name, block in given.items()]
+        elif isinstance(given, list) and given:
+            places: list[Place] = [("datasets", str(at)) for at in range(len(given))]
+            places = places if "datasets" in content else [("dataset",)]
+            found = [(_name_of(block), place, block) for place, block in zip(places, given, strict=True)]
+        else:
+            self._refuse(("datasets",), "expected a list of datasets, or datasets by name")
+        for name, place, _ in found:
+            if not is_plain_name(name):
+                self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", "Write NAME: block.")
+        for name, count in Counter(name for name, *_ in found).items():
+            if count > 1:
+                blocks = (block for own, _, block in found if own == name)
+                named = ", ".join(f"{name}-{at}: {_spelled(block)}" for at, block in enumerate(blocks, 1))
+                why, cure = f"{count} datasets are called {name!r:.60}", f"Name them, as in datasets: {{{named}}}."
+                self._refuse(("datasets",), why, cure)
+        return {str(name): (place, block) for name, place, block in found} or {"": (("datasets",), None)}
+
+    def _models(self) -> dict[str, tuple[Place, Any]]:
+        """The blocks of models by name, and their places in the configuration."""
+        content = self.document.content
+        if "models" not in content and "model" in content:
+            value = content["model"]
+            block = _blocks(model_block(value))
+            name = block.get("model") or block.get("baseline") or "model"
+            return {str(name): (("model",), value)}
+        models = content.get("models")
+        if not isinstance(models, Mapping) or not models:
+            self._refuse(("models",), "datasets and seeds need models by name")
+        for name in _blocks(models):
+            if not is_plain_name(name):
+                why = f"a model's name becomes the name of its folder, so it cannot be {name!r:.60}"
+                self._refuse(("models", name), why)
+        return {str(name): (("models", str(name)), block) for name, block in _blocks(models).items()}
+
+    def _seeds(self, given: Any, place: Place) -> list[int]:
+        """Take the whole numbers of a list, or of the keys of a block."""
+        listed = [*given] if isinstance(given, list | Mapping) else []
+        seeds = [seed for seed in listed if isinstance(seed, int) and not isinstance(seed, bool)]
+        if not seeds or len({*seeds}) < len(listed):
+            self._refuse(place, "expected a list of different whole numbers, such as [0, 1, 2]")
+        return [*dict.fromkeys(seeds)]
+
+    def _runs_of(self, name: str, place: Place, value: Any, common: list[int]) -> Iterator[tuple[int | None, Any]]:
+        """Yield the seeds of a model and the block of each: its own seeds, or those of all models if it needs one."""
+        block = model_block(value)
+        own = _blocks(block)
+        trained, by_seed = own.get("kind") == "pykeen", own.get(SEEDS)
+        fixed = next((key for key in ("random_seed", "seed") if key in own), None)
+        seeds = self._seeds(by_seed, (*place, SEEDS)) if SEEDS in own else common
+        takes_seed = trained or "{seed}" in str(block) or isinstance(by_seed, Mapping)
+        if fixed and seeds and (takes_seed or SEEDS in own):
+            self._refuse(place, f"it has a {fixed}, and there are {SEEDS} too", f"Leave out {fixed} or {SEEDS}.")
+        elif isinstance(by_seed, Mapping) and (trained or "path" in own):
+            why = "a path for each seed is for a checkpoint, instead of its path"
+            self._refuse((*place, SEEDS), why, "Write a list of seeds.")
+        elif SEEDS in own and not takes_seed:
+            cure = f"Write {{seed}} in the path, or a path for each seed, as in {SEEDS}: {{0: PATH, 1: PATH}}."
+            self._refuse((*place, SEEDS), "all of these seeds would be one model", cure)
+        if not seeds or not takes_seed:
+            yield None, {key: it for key, it in own.items() if key != SEEDS} or block
+            return
+        for seed in seeds:
+            path = {"path": by_seed[seed]} if isinstance(by_seed, Mapping) else {}
+            filled = _filled({**own, **path}, {"{seed}": str(seed)})
+            yield seed, {**{key: it for key, it in filled.items() if key != SEEDS}, SEED[trained]: seed}
 
 
-def _datasets(document: Document) -> dict[str, tuple[Place, Any]]:
-    """The blocks of datasets by name, and their places in the configuration."""
-    content = document.content
-    if ("dataset" in content) == ("datasets" in content):
-        raise _refuse(document, "datasets", "give either dataset (one) or datasets (several)")
-    given = content.get("datasets", [content.get("dataset")])
-    if isinstance(given, Mapping):
-        found: list[tuple[Any, Place, Any]] = [(name, ("datasets", name), block) for name, block in given.items()]
-    elif isinstance(given, list) and given:
-        of_one = "datasets" not in content
-        places: list[Place] = [("dataset",) if of_one else ("datasets", str(at)) for at in range(len(given))]
-        found = [(_name_of(block), place, block) for place, block in zip(places, given, strict=True)]
-    else:
-        raise _refuse(document, "datasets", "expected a list of datasets, or datasets by name")
-    for name, _, _ in found:
-        if not is_plain_name(name):
-            raise _refuse(
-                document, "datasets", f"the name {name!r:.60} cannot be the name of a folder", "Write NAME: block."
-            )
-    if len({name for name, _, _ in found}) < len(found):
-        raise _refuse(document, "datasets", "two datasets have the same name", "Name them, as in datasets: {a: PATH}.")
-    return {str(name): (place, block) for name, place, block in found}
+SEED = {True: "random_seed", False: "seed"}
+"""the key of the seed of a model, by whether it is trained"""
+
+
+def run_name(model: str, seed: int | None) -> str:
+    return model if seed is None else f"{model}/{seed}"
+
+
+def _blocks(value: Any) -> Mapping[str, Any]:
+    """The keys of a block; none of anything else."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _name_of(block: Any) -> str:
+    """What results call a dataset, if its block has no title."""
     content = dataset_block(block)
-    named = content.get("name") or content.get("path") if isinstance(content, Mapping) else None
+    named = _blocks(content).get("title") or _blocks(content).get("name") or _blocks(content).get("path")
     return Path(str(named or "dataset")).name if isinstance(content, Mapping) else str(block)
 
 
-def _models(document: Document) -> dict[str, tuple[Place, Any]]:
-    """The blocks of models by name, and their places in the configuration."""
-    content = document.content
-    if "models" not in content and "model" in content:
-        value = content["model"]
-        block = model_block(value)
-        name = block.get("model") or block.get("baseline") or "model" if isinstance(block, Mapping) else "model"
-        return {str(name): (("model",), value)}
-    models = content.get("models")
-    if not isinstance(models, Mapping) or not models:
-        raise _refuse(document, "models", "datasets and seeds need models by name")
-    for name in models:
-        if not is_plain_name(name):
-            why = f"a model's name becomes the name of its folder, so it cannot be {name!r:.60}"
-            raise _refuse(document, "models", why)
-    return {str(name): (("models", str(name)), block) for name, block in models.items()}
+def _titled(block: Any, name: Any) -> Any:
+    """Give a dataset the name that it has in the configuration, unless it is called so anyway."""
+    content = dataset_block(block)
+    return block if not isinstance(content, Mapping) or _name_of(block) == name else {**content, "title": name}
 
 
-def _seeds(document: Document) -> list[int]:
-    seeds = document.content.get("seeds", [])
-    whole = isinstance(seeds, list) and all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds)
-    if not whole or ("seeds" in document.content and not seeds) or len(set(seeds)) < len(seeds):
-        raise _refuse(document, "seeds", "expected a list of different whole numbers, such as [0, 1, 2]")
-    return list(seeds)
-
-
-def _runs_of(
-    document: Document, name: str, value: Any, dataset: str, seeds: Sequence[int]
-) -> Iterator[tuple[str, Any]]:
-    """Yield the runs of a model on a dataset: one for each seed, if the model is trained or names the seed."""
-    block = model_block(value)
-    trained = isinstance(block, Mapping) and block.get("kind") == "pykeen"
-    if trained and seeds and "random_seed" in block:
-        raise _refuse(document, "seeds", f"models.{name} also has a random_seed", "Leave out seeds or random_seed.")
-    if not seeds or not (trained or "{seed}" in str(block)):
-        yield name, _filled(block, {"{dataset}": dataset})
-        return
-    for seed in seeds:
-        own = _filled(block, {"{dataset}": dataset, "{seed}": str(seed)})
-        yield f"{name}/{seed}", {**own, "random_seed" if trained else "seed": seed}
+def _spelled(block: Any) -> str:
+    return str(_blocks(dataset_block(block)).get("path", block))
 
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:
@@ -177,8 +233,3 @@ def _filled(value: Any, words: Mapping[str, str]) -> Any:
         written = written.replace(word, filled)
     found.plain, found.expansion = text, replace(value.expansion, text=text, written=written)
     return found
-
-
-def _moved(lines: Mapping[Place, str], old: Place, new: Place) -> dict[Place, str]:
-    """Move the lines of a block to another place."""
-    return {(*new, *place[len(old) :]): line for place, line in lines.items() if place[: len(old)] == old}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from kgeval.data.known import known_answers
 from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.ranking.rank_table import TIME
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.runs.config.grid import Only, expand, is_grid
+from kgeval.runs.config.grid import Grid, Only, is_grid
 from kgeval.runs.config.models import TrainingConfig
 from kgeval.runs.config.pykeen_components import has_device, scores_new_entities, wrong_arguments
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
@@ -40,7 +39,9 @@ def load_configs(paths: Sequence[Path], overrides: Sequence[str], only: Sequence
     for path in paths:
         document = _document(path, overrides)
         if is_grid(document):
-            found |= {path / name: check(part) for name, part in expand(document, chosen).items()}
+            grid = Grid(document)
+            configs = _check_all(document, grid.expand(chosen), grid.problems)
+            found |= {path / name: config for name, config in configs.items()}
         elif only:
             raise ConfigError(f"--only: {path} has neither datasets nor seeds. Leave it out.")
         else:
@@ -66,21 +67,37 @@ def refuse_unrepeatable(document: Document) -> None:
 
 
 def check(document: Document) -> RunConfig:
-    document = document.read()
-    problems = [
-        Problem((*location, *wrong.location), wrong.message, wrong.hint)
-        for location, training in _trainings(document.content)
-        for wrong in wrong_arguments(training)
-    ]
-    try:
-        config = RunConfig.model_validate(document.content)
-    except ValidationError as error:
-        found = [_with_cure(problem, document) for problem in problems_of(error, document.content, RunConfig)]
-        raise document.refusal([*found, *problems]) from error
-    if document.problems or problems:
-        raise document.refusal(problems)
-    config._document = document
-    return config
+    return _check_all(document, {"": document})[""]
+
+
+def _check_all(
+    document: Document, parts: Mapping[str, Document], found: Sequence[Problem] = ()
+) -> dict[str, RunConfig]:
+    """Check the parts of a configuration; refuse it with all of their problems, and with those that were found."""
+    configs, told = {}, []
+    for name, written in parts.items():
+        part = written.read()
+        problems = [
+            Problem((*location, *wrong.location), wrong.message, wrong.hint)
+            for location, training in _trainings(part.content)
+            for wrong in wrong_arguments(training)
+        ]
+        try:
+            configs[name] = RunConfig.model_validate(part.content)
+            configs[name]._document = part
+        except ValidationError as error:
+            own = problems_of(error, part.content, RunConfig)
+            problems = [*(_with_cure(part.in_file(problem), part) for problem in own), *problems]
+        told += part.told(problem for problem in problems if not _is_told(part.in_file(problem), found))
+    if told or found or document.problems:
+        raise document.read().refusal(found, told)
+    return configs
+
+
+def _is_told(problem: Problem, found: Sequence[Problem]) -> bool:
+    """Whether it is of a value that was found to be wrong, or of a block around one."""
+    place = as_texts(problem.location)
+    return bool(place) and any(as_texts(one.location)[: len(place)] == place for one in found)
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
@@ -93,8 +110,9 @@ def _with_cure(problem: Problem, document: Document) -> Problem:
     if not is_stored and "Nearby: " in f"{problem.message} {problem.hint}":
         return problem
     where = "in which the run was made. Call kgeval there" if is_stored else "in which you call kgeval. Change it"
-    key = ".".join(takewhile(lambda step: not step.isdecimal(), as_texts(problem.location)))
-    cure = f"Paths are relative to the folder {where}, or add --set {key}=PATH."
+    steps = as_texts(problem.location)
+    other = "" if any(step.isdecimal() for step in steps) else f", or add --set {'.'.join(steps)}=PATH"
+    cure = f"Paths are relative to the folder {where}{other}."
     return dataclasses.replace(problem, hint=f"{problem.hint} {cure}".strip())
 
 

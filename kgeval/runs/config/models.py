@@ -40,10 +40,26 @@ def model_block(value: Any) -> Any:
     return {"baseline": value.removeprefix(BASELINE)} if value.startswith(BASELINE) else {"path": value}
 
 
+def _only_run_repeats(value: Any) -> Any:
+    if value is not None:  # kgeval run has made a model of each
+        raise ValueError("several seeds are several runs, which only kgeval run makes. Choose one")
+    return value
+
+
+Repeated = BeforeValidator(_only_run_repeats)
+
+
+def _path_or_seeds(schema: dict[str, Any]) -> None:
+    """Let the schema require a path, or those of several seeds."""
+    schema["required"].remove("path")
+    schema["anyOf"] = [{"required": ["path"]}, {"required": ["seeds"]}]
+    or_text(schema)
+
+
 class CheckpointConfig(Settings):
     """A trained model in files. A bare string is its path."""
 
-    model_config = ConfigDict(json_schema_extra=or_text)
+    model_config = ConfigDict(json_schema_extra=_path_or_seeds)
 
     trains: ClassVar[bool] = False
 
@@ -57,6 +73,8 @@ class CheckpointConfig(Settings):
     """options that the files do not store, for example ``model: TransE`` and ``norm: 1``"""
     seed: int | None = None
     """the seed of the training, if several runs of one model are evaluated"""
+    seeds: Annotated[list[int] | dict[int, PathText] | None, Repeated] = None
+    """the seeds of this model, for ``{seed}`` in its path; or instead of the path, the path of each seed"""
 
     @model_validator(mode="before")
     @classmethod
@@ -129,6 +147,8 @@ class TrainingConfig(Settings):
     """whether inverse relations are trained too (an option of PyKEEN's datasets)"""
     random_seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """the seed of the training"""
+    seeds: Annotated[list[int] | None, Repeated] = None
+    """the seeds of this model, if it is trained several times"""
     device: str | None = None
     """the device for training, for example ``cpu`` or ``cuda:0``; by default a GPU if there is one"""
 

@@ -60,11 +60,11 @@ class Evaluated(Settings):
     dataset: DatasetConfig
     """the dataset"""
     datasets: list[DatasetConfig] | dict[str, DatasetConfig] | None = None
-    """several datasets instead of ``dataset``, in a list or by name. The models are run on each, in a folder with the
-    name of the dataset"""
+    """several datasets instead of ``dataset``, in a list or by name. The models are run on each, in a folder with that
+    name, which results call the dataset too"""
     seeds: list[int] | None = None
-    """the seeds of each model that is trained or has ``{seed}`` in its path. Each seed has a folder inside the
-    model's"""
+    """the seeds of each model that is trained or has ``{seed}`` in its path, unless it has seeds of its own. Each seed
+    has a folder inside the model's"""
     model: ModelConfig | None = None
     """the model"""
     models: Annotated[dict[str, ModelConfig], Field(min_length=1)] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ class Document:
     lines: dict[Place, str] = field(default_factory=dict)
     """the source of each value: ``config line 3``, or ``--set``"""
     problems: list[str] = field(default_factory=list)
+    origins: Mapping[Place, Place] = field(default_factory=dict)
+    """where blocks stand in the file, if the content has them elsewhere"""
     options: Mapping[Place, str] = field(default_factory=dict)
     """the command-line option of each value that has one"""
     variables: Variables = field(default_factory=Variables)
@@ -42,9 +44,21 @@ class Document:
             return "--set"
         return around[0] if around else ""
 
-    def refusal(self, problems: list[Problem]) -> ConfigError:
-        found = [problem.format(self.line(problem), self._option(problem)) for problem in problems]
-        messages = self.variables.conceal([*self.problems, *found])
+    def told(self, problems: Iterable[Problem]) -> list[str]:
+        """Return the messages of problems, without the values of variables."""
+        found = map(self.in_file, problems)
+        messages = [problem.format(self.line(problem), self._option(problem)) for problem in found]
+        return [*self.variables.conceal(messages)]
+
+    def in_file(self, problem: Problem) -> Problem:
+        """Locate a problem where its block stands in the file."""
+        place = as_texts(problem.location)
+        around = innermost(place, self.origins)
+        return problem if around is None else replace(problem, location=self.origins[around] + place[len(around) :])
+
+    def refusal(self, problems: Iterable[Problem], told: Sequence[str] = ()) -> ConfigError:
+        """Refuse the configuration with all of its problems, each once; ``told`` are messages of its parts."""
+        messages = [*dict.fromkeys([*self.variables.conceal(self.problems), *self.told(problems), *told])]
         if self.options and len(messages) == 1:
             return ConfigError(messages[0])
         return ConfigError("\n  ".join([f"{self.source}: {counted(len(messages), 'problem')}", *messages]))
