@@ -18,10 +18,10 @@ from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError, counted, reason
 from kgeval.files import opening
 from kgeval.files.opening import sha256_of_file
+from kgeval.paths import LOCK, exists_safely, is_plain_name
 from kgeval.paths import MANIFEST as MANIFEST
 from kgeval.paths import METRICS as METRICS
 from kgeval.paths import STAGE as STAGE
-from kgeval.paths import exists_safely, is_plain_name
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.labelled_split import LabelTable
@@ -46,6 +46,28 @@ SHARDS, PLAN = "shards", "run.json"
 """on the stage: the folder of finished shards, and the file in it that describes their run"""
 
 REPORT = "report.html"
+
+FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
+"""what the files of runs and of folders of runs are called, but for those of baselines"""
+
+
+def is_folder_name(name: object) -> bool:
+    """Whether a text names a folder of runs, beside the files of another.
+
+    >>> is_folder_name("TransE"), is_folder_name("a/b"), is_folder_name("Report.html")
+    (True, False, False)
+    """
+    return is_plain_name(name) and str(name).casefold() not in FILES | {STAGE, LOCK}
+
+
+def is_run_name(name: object) -> bool:
+    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
+
+    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
+    (True, True, False, False)
+    """
+    model, slash, seed = str(name).partition("/")
+    return is_folder_name(model if slash else name) and (not slash or seed.isdecimal())
 
 
 def is_run(folder: Path) -> bool:
@@ -149,7 +171,7 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
     """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
-    own = {CONFIG, MANIFEST, METRICS, MODEL, REPORT, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    own = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
     return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
 
 

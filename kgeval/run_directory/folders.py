@@ -10,22 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.errors import InputError
-from kgeval.paths import exists_safely, is_run_name
+from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import (
-    CONFIG,
-    CURVES,
+    FILES,
+    LABELS,
     MANIFEST,
     METRICS,
     MODEL,
-    PREDICTIONS,
     RANKS,
-    REPORT,
-    RESULTS,
     TEXT,
     as_json,
     holds_table,
     is_begun,
     is_run,
+    is_run_name,
     read_json,
 )
 from kgeval.storage import write_text
@@ -112,8 +110,7 @@ def belongs_to_runs(path: Path) -> bool:
         return False
     if path.is_dir():
         return path.name == MODEL and is_run(path.parent)
-    own = path.name in {CONFIG, MANIFEST, METRICS, REPORT, RESULTS, CURVES, PREDICTIONS}
-    return own and (is_run(path.parent) or holds_runs(path.parent))
+    return path.name in FILES - {RANKS, LABELS} and (is_run(path.parent) or holds_runs(path.parent))
 
 
 def distinct_names(paths: Sequence[Sequence[str]], groups: Sequence[Hashable] | None = None) -> list[str]:

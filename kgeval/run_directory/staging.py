@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 
 from kgeval.errors import FileError, InputError, RunError
 from kgeval.files.opening import read_json
+from kgeval.paths import LOCK as LOCK
 from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import (
     CONFIG,
@@ -23,8 +24,6 @@ from kgeval.run_directory.contents import (
     is_run,
     tables_in,
 )
-
-LOCK = ".kgeval.lock"
 
 TRAINED = "training.json"
 """on the stage: the training that made its model; written once the model is complete"""

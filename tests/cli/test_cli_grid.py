@@ -132,6 +132,8 @@ WRONG = {
     "expected a list of different whole numbers": {"seeds": [0, 0]},
     "models.trained also has a random_seed": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
     "a model's name becomes the name of its folder": {"models": {"a/b": "model"}},
+    "a model's name becomes the name of its folder, so it cannot be 'metrics.json'": {"models": {"metrics.json": "m"}},
+    "the name 'report.html' cannot be the name of a folder": {"datasets": {"report.html": "nations"}},
     "output: expected the path of a folder, found 5": {"output": 5},
     "datasets and seeds need models by name": {"models": None},
     "models.trained/3.model: ": {"models": {"trained": {**TRAINED, "model": "TransEE"}}},

@@ -45,7 +45,7 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.checkpoints.reader import formats
+    from kgeval.checkpoints.reader import readers_of
     from kgeval.paths import exists_safely
 
     place = Path(path)
@@ -54,7 +54,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     if results := _results(path, place):
         return results
     said = settings["options"] or settings["format"] != "auto"
-    if said or any(reader.recognises(place) for reader in formats().values()):
+    if said or readers_of(place):
         return {"checkpoint": path, **_checkpoint(place, settings)}
     return _folder(path, settings)
 

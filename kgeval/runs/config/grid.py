@@ -9,7 +9,7 @@ from typing import Any
 
 from kgeval.data.dataset_config import dataset_block
 from kgeval.errors import ConfigError, did_you_mean
-from kgeval.paths import is_plain_name
+from kgeval.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block
 from kgeval.runs.config.variables import Expanded, Place
 from kgeval.runs.config.yaml_document import Document
@@ -101,7 +101,7 @@ def _datasets(document: Document) -> dict[str, tuple[Place, Any]]:
     else:
         raise _refuse(document, "datasets", "expected a list of datasets, or datasets by name")
     for name, _, _ in found:
-        if not is_plain_name(name):
+        if not is_folder_name(name):
             raise _refuse(
                 document, "datasets", f"the name {name!r:.60} cannot be the name of a folder", "Write NAME: block."
             )
@@ -128,7 +128,7 @@ def _models(document: Document) -> dict[str, tuple[Place, Any]]:
     if not isinstance(models, Mapping) or not models:
         raise _refuse(document, "models", "datasets and seeds need models by name")
     for name in models:
-        if not is_plain_name(name):
+        if not is_folder_name(name):
             why = f"a model's name becomes the name of its folder, so it cannot be {name!r:.60}"
             raise _refuse(document, "models", why)
     return {str(name): (("models", str(name)), block) for name, block in models.items()}
