@@ -171,7 +171,7 @@ class RunConfig(TaskRequest, Evaluated):
         """Read the dataset, with variables hidden in its name."""
         dataset = self.dataset.load()
         name = self.document.variables.conceal_in_name(dataset.name)
-        return dataset if name == dataset.name else replace(dataset, name=name)
+        return (dataset if name == dataset.name else replace(dataset, name=name)).snapshot()
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""
