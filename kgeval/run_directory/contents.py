@@ -17,7 +17,6 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError, counted, reason
 from kgeval.files import opening
-from kgeval.files.opening import sha256_of_file
 from kgeval.paths import LOCK, exists_safely, is_plain_name
 from kgeval.paths import MANIFEST as MANIFEST
 from kgeval.paths import METRICS as METRICS
@@ -139,27 +138,11 @@ def as_json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    return {name: sha256_of_file(folder / name) for name in names}
-
-
-def altered(folder: Path) -> list[str]:
-    """Return the files of a run that have changed since it was written; its manifest, if it has no digests."""
-    written = read_json(folder / MANIFEST).get("written")
-    if not isinstance(written, dict):
-        return [MANIFEST]
-    for name in written:
-        if not is_plain_name(name):
-            raise InputError(
-                f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is not the name of a file beside it."
-            )
-    files = {name: folder / name for name in written}
-    return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
-
-
 def read_json(path: Path) -> dict[str, Any]:
+    """Read a block of keys; refuse what JSON can spell but no run writes: infinity, and halves of characters."""
     try:
         content = opening.read_json(path, strict=True)
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
     if not isinstance(content, dict):
@@ -177,4 +160,4 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
 
 def tables_in(folder: Path) -> list[str]:
     """Return the names of files that only some kinds of runs have."""
-    return [RANKS, LABELS, CURVES, PREDICTIONS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
+    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]

@@ -126,7 +126,8 @@ def _runs(folder: Path) -> dict[str, Any]:
 
     table = CommonTable.read(folder)
     # The common table has one tie policy; a run by itself may have another.
-    contents = {name: StoredRun(path).metrics for name, path in runs_in(folder).items()} | table.models
+    alone = {name: StoredRun(path) for name, path in runs_in(folder).items() if name not in table.models}
+    contents = {**table.models, **{name: run.metrics for name, run in alone.items()}}
     unfinished = unfinished_in(folder)
     models = {
         name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}
