@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import shutil
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import kgeval
-from kgeval.errors import InputError
+from kgeval.errors import InputError, KgevalError
+from kgeval.progress import unreported
+from kgeval.runs.config.load import load_config
+from kgeval.runs.runner import run
 from tests.cli.conftest import invoke
 
 DATA = Path(__file__).parent / "data"
@@ -104,17 +108,17 @@ def record(run, name):
 
 
 @pytest.fixture
-def run(tmp_path, request):
+def stored(tmp_path, request):
     shutil.copytree(DATA / request.param, tmp_path / "run")
     (tmp_path / "run/manifest.json").write_text(json.dumps(record(request.param, "manifest.json")))
     return tmp_path / "run"
 
 
-@pytest.mark.parametrize("run", ["confidences", "ranks/inverse"], indirect=True)
+@pytest.mark.parametrize("stored", ["confidences", "ranks/inverse"], indirect=True)
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.json"])
-def test_no_field_of_another_type_is_an_error_that_nobody_wrote(run, name, request):
+def test_no_field_of_another_type_is_an_error_that_nobody_wrote(stored, name, request):
     """Every field of a record replaced by a fourth of the values: it is described, or refused in one message."""
-    content = record(request.node.callspec.params["run"], name)
+    content = record(request.node.callspec.params["stored"], name)
     content = {
         **content,
         "groups": [],
@@ -124,8 +128,8 @@ def test_no_field_of_another_type_is_an_error_that_nobody_wrote(run, name, reque
     refused = 0
     for number, place in enumerate(places(content)):
         for value in VALUES[number % 4 :: 4]:
-            (run / name).write_text(json.dumps(altered(content, place, value)).replace("Infinity", "1e999"))
-            result = invoke("inspect", run, "--format", ("text", "json")[number // 4 % 2])
+            (stored / name).write_text(json.dumps(altered(content, place, value)).replace("Infinity", "1e999"))
+            result = invoke("inspect", stored, "--format", ("text", "json")[number // 4 % 2])
             assert result.exit_code in {0, 2}, (place, value)
             assert (name in result.stderr) == (result.exit_code == 2)
             refused += result.exit_code == 2
@@ -142,12 +146,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("run", ["ranks/inverse"], indirect=True)
+@pytest.mark.parametrize("stored", ["ranks/inverse"], indirect=True)
 @pytest.mark.parametrize("message", WRONG)
-def test_every_command_that_reads_a_record_names_the_field(run, message, tmp_path):
+def test_every_command_that_reads_a_record_names_the_field(stored, message, tmp_path):
     name, value = WRONG[message]
     content = record("ranks/inverse", "manifest.json")
-    (run / "manifest.json").write_text(json.dumps({**content, name: value}))
+    (stored / "manifest.json").write_text(json.dumps({**content, name: value}))
     commands = [
         ("inspect",),
         ("summarize",),
@@ -155,14 +159,14 @@ def test_every_command_that_reads_a_record_names_the_field(run, message, tmp_pat
         ("report", "--out", tmp_path / "r"),
     ]
     for command, *arguments in commands:
-        result = invoke(command, run, *arguments)
+        result = invoke(command, stored, *arguments)
         assert (result.exit_code, f"manifest.json' is damaged. {message}. Restore it" in result.stderr) == (2, True), (
             command
         )
 
 
-@pytest.mark.parametrize("run", ["ranks/inverse"], indirect=True)
-def test_a_page_is_made_or_refused_whatever_a_field_holds(run):
+@pytest.mark.parametrize("stored", ["ranks/inverse"], indirect=True)
+def test_a_page_is_made_or_refused_whatever_a_field_holds(stored):
     pytest.importorskip("altair", reason="needs kgeval[report]")
     content = record("ranks/inverse", "manifest.json")
     accepted = 0
@@ -170,8 +174,67 @@ def test_a_page_is_made_or_refused_whatever_a_field_holds(run):
         value = VALUES[number % len(VALUES)]
         if len(place) > 1 and number % 8:
             continue
-        (run / "manifest.json").write_text(json.dumps(altered(content, place, value)).replace("Infinity", "1e999"))
+        (stored / "manifest.json").write_text(json.dumps(altered(content, place, value)).replace("Infinity", "1e999"))
         with suppress(InputError):
-            assert kgeval.report(run).html.startswith("<!doctype html>")
+            assert kgeval.report(stored).html.startswith("<!doctype html>")
             accepted += 1
     assert 0 < accepted < 12
+
+
+# Inputs that change while they are read and ranked
+
+
+def replaced(path):
+    """Replace a file by one that gives other ranks, as ``save_checkpoint`` does."""
+    shutil.copy("spare/other.safetensors", "new")
+    Path("new").replace(path)
+
+
+def overwritten(path):
+    path.write_bytes(Path("spare/other.safetensors").read_bytes())
+
+
+def with_one_line_less(path):
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+
+def when(step, change, path):
+    """Let a file change when a step of a run begins; steps are what the display of progress shows."""
+    begun = []
+
+    def watch(name, _):
+        if name == step:
+            begun.append(change(path))
+        return nullcontext(unreported)
+
+    return watch
+
+
+@pytest.mark.parametrize("models", [{}, {"model": None, "models": {"a": "model.safetensors"}}])
+def test_a_checkpoint_that_is_replaced_while_it_is_ranked_is_another_input(config, place, models):
+    """The digest is that of the file that was ranked, and the same command finds another one."""
+    path, step = place / "model.safetensors", "a" if models else "ranking"
+    before, settings = hashlib.sha256(path.read_bytes()).hexdigest(), load_config(config(**models))
+    run(settings, place / "whole")
+    (outcome,) = run(settings, place / "run", watch=when(step, replaced, path))
+    folder = place / "run" / outcome.name
+    assert (folder / "ranks.parquet").read_bytes() == (place / "whole" / outcome.name / "ranks.parquet").read_bytes()
+    assert json.loads((folder / "manifest.json").read_text())["sha256"]["model.safetensors"] == before
+    with pytest.raises(InputError, match=r"a different run: model\.safetensors has changed"):
+        run(settings, place / "run")
+
+
+CHANGING = {
+    "loading model": (with_one_line_less, "graph/train.txt", "changed while it was read"),
+    "ranking": (overwritten, "model.safetensors", "changed while it was evaluated"),
+}
+
+
+@pytest.mark.parametrize("step", CHANGING)
+def test_what_changes_before_it_is_hashed_or_under_its_ranking_is_refused(config, place, step):
+    """A dataset was read before its model; a file that is overwritten in place may be mapped."""
+    change, name, message = CHANGING[step]
+    with pytest.raises(KgevalError, match=rf"{name}: it {message}. Evaluate it again, or a copy"):
+        run(load_config(config()), place / "run", watch=when(step, change, place / name))
+    assert not (place / "run").exists()
+    run(load_config(config()), place / "run")
