@@ -10,8 +10,8 @@ from kgeval.errors import nearest
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""
 
-STAGE = ".kgeval.partial"
-"""the hidden folder that a run is written in until it is complete"""
+STAGE, LOCK = ".kgeval.partial", ".kgeval.lock"
+"""the hidden folder that a run is written in until it is complete, and the file that one process at a time has"""
 
 
 SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -31,16 +31,6 @@ def exists_safely(path: Path) -> bool:
         return path.is_file() or path.is_dir()
     except (OSError, ValueError):
         return False
-
-
-def is_run_name(name: object) -> bool:
-    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
-
-    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
-    (True, True, False, False)
-    """
-    model, slash, seed = str(name).partition("/")
-    return is_plain_name(name) or bool(slash and is_plain_name(model) and seed.isdecimal())
 
 
 def is_plain_name(name: object) -> bool:

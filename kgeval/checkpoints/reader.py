@@ -13,6 +13,7 @@ from kgeval.checkpoints.shared.mapped_arrays import NUMPY
 from kgeval.checkpoints.unknown import checkpoints_in, describe_unknown, files_of
 from kgeval.discovery import brought, by_name, instances
 from kgeval.errors import UsageError
+from kgeval.files.opening import refuse_special
 from kgeval.pickles.pickled import is_pickled
 
 NAMED_BY_USER = "state-dict"
@@ -77,12 +78,18 @@ def formats() -> dict[str, Reader]:
     return by_name("formats", [*own, *brought("kgeval.checkpoints", Reader)])
 
 
+def readers_of(path: Path) -> list[Reader]:
+    """Return the readers that recognise the files at a path; refuse a folder of the system."""
+    refuse_special(path)
+    return [reader for reader in formats().values() if reader.recognises(path)]
+
+
 def recognise(path: Path, options: Iterable[str] = ()) -> Reader:
     """Find the reader of a checkpoint from its files.
 
     If the user's options name tensors, a state dictionary in no framework's format is read by these names.
     """
-    fitting = [reader for reader in formats().values() if reader.recognises(path)]
+    fitting = readers_of(path)
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -64,8 +65,10 @@ class Dataset:
     """how its files lie, in words"""
     suspicion: str | None = None
     """why the columns of the files may be in another order, and what to do; results show it first"""
-    _others: dict[str, Triples] = field(default_factory=dict, init=False, repr=False)
-    """other sets of triples by name, once they are read"""
+    _leaks: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    """what train gives away of its splits, once that was searched for"""
+    _others: dict[str, Triples] | None = field(default=None, init=False, repr=False)
+    """in a snapshot: the triples of files, and of several splits, that were asked for"""
 
     @classmethod
     def build(  # noqa: PLR0913
@@ -226,11 +229,20 @@ class Dataset:
             return self.splits[name]
         if name in SPLITS:
             raise DatasetError(f"dataset {self.name}: it has no {name} triples. {did_you_mean(name, self.splits)}")
-        if name not in self._others:
+        others = {} if self._others is None else self._others
+        if name not in others:
             parts = [self.split(part) for part in parts_of(name)]
             own = (self.entities, self.relations, self.times)
-            self._others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *own)
-        return self._others[name]
+            others[name] = Triples.concatenated(parts).distinct().triples if parts else read_own(name, *own)
+        return others[name]
+
+    def snapshot(self) -> Dataset:
+        """Return the dataset for one evaluation, which reads each file of triples once, when it first needs it."""
+        if self._others is not None:
+            return self
+        own = copy(self)
+        object.__setattr__(own, "_others", {})
+        return own
 
     def present(self, names: Iterable[str]) -> tuple[str, ...]:
         """Leave out the splits that the dataset does not have, but keep files."""

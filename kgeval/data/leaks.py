@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -197,9 +196,9 @@ class Leaks:
 
 def find_leaks(dataset: Dataset) -> dict[str, Leaks]:
     """Find the triples of valid and test that train gives away, by sorting the whole graph; once for each dataset."""
-    if dataset not in _FOUND:
-        _FOUND[dataset] = _search(dataset)
-    return _FOUND[dataset]
+    if not dataset._leaks:
+        dataset._leaks.update(_search(dataset))
+    return dataset._leaks
 
 
 def _search(dataset: Dataset) -> dict[str, Leaks]:
@@ -274,7 +273,3 @@ def _most_frequent(dataset: Dataset, relations: IntArray) -> str:
     return first_few(
         [f"{counts[row]} of relation {dataset.display_label(dataset.relations[row])!r}" for row in most], 3
     )
-
-
-_FOUND: WeakKeyDictionary[Dataset, dict[str, Leaks]] = WeakKeyDictionary()
-"""what was found, for as long as the dataset is in use"""

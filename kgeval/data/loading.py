@@ -117,12 +117,12 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
 
 
 def as_dataset(dataset: Dataset | Source) -> Dataset:
-    """Return a dataset unchanged; load anything else with :func:`load_dataset`.
+    """Take a dataset, or load anything else with :func:`load_dataset`, for one evaluation: a snapshot.
 
     >>> as_dataset("nations")
     Dataset(nations: 14 entities, 55 relations; triples: 1592 train, 199 valid, 201 test)
     """
-    return dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    return (dataset if isinstance(dataset, Dataset) else load_dataset(dataset)).snapshot()
 
 
 def recognised(path: Path) -> Layout:

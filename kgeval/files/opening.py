@@ -6,10 +6,13 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import FileError
+from kgeval.errors import FileError, RunError
 from kgeval.paths import special
 
 LEAST = 64 * 2**20
@@ -81,6 +84,8 @@ def refuse_special(path: Path) -> None:
         status, place = path.stat(), path.resolve()
     except (OSError, ValueError, RuntimeError):
         return
+    if (opened := _OPENED.get()) is not None:
+        opened[path.absolute()] = _state(status)
     what = special(path)
     if not what and any(place.is_relative_to(system) for system in SYSTEM):
         what = "a part of the system"
@@ -119,6 +124,53 @@ def sha256_of_file(path: Path) -> str:
         while block := file.read(2**20):
             digest.update(block)
     return digest.hexdigest()
+
+
+State = tuple[int, ...]
+"""inode, size and time of change: another content of a file has another state"""
+
+_OPENED: ContextVar[dict[Path, State] | None] = ContextVar("opened", default=None)
+"""the state of each file when it was last opened"""
+
+
+def _state(status: os.stat_result) -> State:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def noting_openings() -> Iterator[None]:
+    """Note the state of every file that is opened, so that its digest is known to be of what was read."""
+    token = _OPENED.set({})
+    try:
+        yield
+    finally:
+        _OPENED.reset(token)
+
+
+class ReadFiles:
+    """The SHA-256 of files that were read, which are refused if they changed meanwhile."""
+
+    def __init__(self) -> None:
+        self._digests: dict[tuple[Path, State], str] = {}
+
+    def sha256(self, path: Path) -> tuple[str, State]:
+        """Hash a file that has just been read, and return its state too."""
+        opened, now = (_OPENED.get() or {}).get(path.absolute()), _state(path.stat())
+        digest = self._digests.get((path, now)) or sha256_of_file(path)
+        if _state(path.stat()) != now or opened not in {None, now}:
+            raise FileError(f"{path}: it changed while it was read. Evaluate it again, or a copy of it.")
+        self._digests[path, now] = digest
+        return digest, now
+
+    @staticmethod
+    def refuse_changed(path: Path, state: State) -> None:
+        """Refuse a file that was overwritten in place, as it may be mapped, or read again after it was replaced.
+
+        If it was replaced and not read again, what was read is what was hashed.
+        """
+        opened, now = (_OPENED.get() or {}).get(path.absolute(), state), _state(path.stat()) if path.exists() else state
+        if opened != state or (now != state and now[0] == state[0]):
+            raise RunError(f"{path}: it changed while it was evaluated. Evaluate it again, or a copy of it.")
 
 
 def read_settings(path: Path) -> str:

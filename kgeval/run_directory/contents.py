@@ -17,11 +17,10 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError, counted, reason
 from kgeval.files import opening
-from kgeval.files.opening import sha256_of_file
+from kgeval.paths import LOCK, exists_safely, is_plain_name
 from kgeval.paths import MANIFEST as MANIFEST
 from kgeval.paths import METRICS as METRICS
 from kgeval.paths import STAGE as STAGE
-from kgeval.paths import exists_safely, is_plain_name
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.labelled_split import LabelTable
@@ -46,6 +45,28 @@ SHARDS, PLAN = "shards", "run.json"
 """on the stage: the folder of finished shards, and the file in it that describes their run"""
 
 REPORT = "report.html"
+
+FILES = frozenset({CONFIG, MANIFEST, METRICS, RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, REPORT})
+"""what the files of runs and of folders of runs are called, but for those of baselines"""
+
+
+def is_folder_name(name: object) -> bool:
+    """Whether a text names a folder of runs, beside the files of another.
+
+    >>> is_folder_name("TransE"), is_folder_name("a/b"), is_folder_name("Report.html")
+    (True, False, False)
+    """
+    return is_plain_name(name) and str(name).casefold() not in FILES | {STAGE, LOCK}
+
+
+def is_run_name(name: object) -> bool:
+    """Whether a text names the folder of a model's run: that of the model, or in it that of a seed.
+
+    >>> is_run_name("TransE"), is_run_name("TransE/0"), is_run_name("TransE/a"), is_run_name("../0")
+    (True, True, False, False)
+    """
+    model, slash, seed = str(name).partition("/")
+    return is_folder_name(model if slash else name) and (not slash or seed.isdecimal())
 
 
 def is_run(folder: Path) -> bool:
@@ -117,27 +138,11 @@ def as_json(content: Any) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    return {name: sha256_of_file(folder / name) for name in names}
-
-
-def altered(folder: Path) -> list[str]:
-    """Return the files of a run that have changed since it was written; its manifest, if it has no digests."""
-    written = read_json(folder / MANIFEST).get("written")
-    if not isinstance(written, dict):
-        return [MANIFEST]
-    for name in written:
-        if not is_plain_name(name):
-            raise InputError(
-                f"{str(folder / MANIFEST)!r} is damaged: {name!r:.60} is not the name of a file beside it."
-            )
-    files = {name: folder / name for name in written}
-    return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
-
-
 def read_json(path: Path) -> dict[str, Any]:
+    """Read a block of keys; refuse what JSON can spell but no run writes: infinity, and halves of characters."""
     try:
         content = opening.read_json(path, strict=True)
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read ({reason(error)}).") from error
     if not isinstance(content, dict):
@@ -149,10 +154,10 @@ def other_files(folder: Path, models: Iterable[str]) -> list[str]:
     """Return what a folder contains besides the files of a run and the folders of models; hidden files are ignored."""
     if not exists_safely(folder) or not folder.is_dir():
         return []
-    own = {CONFIG, MANIFEST, METRICS, MODEL, REPORT, *tables_in(folder), *(name.partition("/")[0] for name in models)}
+    own = {*FILES, MODEL, *tables_in(folder), *(name.partition("/")[0] for name in models)}
     return sorted(path.name for path in folder.iterdir() if path.name not in own and not path.name.startswith("."))
 
 
 def tables_in(folder: Path) -> list[str]:
     """Return the names of files that only some kinds of runs have."""
-    return [RANKS, LABELS, CURVES, PREDICTIONS, *sorted(path.name for path in folder.glob(ranks_of("*")))]
+    return [RANKS, LABELS, CURVES, PREDICTIONS, RESULTS, *sorted(path.name for path in folder.glob(ranks_of("*")))]

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import InputError
-from kgeval.paths import exists_safely, is_run_name
+from kgeval.paths import exists_safely
 from kgeval.run_directory.contents import (
-    CONFIG,
-    CURVES,
+    FILES,
+    LABELS,
     MANIFEST,
     METRICS,
     MODEL,
-    PREDICTIONS,
     RANKS,
-    REPORT,
-    RESULTS,
     TEXT,
     as_json,
     holds_table,
@@ -28,12 +24,13 @@ from kgeval.run_directory.contents import (
     is_run,
     read_json,
 )
+from kgeval.run_directory.records import Models, read_record
 from kgeval.storage import write_text
 
 
 @dataclass(frozen=True)
 class CommonTable:
-    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """the metrics of each model, under one tie policy"""
     failed: dict[str, str] = field(default_factory=dict)
     """why a model failed"""
@@ -44,37 +41,20 @@ class CommonTable:
     @staticmethod
     def is_in(folder: Path) -> bool:
         """Whether a folder has the table of several models: it has metrics, but no manifest."""
-        return _content(folder) is not None
+        if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
+            return False
+        return isinstance(read_json(folder / METRICS).get("models"), dict)
 
     @classmethod
     def read(cls, folder: Path) -> CommonTable:
         """Read the common table of a folder; an empty one if there is none."""
-        if (content := _content(folder)) is None:
-            return cls()
-        damaged = f"{str(folder / METRICS)!r} is damaged"
-        empty = asdict(cls())
-        blocks = {name: content.get(name, block) for name, block in empty.items()}
-        known = all(isinstance(blocks[name], type(block)) for name, block in empty.items())
-        if not known or not all(isinstance(metrics, dict) for metrics in blocks["models"].values()):
-            raise InputError(f"{damaged}: expected the table of several models.")
-        table = cls(**blocks)
-        for name in (*table.models, *table.unfinished):
-            if not isinstance(name, str) or not is_run_name(name):
-                raise InputError(f"{damaged}: {name!r:.60} is not the name of a folder beside it.")
-        return table
+        return cls(**read_record(folder / METRICS, Models)) if cls.is_in(folder) else cls()
 
     def write(self, folder: Path) -> None:
         write_text(folder / METRICS, as_json(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": 1, **asdict(self)}
-
-
-def _content(folder: Path) -> dict[str, Any] | None:
-    if not exists_safely(folder / METRICS) or exists_safely(folder / MANIFEST):
-        return None
-    content = read_json(folder / METRICS)
-    return content if isinstance(content.get("models"), dict) else None
 
 
 DEPTH = 3
@@ -112,8 +92,7 @@ def belongs_to_runs(path: Path) -> bool:
         return False
     if path.is_dir():
         return path.name == MODEL and is_run(path.parent)
-    own = path.name in {CONFIG, MANIFEST, METRICS, REPORT, RESULTS, CURVES, PREDICTIONS}
-    return own and (is_run(path.parent) or holds_runs(path.parent))
+    return path.name in FILES - {RANKS, LABELS} and (is_run(path.parent) or holds_runs(path.parent))
 
 
 def distinct_names(paths: Sequence[Sequence[str]], groups: Sequence[Hashable] | None = None) -> list[str]:

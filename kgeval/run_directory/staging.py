@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 
 from kgeval.errors import FileError, InputError, RunError
 from kgeval.files.opening import read_json
+from kgeval.paths import LOCK as LOCK
 from kgeval.paths import is_plain_name
 from kgeval.run_directory.contents import (
     CONFIG,
@@ -25,8 +26,6 @@ from kgeval.run_directory.contents import (
     tables_in,
 )
 from kgeval.storage import refuse_special
-
-LOCK = ".kgeval.lock"
 
 TRAINED = "training.json"
 """on the stage: the training that made its model; written once the model is complete"""

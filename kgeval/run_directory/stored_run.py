@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
 from kgeval.errors import ConfigError, InputError, reason
-from kgeval.files.opening import read_settings, refuse_special
+from kgeval.files.opening import read_settings, refuse_special, sha256_of_file
 from kgeval.files.settings_text import dump_yaml, expanded, read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
@@ -33,15 +33,13 @@ from kgeval.run_directory.contents import (
     REPORT,
     RESULTS,
     TEXT,
-    altered,
     as_json,
-    digests,
     is_run,
     progress_of,
     ranks_of,
-    read_json,
     tables_in,
 )
+from kgeval.run_directory.records import Manifest, Metrics, read_record
 from kgeval.run_directory.staging import publish
 from kgeval.storage import write_text
 from kgeval.tasks.confidences import ConfidenceTables
@@ -78,15 +76,14 @@ class StoredRun:
         ``results`` are metrics under PyKEEN's keys, of an evaluation inside PyKEEN.
         """
         tables = {**_files_of(table), **({} if predictions is None else {PREDICTIONS: predictions})}
-        texts = {METRICS: as_json(metrics)} | ({CURVES: as_json(curves)} if curves else {})
+        contents = {METRICS: metrics, CURVES: curves, RESULTS: results}
+        texts = {name: as_json(content) for name, content in contents.items() if content}
         for name, each in tables.items():
             each.to_parquet(stage / name)
         for name, text in texts.items():
             write_text(stage / name, text)
-        if results is not None:
-            write_text(stage / RESULTS, as_json(results))
         write_text(stage / CONFIG, dump_yaml(config))
-        written = digests(stage, [CONFIG, METRICS, *tables, *([CURVES] if curves else [])])
+        written = {name: sha256_of_file(stage / name) for name in (CONFIG, *tables, *texts)}
         write_text(stage / MANIFEST, as_json(manifest | {"written": written}))
         publish(stage)
 
@@ -145,40 +142,46 @@ class StoredRun:
         return content
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """The content of its manifest; empty if there is none."""
-        return read_json(self.path / MANIFEST) if exists_safely(self.path / MANIFEST) else {}
-
-    def facts(self, block: str) -> dict[str, Any]:
-        """Return a block of the manifest; empty if there is none."""
-        content = self.manifest.get(block)
-        return content if isinstance(content, dict) else {}
+        return read_record(self.path / MANIFEST, Manifest) if exists_safely(self.path / MANIFEST) else {}
 
     @property
     def fingerprint(self) -> str | None:
         """The SHA-256 of the dataset that was ranked, if the run stores it."""
-        return self.facts("dataset").get("sha256")
+        return self.manifest.get("dataset", {}).get("sha256")
 
     @property
     def input_digests(self) -> dict[str, str]:
         """The SHA-256 of the files that were read, by their paths."""
-        written = self.manifest.get("sha256")
-        if not isinstance(written, dict):
+        if "sha256" not in self.manifest:
             raise InputError(f"{str(self.path / MANIFEST)!r} is damaged: it does not say which files were ranked.")
-        return written
+        return self.manifest["sha256"]
 
     @property
-    def metrics(self) -> dict[str, Any]:
-        return read_json(self.path / METRICS)
+    def metrics(self) -> Metrics:
+        return read_record(self._unaltered(METRICS), Metrics)
 
     @property
     def is_baseline(self) -> bool:
-        return "baseline" in self.facts("model")
+        return "baseline" in self.manifest.get("model", {})
 
-    @property
+    @cached_property
     def altered(self) -> list[str]:
         """The files of a complete run that have changed since it was written; the manifest, if it has no digests."""
-        return altered(self.path)
+        if (written := self.manifest.get("written")) is None:
+            return [MANIFEST]
+        files = {name: self.path / name for name in written}
+        return [name for name, file in files.items() if not file.is_file() or sha256_of_file(file) != written[name]]
+
+    def _unaltered(self, name: str) -> Path:
+        """Return the place of a file to read; refuse one that has changed since the run was written."""
+        place = self.path / name
+        if name in self.changed_files and place.is_file():
+            alone = " To use these ranks as they are, give the file itself." if name == RANKS else ""
+            what = f"{str(place)!r} is not as the run wrote it: {MANIFEST} has another SHA-256"
+            raise InputError(f"{what}. Restore it, or evaluate again with --force.{alone}")
+        return place
 
     @property
     def changed_files(self) -> list[str]:
@@ -204,12 +207,12 @@ class StoredRun:
         labels = self.labels()
         if self.keeps == "classification":
             return labels
-        others = {name: StoredRun(self.path / ranks_of(name)) for name in labels.baselines}
-        ranks = {name: run.ranks() for name, run in others.items() if exists_safely(run.path)}
+        files = {name: self._unaltered(ranks_of(name)) for name in labels.baselines}
+        ranks = {name: RankTable.from_parquet(file) for name, file in files.items() if exists_safely(file)}
         return ConfidenceTables(labels, {"score": self.ranks(), **ranks})
 
     def labels(self) -> LabelTable:
-        return LabelTable.from_parquet(self.path / LABELS)
+        return LabelTable.from_parquet(self._unaltered(LABELS))
 
     def ranks(self, dataset: str | None = None, **options: Any) -> RankTable:
         """Read the ranks.
@@ -236,11 +239,11 @@ class StoredRun:
         if path.is_file() and LabelTable.is_in(path):
             what = f"{str(path)!r} holds scores of labelled triples, not ranks"
             raise InputError(f"{what}. Give the folder of the run that it is part of.")
-        return RankTable.from_parquet(self.ranks_file)
+        return RankTable.from_parquet(self._unaltered(RANKS) if path.is_dir() else path)
 
     @property
     def predictions(self) -> PredictionTable | None:
-        file = self.path / PREDICTIONS
+        file = self._unaltered(PREDICTIONS)
         return PredictionTable.from_parquet(file) if file.is_file() else None
 
     def dataset(self) -> Dataset:

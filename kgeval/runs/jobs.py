@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -18,7 +18,7 @@ from kgeval.checkpoints.checkpoint import with_folder
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
-from kgeval.files.opening import sha256_of_file
+from kgeval.files.opening import ReadFiles, State
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
@@ -54,9 +54,10 @@ class Job:
         name: str,
         stage: Path | None,
         dataset: Dataset,
-        digest: Callable[[Path], str] = sha256_of_file,
+        read: ReadFiles,
     ) -> None:
-        self.name, self.stage, self.dataset, self._digest = name, stage, dataset, digest
+        self.name, self.stage, self.dataset, self._read = name, stage, dataset, read
+        self._digests: dict[tuple[Path, ...], dict[Path, tuple[str, State]]] = {}
         self.folder = None if stage is None else stage.parent
         self.source = config.jobs[name]
         self._checkpoint: Checkpoint | None = None
@@ -107,14 +108,20 @@ class Job:
                 self._refuse_other_sides(model)
                 check_unseen(model, self.dataset, self.config.evaluation)
             self._checkpoint = model
+        if self.stage is not None:
+            self._digested(model)
         return model
 
     def load(self) -> Scorer | VectorScorer:
         """Return the model, read or trained now unless it was read before."""
+        model: Scorer | VectorScorer
         if isinstance(self.source, TrainingConfig):
-            return train(self.source, self.dataset, self.stage or Path())
-        checkpoint, self._checkpoint = self._checkpoint, None
-        return checkpoint or load_model(self.config, self.dataset)
+            model = train(self.source, self.dataset, self.stage or Path())
+        else:
+            model, self._checkpoint = self._checkpoint or load_model(self.config, self.dataset), None
+        if self.stage is not None:
+            self._digested(model)
+        return model
 
     def sides_of(self, model: Any) -> tuple[str, ...]:
         """The sides of a ranking that a model answers."""
@@ -170,18 +177,26 @@ class Job:
 
     def input_digests(self, model: Any) -> dict[str, str]:
         """The SHA-256 of the files of dataset, model and negatives, by their paths as they were written."""
+        conceal = self.config.document.variables.conceal
+        return {conceal(unstaged(str(path))): digest for path, (digest, _) in self._digested(model).items()}
+
+    def _digested(self, model: Any) -> dict[Path, tuple[str, State]]:
+        """Hash the files once, when the model has just been read; refuse those that changed while they were."""
         chosen = (slice_of(name, self.config.groups) for name in self.config.by or ())
         of_slices = [Path(file) for one in chosen if one is not None for file in one.files]
         named = [*self.dataset.files, *self.config.evaluation.files, *of_slices]
-        files = [*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ())]
-        conceal = self.config.document.variables.conceal
-        return {conceal(unstaged(str(path))): self._digest(path) for path in files}
+        files = (*named, *getattr(model, "files", ()), *getattr(self._negatives, "files", ()))
+        if files not in self._digests:
+            self._digests[files] = {path: self._read.sha256(path) for path in files}
+        return self._digests[files]
 
     def fingerprint(self, model: Scorer | VectorScorer | None) -> Fingerprint:
         config, files = leaves(self.content), self.input_digests(model)
         return Fingerprint(config, self.dataset.sha256(), files, version("kgeval"), self.variable_digests)
 
     def manifest(self, model: Scorer | VectorScorer, outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, Any]:
+        for path, (_, state) in self._digested(model).items():
+            self._read.refuse_changed(path, state)
         dataset, learned, negatives = self.dataset, self.dataset.training_graph, self._negatives
         training = getattr(self.source, "random_seed", getattr(self.source, "seed", None))
         has_seed = isinstance(self.source, CheckpointConfig) and self.source.seed is not None

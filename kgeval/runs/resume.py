@@ -113,8 +113,9 @@ def _fingerprint(run: StoredRun) -> Fingerprint:
         config = leaves(run.config)
     except InputError as error:
         raise InputError(f"{error} Add --force.") from error
-    versions, files, variables = (run.facts(name) for name in ("versions", "sha256", "variables"))
-    return Fingerprint(config, run.fingerprint, files, versions.get("kgeval"), variables)
+    about = run.manifest
+    version, variables = about.get("versions", {}).get("kgeval"), about.get("variables", {})
+    return Fingerprint(config, run.fingerprint, about.get("sha256", {}), version, variables)
 
 
 def _is_tighter(old: Mapping[str, str], new: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
-from kgeval.files.opening import sha256_of_file
+from kgeval.files.opening import ReadFiles, noting_openings
 from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import other_files
@@ -67,12 +67,13 @@ def run(
         refuse_unusable(config.tracker, config.jobs)
         stages = _reserve_folders(config, out, force=force, stack=stack)
         stack.enter_context(counting_shards(stages.values()))
+        stack.enter_context(noting_openings())
         clock = Clock()
         with clock.time("load dataset"), watch("loading dataset", None):
             dataset = config.load_dataset()
         config = check_against_dataset(config, dataset)
-        digest = cache(sha256_of_file)
-        jobs = [Job(config, name, stage, dataset, digest) for name, stage in stages.items()]
+        read = ReadFiles()
+        jobs = [Job(config, name, stage, dataset, read) for name, stage in stages.items()]
         work = _Work(config, clock, watch, warn, force, limits)
         several = config.models is not None
         outcomes = _run_several(work, jobs, out) if several else [work.stored(jobs[0]) or work.run(jobs[0])]

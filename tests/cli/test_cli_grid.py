@@ -141,6 +141,8 @@ WRONG = {
     "models.m.seeds.1: no such file or folder 'modl'": {"models": {"m": {"seeds": {1: "modl"}}}},
     "a model's name becomes the name of its folder": {"models": {"a/b": "model"}},
     "output: expected text, found 5": {"output": 5},
+    "a model's name becomes the name of its folder, so it cannot be 'metrics.json'": {"models": {"metrics.json": "m"}},
+    "the name 'report.html' cannot be the name of a folder": {"datasets": {"report.html": "nations"}},
     "datasets and seeds need models by name": {"models": None},
     "models.trained.model: ": {"models": {"trained": {**TRAINED, "model": "TransEE"}}},
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +151,13 @@ def test_a_run_that_was_interrupted_is_said_to_be_incomplete(data, done, place):
 def test_a_path_that_is_no_text_is_refused(refused, place):
     shutil.copytree(place / "graph", place / os.fsdecode(b"graph-\xff"))
     assert "is not UTF-8 text" in refused("inspect", os.fsdecode(b"graph-\xff"))
+
+
+@pytest.mark.skipif(not Path("/proc/1").is_dir(), reason="the system's folder of processes is Linux's")
+@pytest.mark.parametrize("folder", ["/proc", "/proc/1"])
+@pytest.mark.parametrize("command", ["inspect", "convert --out x", "evaluate baseline:types --dataset", "audit"])
+def test_a_folder_of_the_system_is_refused(refused, command, folder):
+    assert f"{folder}: it is a part of the system" in refused(*command.split(), folder)
 
 
 def test_inspect_tells_what_an_unknown_file_holds(place, refused, data):

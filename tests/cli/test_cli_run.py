@@ -79,14 +79,18 @@ def test_several_configurations_give_a_folder_each(done, place, several):
     assert (place / "new/several/one/ranks.parquet").is_file()
 
 
-@pytest.mark.parametrize(
-    "name", ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b", "a\nb"]
-)
+NO_FOLDERS = ["../escaped", "a/../../escaped", "HERE/escaped", "..", ".", "", "a/b", "a\0b", "a\nb"]
+
+OF_KGEVAL = ["config.yaml", "manifest.json", "metrics.json", "Metrics.JSON", "report.html", "ranks.parquet"]
+
+
+@pytest.mark.parametrize("name", [*NO_FOLDERS, *OF_KGEVAL, "metrics.json/0", ".kgeval.lock", ".kgeval.partial"])
 def test_a_model_is_no_path(refused, place, name):
-    """The name of a model is the name of its folder: it must stay inside the run."""
+    """The name of a model is the name of its folder: it must stay inside the run, beside the files that are there."""
     models = {name.replace("HERE", str(place)): MODEL, "other": MODEL}
     write_config(place / "names.yaml", {"dataset": "./graph", "models": models})
     refused("run", "names.yaml", "--out", "deep/new")
+    assert not (place / "deep").exists()
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_the_head_of_runs_on_several_datasets_names_these(done, place, table):
     for dataset in ("one", "other"):
         shutil.copytree("run", f"several/{dataset}")
         replace(table, dataset=dataset).to_parquet(place / f"several/{dataset}/ranks.parquet")
+        (place / f"several/{dataset}/manifest.json").write_text("{}")
     assert done("summarize", "several", "-m", "mrr").startswith("2 models on one, other, ")
 
 
@@ -191,8 +192,8 @@ def test_metadata_that_kgeval_never_wrote_are_refused(refused, place, about):
 def test_a_file_cut_short_anywhere_is_refused(refused, place):
     whole = (place / "run/ranks.parquet").read_bytes()
     for length in range(0, len(whole), len(whole) // 40):
-        (place / "run/ranks.parquet").write_bytes(whole[:length])
-        refused("summarize", "run")
+        (place / "cut.parquet").write_bytes(whole[:length])
+        refused("summarize", "cut.parquet")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), float("inf")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
@@ -12,7 +13,15 @@ import pytest
 from kgeval import RankTable, load_checkpoint, load_dataset
 from kgeval.errors import FileError, KgevalError
 from kgeval.files import opening as files
-from kgeval.files.opening import checked, read_bytes, read_json, read_settings, refuse_special
+from kgeval.files.opening import (
+    ReadFiles,
+    checked,
+    noting_openings,
+    read_bytes,
+    read_json,
+    read_settings,
+    refuse_special,
+)
 from kgeval.runs.config.load import load_config
 from tests.data import stored_layouts
 
@@ -198,3 +207,19 @@ def test_a_cell_however_long_is_a_short_message(tmp_path):
     with pytest.raises(KgevalError, match="is not a whole number") as refusal:
         load_dataset(tmp_path)
     assert len(str(refusal.value)) < 500
+
+
+def test_a_digest_is_of_what_was_read_or_refused(tmp_path):
+    """A file that was replaced by another of its size, or overwritten, between reading and hashing."""
+    file, other = tmp_path / "a.json", tmp_path / "b.json"
+    for change in (lambda: other.replace(file), lambda: file.write_text("[1, 2]")):
+        file.write_text("[1]")
+        other.write_text("[2]")
+        with noting_openings():
+            assert read_json(file) == [1]
+            read = ReadFiles()
+            assert read.sha256(file)[0] == hashlib.sha256(b"[1]").hexdigest()
+            read_json(file)
+            change()
+            with pytest.raises(FileError, match=r"a\.json: it changed while it was read"):
+                read.sha256(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,36 @@ def test_a_file_in_the_filter_hides_its_answers(tmp_path):
     path = written(tmp_path, data, data.valid.ids)
     assert ranked(data, filter=["train", path]).data.equals(ranked(data, filter=["train", "valid"]).data)
     assert ranked(data, filter=path).filter == (path,)
+
+
+@pytest.mark.parametrize("role", ["split", "filter"])
+def test_a_file_is_read_anew_by_each_evaluation_and_once_by_each(tmp_path, monkeypatch, role):
+    """The name is relative: it also means another file in another folder. Models overwrite the file while ranked."""
+    data = random_dataset(4, entities=12, triples=80)
+    states = {"first": data.valid.ids, "second": data.train.ids[:9], "third": data.train.ids[9:30]}
+
+    def expected(rows):
+        other = as_test(data, rows)
+        if role == "split":
+            return brute_force(score, other, filter=("train", "test"))
+        known = kgeval.Dataset.build(
+            "other", {"train": other.test, "test": data.test}, entities=data.entities, relations=data.relations
+        )
+        return brute_force(score, known, filter=("train",))
+
+    def overwriting(h, r, t):
+        written(Path(), data, states["third"], "mine.tsv")
+        return score(h, r, t)
+
+    own = {"split": "mine.tsv"} if role == "split" else {"filter": "mine.tsv"}
+    labels = {"entities": data.entities, "relations": data.relations}
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        written(Path(), data, states[name], "mine.tsv")
+        assert as_counts(kgeval.evaluate(overwriting, data, **labels, **own)) == expected(states[name])
+        assert as_counts(ranked(data, **own)) == expected(states["third"])
+        assert len(data.split("mine.tsv")) == len(states["third"])
 
 
 def test_several_splits_are_ranked_as_one():

@@ -83,7 +83,9 @@ def _as_seeds(run, folder, names):
     for seed, name in enumerate(names):
         shutil.copytree(run, folder / name)
         manifest = json.loads((run / "manifest.json").read_text())
-        (folder / name / "manifest.json").write_text(json.dumps({**manifest, "seeds": {"training": seed}}))
+        (folder / name / "manifest.json").write_text(
+            json.dumps({**manifest, "seeds": {"training": seed}, "written": {}})
+        )
         replace(kgeval.RankTable.from_parquet(run), dataset=folder.name).to_parquet(folder / name / "ranks.parquet")
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from kgeval import Vocabulary, save_checkpoint
 from kgeval.cli import main
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.run_directory.contents import SHARDS, STAGE, altered, is_run
+from kgeval.run_directory.contents import SHARDS, STAGE, is_run
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.scorers.families.bilinear import DistMult
 from tests.data.folders import write
 
@@ -203,7 +204,7 @@ def kill_replacements(cases: int) -> None:
         time.sleep(random.uniform(0, 1.5 * PAUSE * SHARD_COUNT))
         os.kill(child, signal.SIGKILL)
         exit_code(child)
-        assert not is_run(out) or not altered(out)
+        assert not is_run(out) or not StoredRun(out).altered
         assert exit_code(fork("run", "experiment.yaml", "--out", str(out), "--force")) == 0
         assert content(out) == content(Path("whole"))
 

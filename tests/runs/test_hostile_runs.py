@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kgeval.errors import FileError, InputError
-from kgeval.run_directory.contents import STAGE, altered, read_json
+from kgeval.run_directory.contents import STAGE, read_json
 from kgeval.run_directory.folders import CommonTable
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcomes
@@ -54,7 +55,7 @@ def test_a_manifest_on_the_stage_that_no_run_wrote_is_cleared(config, place, man
     (place / "run" / STAGE / "manifest.json").write_bytes(manifest.encode("utf-8", "surrogateescape"))
     (place / "run" / STAGE / "junk").write_text("junk")
     folder = make(config)
-    assert altered(folder) == []
+    assert StoredRun(folder).altered == []
     assert not (folder / STAGE).exists()
     assert not (folder / "junk").exists()
 
@@ -63,14 +64,14 @@ def test_a_manifest_on_the_stage_that_no_run_wrote_is_cleared(config, place, man
 def test_a_manifest_names_files_beside_it_only(tmp_path, name):
     (tmp_path / "manifest.json").write_text(json.dumps({"written": {name: "0"}}))
     with pytest.raises(InputError, match="not the name of a file beside it"):
-        altered(tmp_path)
+        _ = StoredRun(tmp_path).altered
 
 
 def test_a_file_of_a_run_that_is_a_device_is_not_read(config):
     folder = make(config)
     (folder / "metrics.json").unlink()
     (folder / "metrics.json").symlink_to("/dev/zero")
-    assert altered(folder) == ["metrics.json"]
+    assert StoredRun(folder).altered == ["metrics.json"]
     with pytest.raises(FileError, match="is a device"):
         read_json(folder / "metrics.json")
 
@@ -86,7 +87,7 @@ def test_a_common_table_names_folders_beside_it_only(place, name):
 @pytest.mark.parametrize("table", [{"models": {"a": 1}}, {"models": {}, "failed": []}, {"models": {}, "notes": {}}])
 def test_a_common_table_of_something_else_is_refused(place, table):
     (place / "metrics.json").write_text(json.dumps(table))
-    with pytest.raises(InputError, match="expected the table of several models"):
+    with pytest.raises(InputError, match="is damaged"):
         CommonTable.read(place)
 
 
@@ -105,9 +106,9 @@ def test_a_stored_configuration_may_not_unfold(config, place):
         run(load_config(config(model=None, models=MODELS)), Path("run"))
 
 
-def test_a_manifest_of_other_blocks_is_another_run(config, place):
+def test_a_manifest_of_other_blocks_is_damaged(config, place):
     run(load_config(config(model=None, models=MODELS)), Path("run"))
     path = place / "run" / next(iter(MODELS)) / "manifest.json"
     path.write_text(json.dumps(read_json(path) | {"dataset": 3, "sha256": [], "versions": "x"}))
-    with pytest.raises(InputError, match="already holds a different run"):
+    with pytest.raises(InputError, match=r"manifest\.json' is damaged.*evaluate again with --force"):
         run(load_config(config(model=None, models=MODELS)), Path("run"))

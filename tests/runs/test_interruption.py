@@ -20,8 +20,9 @@ from kgeval.corruption import Uniform
 from kgeval.corruption.export import write_negatives
 from kgeval.errors import InputError, RunError
 from kgeval.ranking.rank_table import SCHEMA
-from kgeval.run_directory.contents import STAGE, altered, is_run
+from kgeval.run_directory.contents import STAGE, is_run
 from kgeval.run_directory.staging import LOCK, reserve
+from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcome
@@ -124,7 +125,7 @@ def test_a_move_into_place_that_is_cut_short_is_finished_by_the_next_run(config,
     (taken,) = run(load_config(config()), place / "run")
     assert taken.stored
     assert is_run(place / "run")
-    assert not altered(place / "run")
+    assert not StoredRun(place / "run").altered
     there, whole = contents(place / "run"), contents(place / "whole")
     assert there.keys() == whole.keys()
     assert there["ranks.parquet"] == whole["ranks.parquet"]
@@ -159,13 +160,15 @@ def test_the_manifest_tells_the_digests_of_what_was_written(config, place):
     assert written == {name: hashlib.sha256((place / "run" / name).read_bytes()).hexdigest() for name in names}
 
 
-@pytest.mark.parametrize("name", ["ranks.parquet", "metrics.json"])
-def test_a_file_that_another_run_wrote_is_told(config, place, name):
+def test_a_file_that_another_run_wrote_is_told_or_refused_if_it_is_read(config, place):
     run(load_config(config()), place / "run")
     run(load_config(config(evaluation={"split": "valid"})), place / "other")
-    (place / "other" / name).replace(place / "run" / name)
+    (place / "other/metrics.json").replace(place / "run/metrics.json")
     notes = read_outcome(place / "run", (), {}).summary.notes
-    assert notes[-1] == f"changed since the run was written: {name}."
+    assert notes[-1] == "changed since the run was written: metrics.json."
+    (place / "other/ranks.parquet").replace(place / "run/ranks.parquet")
+    with pytest.raises(InputError, match=r"ranks\.parquet' is not as the run wrote it.*give the file itself"):
+        read_outcome(place / "run", (), {})
 
 
 def test_what_is_no_whole_run_is_not_read_as_one(config, place):

@@ -17,6 +17,7 @@ from kgeval import RankTable, load_dataset
 from kgeval.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
 from kgeval.errors import ConfigError, InputError, Interrupted, RunError
+from kgeval.files.opening import ReadFiles
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.reports.reading import read_models
@@ -424,5 +425,5 @@ def test_shards_on_a_device_have_the_bytes_of_the_processor(config, place):
 )
 def test_as_many_ranks_are_announced_as_there_will_be(config, place, settings, sides):
     dataset = load_dataset(place / "graph")
-    job = Job(load_config(config(**settings)), "", None, dataset)
+    job = Job(load_config(config(**settings)), "", None, dataset, ReadFiles())
     assert job.num_ranks(distmult(dataset)) == sides * len(dataset.test)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgeval.run_directory.contents import altered
+from kgeval.run_directory.stored_run import StoredRun
 from tests.cli.conftest import invoke
 
 DATA = Path(__file__).parent / "data"
@@ -35,7 +35,7 @@ def without_notes(content):
 def test_summaries_are_those_that_were_written():
     """The groups of the ranks are slices, for which the dataset is read."""
     for run in RUNS:
-        assert not altered(DATA / run)
+        assert not StoredRun(DATA / run).altered
         assert without_notes(printed("summarize", DATA / run)) == without_notes(stored(run))
     assert without_notes(printed("summarize", DATA / "ranks")) == without_notes(stored("ranks"))
 

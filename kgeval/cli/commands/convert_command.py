@@ -40,7 +40,7 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
 
     Examples: kgeval convert umls-TransE --out model.safetensors; kgeval convert data/wikikg2 --out wikikg2
     """
-    from kgeval.checkpoints.reader import formats
+    from kgeval.checkpoints.reader import readers_of
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
     from kgeval.errors import ConfigError
@@ -49,7 +49,7 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
     refuse_file(out, force=force)
     place, dataset, options = Path(source), settings["dataset"], settings["options"]
     reading = {name: settings[name] for name in ("layout", "names", "columns")}
-    is_model = exists_safely(place) and any(reader.recognises(place) for reader in formats().values())
+    is_model = exists_safely(place) and bool(readers_of(place))
     if is_model or out.suffix == ".safetensors" or (exists_safely(place) and place.is_file()):
         if settings["names"] or (dataset is None and (settings["columns"] or settings["layout"] != "auto")):
             raise ConfigError(

@@ -46,7 +46,7 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from kgeval.checkpoints.reader import formats
+    from kgeval.checkpoints.reader import readers_of
     from kgeval.paths import exists_safely
 
     place = Path(path)
@@ -55,7 +55,7 @@ def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     if results := _results(path, place):
         return results
     said = settings["options"] or settings["format"] != "auto"
-    if said or any(reader.recognises(place) for reader in formats().values()):
+    if said or readers_of(place):
         return {"checkpoint": path, **_checkpoint(place, settings)}
     return _folder(path, settings)
 
@@ -127,7 +127,8 @@ def _runs(folder: Path) -> dict[str, Any]:
 
     table = CommonTable.read(folder)
     # The common table has one tie policy; a run by itself may have another.
-    contents = {name: StoredRun(path).metrics for name, path in runs_in(folder).items()} | table.models
+    alone = {name: StoredRun(path) for name, path in runs_in(folder).items() if name not in table.models}
+    contents = {**table.models, **{name: run.metrics for name, run in alone.items()}}
     unfinished = unfinished_in(folder)
     models = {
         name: {"complete": name not in unfinished, "metrics": content.get("metrics", {})}

@@ -10,7 +10,7 @@ from typing import Any
 
 from kgeval.data.dataset_config import dataset_block
 from kgeval.errors import ConfigError, did_you_mean
-from kgeval.paths import is_plain_name
+from kgeval.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block
 from kgeval.runs.config.variables import Expanded, Place
 from kgeval.runs.config.yaml_document import Document
@@ -124,7 +124,7 @@ class Grid:
         else:
             self._refuse(("datasets",), "expected a list of datasets, or datasets by name")
         for name, place, _ in found:
-            if not is_plain_name(name):
+            if not is_folder_name(name):
                 self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", "Write NAME: block.")
         for name, count in Counter(name for name, *_ in found).items():
             if count > 1:
@@ -146,7 +146,7 @@ class Grid:
         if not isinstance(models, Mapping) or not models:
             self._refuse(("models",), "datasets and seeds need models by name")
         for name in _blocks(models):
-            if not is_plain_name(name):
+            if not is_folder_name(name):
                 why = f"a model's name becomes the name of its folder, so it cannot be {name!r:.60}"
                 self._refuse(("models", name), why)
         return {str(name): (("models", str(name)), block) for name, block in _blocks(models).items()}

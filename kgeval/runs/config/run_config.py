@@ -15,11 +15,11 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig, dataset_block, readable
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.ranks.ties import tie_policy
-from kgeval.paths import is_run_name
 from kgeval.protocols.protocol import ResolvedEvaluation, find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rules import STANDARD
 from kgeval.reports.document import EXTRA, has_libraries
+from kgeval.run_directory.contents import is_run_name
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingConfig, model_block
 from kgeval.runs.config.yaml_document import Document
@@ -171,7 +171,7 @@ class RunConfig(TaskRequest, Evaluated):
         """Read the dataset, with variables hidden in its name."""
         dataset = self.dataset.load()
         name = self.document.variables.conceal_in_name(dataset.name)
-        return dataset if name == dataset.name else replace(dataset, name=name)
+        return (dataset if name == dataset.name else replace(dataset, name=name)).snapshot()
 
     def resolved_evaluation(self, dataset: Dataset) -> ResolvedEvaluation:
         """Fill in the settings that the protocol decides; under the standard one, a baseline decides its ties."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgeval.errors import ConfigError, InputError, first_few
+from kgeval.files.opening import ReadFiles, noting_openings
 from kgeval.run_directory.contents import STAGE, is_run
 from kgeval.run_directory.folders import CommonTable
 from kgeval.run_directory.staging import reserve_shard
@@ -33,7 +34,7 @@ def run_shard(
     config: RunConfig, out: Path, number: int, count: int, *, force: bool = False, watch: Watch = no_progress
 ) -> list[StoredShard]:
     """Rank one of ``count`` shards of each model of a configuration; other processes may rank others."""
-    with config.document.variables.concealed():
+    with config.document.variables.concealed(), noting_openings():
         return _run_shard(config, out, number, count, force=force, watch=watch)
 
 
@@ -49,7 +50,8 @@ def _run_shard(
         raise ConfigError(f"{what}. Leave one out.")
     dataset = config.load_dataset()
     config = check_against_dataset(config, dataset)
-    jobs = [Job(config, name, out / name / STAGE, dataset) for name in config.jobs]
+    read = ReadFiles()
+    jobs = [Job(config, name, out / name / STAGE, dataset, read) for name in config.jobs]
 
     def rank(job: Job) -> StoredShard:
         model, store = job.load(), ShardStore(out / job.name / STAGE)
