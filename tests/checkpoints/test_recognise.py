@@ -144,9 +144,10 @@ def test_a_pointer_of_git_lfs_is_named_as_one(tmp_path, name):
 
 def test_arrays_of_other_names_are_told_with_those_expected(tmp_path):
     path = write_arrays(tmp_path / "m.npz", {"E": np.zeros((7, 4)), "R": np.zeros((3, 4))})
+    expected = "expected arrays named entity and relation. Or name them: --option entity=NAME --option relation=NAME"
     for options in ({}, {"model": "DistMult"}):
         (line,) = said_of(path, **options)
-        assert line == "/m.npz: holds E [7, 4], R [3, 4]; expected arrays named entity and relation."
+        assert line == f"/m.npz: holds E [7, 4], R [3, 4]; {expected}"
 
 
 def test_a_file_that_is_cut_short_is_told_to_be(tmp_path):
