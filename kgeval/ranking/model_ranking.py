@@ -212,7 +212,7 @@ class ModelRanking(ModelOnDataset):
         known = self.facts.of(self.evaluation.filter, side)
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         avoided = self.facts.of((*self.evaluation.filter, split), side)
-        collect = Queries.per_triple if self.scorer.lists else corruption.queries
+        collect = Queries.per_triple if self.scorer.asks_by_triple else corruption.queries
         queries = collect(self.dataset.split(split)[rows], side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
         if widths is None or not len(queries) or any(quirk.compares_queries for quirk in self.quirks):

@@ -183,9 +183,9 @@ def test_what_lightning_saves_is_read(tmp_path, graph):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1, 2]", "expected one object with the id of each label"),
-        ('{"ant": true}', "expected one object with the id of each label"),
-        ('{"ant": 0, "bee": 2}', "its 2 ids are not 0 to 1, each once"),
+        ("[1, 2]", "its entity ids are not 0, 1, 2 and so on"),
+        ('{"ant": true}', "its entity ids are not 0, 1, 2 and so on"),
+        ('{"ant": 0, "bee": 2}', "its entity ids are not 0, 1, 2 and so on"),
         ("{", "cannot be read"),
     ],
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,12 +23,13 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.predictions import CheckedLists, Predictions, needed_dataset, predictions_of
+from kgeval.checkpoints.shared.locate import first_lines
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import ID, NAME
 from kgeval.data.rows import Rows
 from kgeval.data.text import line_of, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, DatasetError, did_you_mean
+from kgeval.errors import CheckpointError, did_you_mean
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
@@ -124,14 +124,8 @@ def _confidence(where: str, label: str, spelled: str) -> float:
 
 
 def _is_anyburl(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open_text(path) as text:
-            beginning = list(islice((text.readline(LONGEST_LIST).strip() for _ in range(3)), 3))
-    except DatasetError:
-        return False
-    return len(beginning[0].split()) >= 3 and any(line[:6] in MARKS for line in beginning[1:])
+    first, *marked = first_lines(path, 3, LONGEST_LIST)
+    return len(first.split()) >= 3 and any(line[:6] in MARKS for line in marked)
 
 
 ANYBURL = Reader(
@@ -243,13 +237,7 @@ def _beyond(what: str, dataset: Dataset, size: int) -> str:
 
 
 def _is_run(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    try:
-        with open_text(path) as text:
-            cells = text.readline(LONGEST_LINE).split()
-    except DatasetError:
-        return False
+    cells = first_lines(path, 1, LONGEST_LINE)[0].split()
     return len(cells) == len(COLUMNS) and re.fullmatch(NAME, cells[0]) is not None
 
 

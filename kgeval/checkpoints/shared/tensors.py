@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -152,7 +152,7 @@ def unwrap_state_dict(content: Any) -> Any:
     return dict(_of_module(state, "", set())) if is_module(state) else state
 
 
-def is_module(content: Any) -> bool:
+def is_module(content: Any) -> TypeGuard[StubObject]:
     return isinstance(content, StubObject) and content.is_module
 
 
@@ -182,6 +182,19 @@ def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, 
             yield from flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+EPSILON = 2.0
+"""what the RotatE code and DGL-KE add to γ"""
+
+
+def embedding_range(where: object, gamma: Any, width: Any) -> float:
+    """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored."""
+    for name, value in (("gamma", gamma), ("hidden_dim", width)):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value:
+            cure = f"Give the option {name}=NUMBER." if value is None else ""
+            raise CheckpointError(f"{where}: {name} is {value!r:.60}; expected a number. {cure}".strip())
+    return float((gamma + EPSILON) / width)
 
 
 def names_in(path: Path) -> frozenset[str]:
