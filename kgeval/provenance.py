@@ -96,6 +96,10 @@ class Provenance:
     leaks: LeakCounts | None = field(default=None, compare=False)
     """how many triples of the split can be looked up in train; ``None`` if there are none, or if that is not known"""
 
+    nan: dict[str, int] | None = field(default=None, compare=False)
+    """how many scores of candidates and of answers were NaN, where they were taken for the worst; ``None`` if NaN was
+    an error"""
+
     @property
     def heads(self) -> tuple[str, ...]:
         """The lines above a table: this provenance, and the leaks of its split, if there are any."""
@@ -105,7 +109,7 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None}
+        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None, "nan": None}
         if self.leaks is not None and self.times is not None:
             content["leaks"]["any_time"] = True
         return {name: value for name, value in content.items() if name not in usual or value != usual[name]}

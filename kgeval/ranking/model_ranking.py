@@ -36,7 +36,9 @@ from kgeval.ranking.ranking_notes import (
     RankingNotes,
     notes_on_chance,
     notes_on_device,
+    notes_on_masks,
     notes_on_missing_answers,
+    notes_on_nan,
     notes_on_repetitions,
     notes_on_sides,
     notes_on_unlisted,
@@ -128,7 +130,13 @@ class ModelRanking(ModelOnDataset):
             data = data.append_column(MULTIPLICITY, pa.array(times[data["triple"].to_numpy()]))
         work = self.engine.kernel.stats()
         of_ranks = RankingNotes(
-            (*notes_on_chance(self.scorer, dataset, evaluation.split, data), *self.notes.wrong, *notes),
+            (
+                *notes_on_chance(self.scorer, dataset, evaluation.split, data),
+                *notes_on_masks(data),
+                *notes_on_nan(data),
+                *self.notes.wrong,
+                *notes,
+            ),
             (*notes_on_missing_answers(self.scorer, data), *self.notes.moved),
             (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
         )
@@ -203,7 +211,9 @@ class ModelRanking(ModelOnDataset):
             parts.append(rank(task))
             notes.extend(candidates.notes)
             num_candidates.append(candidates.num_candidates(len(task.queries)))
-        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, concatenated(parts))
+        ranked = concatenated(parts)
+        ranked = ranked.with_nan() if self.evaluation.nan == "worst" else ranked
+        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, ranked)
         return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates))
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
@@ -230,7 +240,7 @@ class ModelRanking(ModelOnDataset):
             ranked = self.engine.rank(self.compared.scorer_of(task.queries.side), task)
         if counts := self.compared.invented_above(task.queries, task.queries.owners, ranked.scores):
             invented = RankCounts(*counts)
-            ranked = Ranked(ranked.scores, ranked.filtered + invented, ranked.raw + invented)
+            ranked = ranked._replace(filtered=ranked.filtered + invented, raw=ranked.raw + invented)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
         return ranked

@@ -84,10 +84,10 @@ class TripleArrays:
             )
         found = rows.ids[rows.offsets[:-1]]
         answers = self.triples.queries_of_side(queries.side)[2]
-        own = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[
+        mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[
             ::-1
         ]  # of a triple twice, the first
-        found[rows.owners[own]] = rows.ids[own]
+        found[rows.owners[mine]] = rows.ids[mine]
         return found
 
     @cached_property
