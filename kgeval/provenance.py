@@ -99,6 +99,9 @@ class Provenance:
     """whether the numbers of ties are known, so that any tie policy can be computed"""
     suspicion: str | None = field(default=None, compare=False)
     """why the columns of the dataset may be in another order"""
+    nan: dict[str, int] | None = field(default=None, compare=False)
+    """how many scores of candidates and of answers were NaN, where they were taken for the worst; ``None`` if NaN was
+    an error"""
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -110,7 +113,7 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None}
+        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None, "nan": None}
         usual |= {"has_ties": True, "suspicion": None}
         if self.leaks is not None and self.times is not None:
             content["leaks"]["any_time"] = True

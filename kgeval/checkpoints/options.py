@@ -78,6 +78,10 @@ class Options:
         self.origins[name], self.resolved[name] = "option", value if stored is None else stored
         return self.resolved[name]
 
+    def given(self, name: str, default: Any = None) -> Any:
+        """Return the user's value of an option that is still to be resolved."""
+        return self._values.get(name, default)
+
     def require(self, name: str, stored: Any, where: str, choices: Sequence[Any], *, optional: bool = False) -> Any:
         """Return the value of an option as :meth:`resolve` does; it must be one of ``choices``.
 

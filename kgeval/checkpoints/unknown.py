@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from kgeval.checkpoints.shared.locate import first_lines
 from kgeval.checkpoints.shared.mapped_arrays import NUMPY
 from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
-from kgeval.data.layouts.labelled import LABELLED_ENDINGS
+from kgeval.data.layouts.labelled import LABELLED_ENDINGS, STEMS
 from kgeval.data.text import open_text
 from kgeval.files.opening import refuse_special
 from kgeval.paths import MANIFEST, METRICS, STAGE
@@ -36,12 +37,17 @@ NAME_TENSORS = (
 )
 """what to do with the state_dict of a user's own model"""
 
+SPLIT_NAMES = {name for names in STEMS.values() for name in names}
+
 ADVICE = {
     **dict.fromkeys(
         LABELLED_ENDINGS,
         "Give triples as a folder, --dataset FOLDER. Vectors need a first line with their numbers of rows and columns.",
     ),
-    **dict.fromkeys((".yaml", ".yml"), "If it is a configuration: kgeval run {path}"),
+    **dict.fromkeys(
+        (".yaml", ".yml"),
+        "If it is a configuration: kgeval run {path}. If it is LibKGE's trace, write its ranks to a CSV.",
+    ),
     ".parquet": "If it holds ranks: kgeval summarize {path}",
     NUMPY: "If it holds scores, name it tail_scores.npy or head_scores.npy. If other files belong to it, give the "
     "folder.",
@@ -49,29 +55,28 @@ ADVICE = {
 """the ending of a file -> what it may be"""
 
 
-class Format(Protocol):
-    """What is used of a :class:`kgeval.Reader` here."""
-
-    @property
-    def recognises(self) -> Callable[[Path], bool]: ...
-
-    @property
-    def known_by(self) -> tuple[frozenset[str], ...]: ...
+Readers = Mapping[str, Any]
+"""each :class:`kgeval.Reader`, by its name"""
 
 
-def describe_unknown(path: Path, readers: Mapping[str, Format]) -> str:
+def describe_unknown(path: Path, readers: Readers) -> str:
     if inside := checkpoints_in(path, readers):
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {_some(inside)}. Give one of them."
+    if triples := triple_files(path):
+        cure = (
+            "Name them train.tsv, valid.tsv and test.tsv, with the header head<TAB>relation<TAB>tail (in their order)."
+        )
+        what = f"its files {_some(triples)} are a dataset in no known layout"
+        return f"{str(path)!r} is no checkpoint: {what}. {cure}\n'kgeval list datasets' shows all layouts."
     files = files_of(path)
     for file in files:
         refuse_special(file)
     pickled = next(filter(is_pickled, files), None)
-    content = unwrap_state_dict(read_any(pickled)) if pickled else None
-    tensors = {*map(str, content)} if isinstance(content, Mapping) else set()
+    content, tensors = unwrap_state_dict(read_any(pickled)) if pickled else None, set()
     if isinstance(content, Mapping):
         content = dict(sorted(flat(content), key=lambda part: not isinstance(part[1], np.ndarray)))
-        tensors |= content.keys()
+        tensors = {name for name, part in content.items() if isinstance(part, np.ndarray)}
     found = _some(file.name + (_inside(content) if file == pickled else _size(file)) for file in files)
     if path.is_file() and found == path.name:
         found = ""
@@ -79,11 +84,19 @@ def describe_unknown(path: Path, readers: Mapping[str, Format]) -> str:
     return "\n".join([f"{str(path)!r} is in no known checkpoint format{seen}.", *_advice(path, tensors, readers), LIST])
 
 
+def triple_files(path: Path) -> list[str]:
+    """List the files of triples of a folder that no layout knows: train and test, in rows of three to five cells."""
+    files = [file for file in files_of(path) if file.is_file() and file.name.partition(".")[0] in SPLIT_NAMES]
+    names = [file.name for file in files if len(first_lines(file, 1)[0].split("\t")) in (3, 4, 5)]
+    both = {"train", "test"} <= {name.partition(".")[0] for name in names}
+    return names if both and not any(layout.recognises(path) for layout in layouts().values()) else []
+
+
 def files_of(path: Path) -> Sequence[Path]:
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
-def checkpoints_in(path: Path, readers: Mapping[str, Format]) -> list[str]:
+def checkpoints_in(path: Path, readers: Readers) -> list[str]:
     folders = [entry for entry in files_of(path) if entry.is_dir()]
     return [folder.name for folder in folders if any(reader.recognises(folder) for reader in readers.values())]
 
@@ -107,7 +120,7 @@ def _size(file: Path) -> str:
     return ""
 
 
-def _advice(path: Path, tensors: set[str], readers: Mapping[str, Format]) -> Iterator[str]:
+def _advice(path: Path, tensors: set[str], readers: Readers) -> Iterator[str]:
     """Say what to do with a file or folder that holds tensors of some names: a line, or two of tensors."""
     place, names = quote(str(path)), {file.name for file in files_of(path)}
     if path.is_dir() and any(layout.recognises(path) for layout in layouts().values()):
@@ -143,7 +156,7 @@ def first_object(file: Path) -> Mapping[str, Any]:
     return {}
 
 
-def _nearest(names: set[str], readers: Mapping[str, Format]) -> str:
+def _nearest(names: set[str], readers: Readers) -> str:
     """Name two formats at most of whose known tensors or files at least half, and not all, are there."""
     lacks = [
         (sorted(group - names), name)

@@ -162,9 +162,11 @@ KBC = LabelFiles("ent_id", "rel_id", id_first=False, times="ts_id")
 MARIUS = LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True)
 TSV = LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True)
 JSON = LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False)
+PYKEEN = LabelFiles("entity_to_id.tsv.gz", "relation_to_id.tsv.gz")
+PYKEEN_SAVED = LabelFiles("training_triples/entity_to_id.tsv.gz", "training_triples/relation_to_id.tsv.gz")
 
-LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON)
-"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc and Marius, and as users of PyTorch Geometric call them"""
+LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, PYKEEN_SAVED, PYKEEN)
+"""of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, PyKEEN, and as users of PyTorch Geometric do"""
 
 
 LABEL = 2**7

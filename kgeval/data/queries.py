@@ -70,6 +70,13 @@ class Queries:
     def __len__(self) -> int:
         return len(self.anchors)
 
+    @property
+    def only_answers(self) -> IntArray:
+        """The answer of each query that has one, −1 of any other; int64[query]."""
+        answers, alone = np.full(len(self), -1), np.diff(self.offsets) == 1
+        answers[alone] = self.answers[self.offsets[:-1][alone]]
+        return answers
+
     def __getitem__(self, part: slice) -> Queries:
         start, stop, _ = part.indices(len(self))
         offsets = self.offsets[start : stop + 1]

@@ -63,7 +63,7 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     negative, starts, lengths = _lists(scores[NEGATIVE], len(positive))
     intervals = Intervals(np.arange(len(positive) + 1), positive, positive)
     counted = kernel("compiled").count_scores(negative, starts, lengths, intervals)
-    undefined = np.isnan(positive) | counted.undefined
+    undefined = np.isnan(positive) | (counted.undefined > 0)
     if undefined.any():
         raise ScoreError(f"row {int(np.argmax(undefined))} has a score that is NaN: a rank is undefined.")
     return _table(positive, counted.counts, lengths)

@@ -17,7 +17,7 @@ from kgeval.errors import FileError, PickleError, reason
 from kgeval.files.containers import open_zip
 from kgeval.files.opening import Budget, checked, read_bytes
 from kgeval.pickles.contents import DTYPES, Reference, StorageType, refuse_instructions
-from kgeval.pickles.unpickle import StubObject, unpickle
+from kgeval.pickles.unpickle import StubObject, module_class, unpickle
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
 """the endings of files that ``torch.save`` or ``pickle`` wrote"""
@@ -175,14 +175,17 @@ class _StorageTypes(pickle.Unpickler):
     def __init__(self, program: bytes) -> None:
         super().__init__(io.BytesIO(program))
         self.dtypes: dict[str, np.dtype[Any]] = {}
+        self.stub = type("Stub", (StubObject,), {})  # of this pickle alone, since objects change their class
 
     def find_class(self, module: str, name: str) -> Any:
-        return StorageType(name) if module == "torch" and name in DTYPES else StubObject
+        return StorageType(name) if module == "torch" and name in DTYPES else self.stub
 
-    def persistent_load(self, pid: Any) -> None:
+    def persistent_load(self, pid: Any) -> Any:
         """Keep the dtype of a storage."""
-        reference = Reference.of(pid)
-        self.dtypes[reference.key] = reference.storage_type.dtype
+        if (module := module_class(pid)) is None:
+            reference = Reference.of(pid)
+            self.dtypes[reference.key] = reference.storage_type.dtype
+        return module
 
 
 def _read_archive(path: Path, budget: Budget) -> Any:

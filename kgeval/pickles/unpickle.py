@@ -66,6 +66,8 @@ class StubObject:
 
     origin: ClassVar[str] = ""
     """module and name of the class"""
+    is_module: ClassVar[bool] = False
+    """whether an object of the class has the state of a PyTorch module"""
 
     args: tuple[Any, ...]
     state: dict[str, Any]
@@ -82,6 +84,7 @@ class StubObject:
 
     def __setstate__(self, state: Any) -> None:
         self.state = state if isinstance(state, dict) else {"state": state}
+        type(self).is_module |= {"_modules", "_parameters"} <= self.state.keys()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Ignore the items of unknown mappings."""
@@ -159,6 +162,18 @@ class _Unpickler(pickle.Unpickler):
         self._nested = nested
         self._numbers = cache(lambda kind, key: kind.decode(numbers(key)))
         self._classes: dict[str, Any] = {}
+        self._unknown: list[type[StubObject]] = []
+        """the stubs of names that are of no library"""
+
+    def load_known(self) -> Any:
+        """Load the pickle; refuse it if it has asked for a name of no library, unless it is a user's PyTorch module."""
+        try:
+            return self.load()
+        finally:
+            if other := next((stub.origin for stub in self._unknown if not stub.is_module), None):
+                raise PickleError(
+                    f"the pickle asks for {other}, which no model needs. It was refused, and nothing was executed."
+                )
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the constructor or stub of a name; nothing is imported."""
@@ -177,11 +192,10 @@ class _Unpickler(pickle.Unpickler):
             return _Constructor(self._read_nested, self._budget)
         if module == "torch" and name in DTYPES:
             return StorageType(name)
-        if module.partition(".")[0] in LIBRARIES or full_name in STUBS:
-            return type("Stub", (StubObject,), {"origin": full_name})
-        raise PickleError(
-            f"the pickle asks for {full_name}, which no model needs. It was refused, and nothing was executed."
-        )
+        stub = type("Stub", (StubObject,), {"origin": full_name})
+        if module.partition(".")[0] not in LIBRARIES and full_name not in STUBS:
+            self._unknown.append(stub)
+        return stub
 
     def _read_nested(self, budget: Budget, content: Any) -> Any:
         """Read a file of the older format that ``torch`` has pickled as bytes."""
@@ -190,8 +204,10 @@ class _Unpickler(pickle.Unpickler):
         budget.take(len(content))
         return self._nested(content, budget)
 
-    def persistent_load(self, pid: Any) -> Storage:
-        """Return the numbers of a tensor's storage."""
+    def persistent_load(self, pid: Any) -> Storage | type[StubObject]:
+        """Return the numbers of a tensor's storage, or the class of a module, which torch named so before 1.6."""
+        if (module := module_class(pid)) is not None:
+            return module
         reference = Reference.of(pid)
         data = self._numbers(reference.storage_type, reference.key)
         if data.size < reference.count:
@@ -200,6 +216,12 @@ class _Unpickler(pickle.Unpickler):
                 "file may be cut short."
             )
         return Storage(data)
+
+
+def module_class(pid: Any) -> type[StubObject] | None:
+    """Return the class of a persistent id ("module", class, its file, its source); None if it is of another kind."""
+    is_module = isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module"
+    return pid[1] if is_module and isinstance(pid[1], type) and issubclass(pid[1], StubObject) else None
 
 
 def _scalar(budget: Budget, kind: Any, content: Any) -> str | int | float | bool:
@@ -240,6 +262,7 @@ def _bytes(budget: Budget, text: Any, encoding: Any) -> bytes:
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     # Only without arguments: copies of copies of a collection would take unbounded memory.
     "collections.OrderedDict": lambda _: _OrderedDict(),
+    "torch._utils._rebuild_tensor": lambda _, *args: tensor(*args),  # up to version 0.3
     "torch._utils._rebuild_tensor_v2": lambda _, *args: tensor(*args),
     "torch._utils._rebuild_parameter": lambda _, *args: args[0],
     "_codecs.encode": _bytes,
@@ -259,7 +282,7 @@ def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *,
     older format, which a pickle may contain in place of a tensor.
     """
     refuse_instructions(program, budget)
-    value = _Unpickler(program, numbers, budget, nested).load()
+    value = _Unpickler(program, numbers, budget, nested).load_known()
     check_object_graph_size(value, MAX_VALUES_PER_BYTE * len(program), _parts)
     return value
 

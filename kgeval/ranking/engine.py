@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.errors import ScoreError
@@ -45,17 +45,25 @@ class Ranked(NamedTuple):
     """float64[answer], the score of each answer"""
     filtered: RankCounts
     raw: RankCounts
+    nan: IntArray | None = None
+    """int64[answer, 2], where NaN is the worst: how many of its other candidates' scores were NaN, and of its own"""
 
     def take(self, answers: IntArray) -> Ranked:
         """Take some answers, in another order."""
-        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers))
+        nan = None if self.nan is None else self.nan[answers]
+        return Ranked(self.scores[answers], self.filtered.take(answers), self.raw.take(answers), nan)
+
+    def with_nan(self) -> Ranked:
+        """Count no NaN where none was looked for."""
+        return self if self.nan is not None else self._replace(nan=np.zeros((len(self.scores), 2), np.int64))
 
 
 def concatenated(parts: Sequence[Ranked]) -> Ranked:
     """Concatenate the counts of several blocks of queries."""
     scores = np.concatenate([part.scores for part in parts])
     filtered, raw = (RankCounts.concatenated([getattr(part, name) for part in parts]) for name in ("filtered", "raw"))
-    return Ranked(scores, filtered, raw)
+    some = any(part.nan is not None for part in parts)
+    return Ranked(scores, filtered, raw, np.concatenate([part.with_nan().nan for part in parts]) if some else None)
 
 
 def rank_last(task: RankingTask) -> Ranked:
@@ -108,8 +116,11 @@ class Engine:
     def rank(self, scorer: Scorer | VectorScorer, task: RankingTask) -> Ranked:
         """Rank every answer of some queries."""
         counting = Purpose(lambda part, scores: Counting.of(part, scores, self.tie_rule), compares=True)
-        met, nan_last = self._sweep(scorer, task, counting), self.nan == "worst"
-        ranked = [Ranked(scores, *found.ranks(nan_last=nan_last)) for _, scores, found in met]
+        nan_last = self.nan == "worst"
+        ranked = [
+            Ranked(self._without_nan(scores), *found.ranks(nan_last=nan_last), found.nan(scores) if nan_last else None)
+            for _, scores, found in self._sweep(scorer, task, counting)
+        ]
         return concatenated([rank_last(task[:0]), *ranked])
 
     def best(self, scorer: Scorer | VectorScorer, task: RankingTask, places: int, *, drops_known: bool) -> BestAnswers:
@@ -171,8 +182,8 @@ class Engine:
             answer_vectors = fetch_entity_vectors(scorer, queries.side, queries.answers)
             refuse_vector_widths(query_vectors.vectors, answer_vectors.vectors)
             answers = Rows(queries.offsets, np.arange(queries.num_answers))
-            scores = self._without_nan(self.kernel.scores(query_vectors, answer_vectors, answers))
-        collector = purpose.begin(task, scores)
+            scores = self.kernel.scores(query_vectors, answer_vectors, answers)
+        collector = purpose.begin(task, self._without_nan(scores))
         if (shared := candidates.shared_ids) is not None:
             total = purpose.size(queries)
             for chunk in slices(len(shared), step):
@@ -195,8 +206,10 @@ class Engine:
         ids, (rows, columns) = _cells(task) if purpose.compares else (task.candidates.ids_of(0), NO_CELLS)
         tensor = self._tensor_scores(scorer, queries, ids)
         table = self.finished_scores(scorer, queries, ids) if tensor is None else tensor
+        if not purpose.compares and self.nan == "worst":  # what compares counts NaN, and takes it for the worst itself
+            table = self._without_nan(table) if tensor is None else tensor.masked_fill(tensor.isnan(), -np.inf)
         scores = as_float64(table[rows, columns], "the scorer")
-        collector = purpose.begin(task, scores)
+        collector = purpose.begin(task, self._without_nan(scores))
         if isinstance(kernel, TensorKernel) and tensor is not None:
             collector.meet_tensor(kernel, tensor)
         else:
@@ -205,21 +218,20 @@ class Engine:
         return scores, collector
 
     def _tensor_scores(self, scorer: Scorer, queries: Queries, ids: IntArray) -> Any:
-        """Score candidates on the kernel's device, and treat NaN as the policy says; None where that cannot be."""
+        """Score candidates on the kernel's device; None where that cannot be."""
         if not (isinstance(self.kernel, TensorKernel) and isinstance(scorer, TensorScorer)):
             return None
-        found = scorer.score_tensor(queries, ids, self.kernel.device)
-        return found if found is None or self.nan == "error" else found.masked_fill(found.isnan(), -np.inf)
+        return scorer.score_tensor(queries, ids, self.kernel.device)
 
     def finished_scores(self, scorer: Scorer | VectorScorer, queries: Queries, ids: IntArray) -> Float64Array:
-        """Score candidates (int64[candidate] or int64[query, candidate]), and treat NaN as the policy says."""
+        """Score candidates, int64[candidate] or int64[query, candidate]."""
         shape = (len(queries), ids.shape[-1])
         returned = as_float64(scorer.scores(queries, ids), "the scorer")
         if returned.shape != shape:
             raise ScoreError(
                 f"the scorer returned scores of shape {returned.shape}, expected {shape} (query, candidate)."
             )
-        return self._without_nan(np.ascontiguousarray(returned))
+        return np.ascontiguousarray(returned)
 
     def _without_nan(self, scores: Float64Array) -> Float64Array:
         """Take NaN as the worst possible score, if that is the policy."""
@@ -235,14 +247,14 @@ class Engine:
         return scores, collector
 
 
-def _refuse_nan(scorer: Scorer | VectorScorer, task: RankingTask, scores: Float64Array, undefined: BoolArray) -> None:
-    """Refuse NaN among the scores of answers (float64[answer]), or of the candidates of a query (bool[query])."""
+def _refuse_nan(scorer: Scorer | VectorScorer, task: RankingTask, scores: Float64Array, undefined: IntArray) -> None:
+    """Refuse NaN among the scores of answers (float64[answer]), or of the candidates of a query (int64[query])."""
     queries = task.queries
     if (holes := np.isnan(scores)).any():
         answer = int(np.argmax(holes))
         raise UndefinedScore(queries, int(queries.owners[answer]), int(queries.answers[answer]))
     if undefined.any():
-        query = int(np.argmax(undefined))
+        query = int(np.argmax(undefined > 0))
         candidates = task[query : query + 1].candidates.ids_of(0)
         table = as_float64(scorer.scores(queries[query : query + 1], candidates), "the scorer")
         raise UndefinedScore(queries, query, int(candidates[np.argmax(np.isnan(table[0]))]))

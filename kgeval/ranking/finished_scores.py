@@ -97,17 +97,18 @@ def rank_finished(scores: Any, answers: Answers, *, nan: NaNPolicy = "error") ->
         parts = _blocks(answers.rows, max(1, BLOCK_BYTES // (8 * max(1, width))))
     for part in parts:
         count(scores, answers.part(part), found[part], own[part])
-    above, level, known_above, known_level, known, undefined = found.T
+    above, level, known_above, known_level, known, undefined, own_undefined = found.T
     if nan == "error" and undefined.any():
-        answer = int(np.argmax(undefined))
+        answer = int(np.argmax(undefined > 0))
         row = as_array(scores[int(answers.rows[answer])], "the model")
         raise UndefinedCell(answer, int(np.argmax(np.isnan(row))))
     all_columns = np.full(number, width)
     filtered = RankCounts(above - known_above, level - known_level, all_columns - known)
-    return Ranked(own, filtered, RankCounts(above, level, all_columns))
+    holes = None if nan == "error" else np.stack([undefined - own_undefined, own_undefined], axis=1)
+    return Ranked(own, filtered, RankCounts(above, level, all_columns), holes)
 
 
-COLUMNS = ("above", "level", "known above", "known level", "known", "undefined")
+COLUMNS = ("above", "level", "known above", "known level", "known", "undefined", "own undefined")
 """what is counted for each answer; it does not tie with itself"""
 
 
@@ -150,7 +151,7 @@ def _count_rows(begin, end, scores, answers, found, own):  # type: ignore[no-unt
         for value in row:
             holes += np.isnan(value)
         if holes > 0:
-            found[answer, 5] = 1
+            found[answer, 5], found[answer, 6] = holes, np.isnan(row[target])
             row = np.where(np.isnan(row), row.dtype.type(-np.inf), row)
         threshold = row[target]
         above, level = compare(row, threshold, threshold)
@@ -183,7 +184,8 @@ def count_on_device(scores: Any, answers: Answers, found: IntArray, own: Float64
         (block == threshold).sum(dim=1) - 1,
         *(torch.bincount(rows[where], minlength=len(block)) for where in (values > thresholds, values == thresholds)),
         there(listed.lengths),
-        holes.any(dim=1).long(),
+        holes.sum(dim=1),
+        holes.gather(1, there(answers.columns)[:, None])[:, 0].long(),
     ]
     found[:] = torch.stack(counts, dim=1).cpu().numpy()
     own[:] = threshold[:, 0].double().cpu().numpy()

@@ -39,6 +39,8 @@ from kgeval.ranking.ranking_notes import (
     notes_on_chance,
     notes_on_device,
     notes_on_listed_answers,
+    notes_on_masks,
+    notes_on_nan,
     notes_on_repetitions,
     notes_on_sides,
     notes_on_unlisted,
@@ -133,7 +135,13 @@ class ModelRanking(ModelOnDataset):
             data = data.append_column(RETRIEVED, pc.greater(data["score"], -np.inf))
         work = self.engine.kernel.stats()
         of_ranks = RankingNotes(
-            (*notes_on_chance(self.scorer, dataset, evaluation.split, data), *self.notes.wrong, *notes),
+            (
+                *notes_on_chance(self.scorer, dataset, evaluation.split, data),
+                *notes_on_masks(data),
+                *notes_on_nan(data),
+                *self.notes.wrong,
+                *notes,
+            ),
             (*notes_on_listed_answers(self.scorer, data, sum(side.outsiders for side in sides)), *self.notes.moved),
             (*(note for side in sides for note in self._notes_on_candidates(side)), *self.notes.explained),
         )
@@ -210,7 +218,9 @@ class ModelRanking(ModelOnDataset):
             outsiders += found
             notes.extend(candidates.notes)
             num_candidates.append(candidates.num_candidates(len(task.queries)))
-        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, concatenated(parts))
+        ranked = concatenated(parts)
+        ranked = ranked.with_nan() if self.evaluation.nan == "worst" else ranked
+        table = to_rank_columns(self.dataset, self.evaluation.split, np.concatenate(order), side, ranked)
         return RankedPart(side, table, tuple(notes), np.concatenate(num_candidates), outsiders)
 
     def _tasks(self, side: Side, rows: IntArray, competing: BoolArray) -> Iterator[tuple[Candidates, RankingTask]]:
@@ -219,7 +229,7 @@ class ModelRanking(ModelOnDataset):
         known = self.facts.of(self.evaluation.filter, side)
         # A generator leaves out what is evaluated too, whether or not the filter names that split.
         avoided = self.facts.of((*self.evaluation.filter, split), side)
-        collect = Queries.per_triple if self.scorer.lists else corruption.queries
+        collect = Queries.per_triple if self.scorer.asks_by_triple else corruption.queries
         queries = collect(self.dataset.split(split)[rows], side)
         widths, notes = corruption.widths(queries, self.dataset), corruption.notes(queries, self.dataset)
         if widths is None or not len(queries) or any(quirk.compares_queries for quirk in self.quirks):
@@ -241,7 +251,7 @@ class ModelRanking(ModelOnDataset):
             known = self.facts.of(self.evaluation.filter, queries.side).rows(queries)
             found = Outsiders.of(self.compared, queries, task.candidates, known)
             filtered, raw, outsiders = found.beside(queries.owners, queries.answers, ranked.scores)
-            ranked = Ranked(ranked.scores, ranked.filtered + filtered, ranked.raw + raw)
+            ranked = ranked._replace(filtered=ranked.filtered + filtered, raw=ranked.raw + raw)
         for quirk in self.quirks:
             ranked = quirk.adjust(ranked, task, self.compared, self.engine.tie_rule)
         return ranked, outsiders

@@ -38,6 +38,9 @@ SCHEMA = pa.schema(
 RANK = "rank"
 """the column of ranks, which are computed from the counts and not stored"""
 
+NAN = ("nan_candidates", "nan_answer")
+"""further columns where NaN is the worst score: how many candidates' scores were NaN, and the answer's own (0 or 1)"""
+
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
 
@@ -147,7 +150,15 @@ class RankTable(Columns):
             leaks=self.leaks,
             has_ties=self.has_ties,
             suspicion=self.suspicion,
+            nan=self.nan,
         )
+
+    @property
+    def nan(self) -> dict[str, int] | None:
+        """How many scores of candidates and of answers were NaN and taken for the worst; None if none was accepted."""
+        if not {*NAN} <= {*self.columns}:
+            return None
+        return dict(zip(("candidates", "answers"), (int(self.column(name).sum()) for name in NAN), strict=True))
 
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row]); ``missing`` still counts the missing ranks of the whole split."""

@@ -15,7 +15,9 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError, counted
+from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.rank_table import NAN
 from kgeval.ranking.rules import Rules
 from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
@@ -46,6 +48,12 @@ class RankingNotes:
 
 CHANCE, NOISE = 0.1, 2.0
 """an adjusted mean rank index (AMRI) is about 0 if it is below the first, and no more standard deviations above 0"""
+
+FAR_WORSE = -0.3
+"""an AMRI that no model has whose scores mean what they should"""
+
+UNLIKELY = np.log(1e9)
+"""one in so many: the logarithm of an odd that chance does not explain"""
 
 FEW = 0.5
 """where chance alone may reach this index, the answers are too few to judge a model by"""
@@ -155,21 +163,49 @@ def notes_on_listed_answers(scorer: Aligned, ranks: pa.Table, outsiders: int) ->
     return notes
 
 
+def notes_on_nan(ranks: pa.Table) -> list[str]:
+    """Count the scores that were NaN, where NaN is taken for the worst."""
+    if not {*NAN} <= {*ranks.column_names}:
+        return []
+    candidates, answers = (int(ranks[name].to_numpy().sum()) for name in NAN)
+    others = int((ranks["raw_candidates"].to_numpy() - 1).sum())
+    what = f"{answers:,} of {ranks.num_rows:,} scores of answers and {candidates:,} of {others:,} of other candidates"
+    why = "Such a candidate is behind every answer that has a score, which makes the metrics better"
+    return [f"{what} are NaN and count as the worst (nan: worst). {why}."] if candidates or answers else []
+
+
+def notes_on_masks(ranks: pa.Table) -> list[str]:
+    """Note that no known answer beats or ties with any answer: they were masked, or raw ranks would be worse."""
+    filtered, raw = RankCounts.of(ranks), RankCounts.of(ranks, "raw_")
+    others = raw.candidates - filtered.candidates
+    alike = (raw.greater == filtered.greater) & (raw.tied == filtered.tied)
+    # By chance, the answer is the first among itself and others in one of others + 1 cases.
+    if np.log1p(others).sum() < UNLIKELY or not alike[others > 0].all():
+        return []
+    what = f"the raw ranks are the filtered ones, though {int((others > 0).sum()):,} answers have other known answers"
+    return [f"{what}: these seem to be masked beforehand. Give their scores as they are, since kgeval filters them."]
+
+
 def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Table) -> list[str]:
     """Warn of a model that is no better than chance, as it is if ids are matched with the wrong labels.
 
     If ids are mixed up, the ranks of one answer move together: each distinct answer is one draw of a random ranking,
-    whose variance is known. Models whose ids come from the dataset itself are not checked.
+    whose variance is known. Models whose ids come from the dataset itself are checked only for being far worse.
     """
     source = scorer.source
-    if isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities:
-        return []
     sides = ranks["side"].combine_chunks().dictionary_decode()
     found = {side: _index_at_chance(ranks.filter(pc.equal(sides, side)), side) for side in pc.unique(sides).to_pylist()}
     low = {side: index for side, index in found.items() if index is not None}
-    if not low:
-        return []
     values = ", ".join(f"{side}s {index:.3f}" for side, index in low.items())
+    if min(low.values(), default=0) < FAR_WORSE:
+        return [
+            f"the model is far worse than chance (AMRI: {values}). If its scores are distances, give them with a minus "
+            "sign: the highest score is the best. If answers were masked beforehand, give their scores as they are. Or "
+            "its ids or labels are mixed up."
+        ]
+    is_own = isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities
+    if is_own or not low:
+        return []
     what = (
         f"the model is no better than chance (AMRI: {values}). Its ids or labels may be mixed up, or it has learned "
         "nothing."

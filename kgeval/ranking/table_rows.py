@@ -12,7 +12,7 @@ from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.ranking.engine import Ranked
-from kgeval.ranking.rank_table import SCHEMA, TIME
+from kgeval.ranking.rank_table import NAN, SCHEMA, TIME
 
 MULTIPLICITY = "multiplicity"
 """the column that says how often a triple stands in its split, where one is repeated"""
@@ -51,7 +51,10 @@ def to_rank_columns(dataset: Dataset, split: str, rows: IntArray, side: Side, ra
         dataset.entities.column(tails),
     ]
     arrays = [pa.array(np.ascontiguousarray(c)) if isinstance(c, np.ndarray) else c for c in columns]
-    return with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
+    table = with_times(dataset, pa.table(arrays, SCHEMA), triples.contexts)
+    for name, column in zip(NAN, () if ranked.nan is None else ranked.nan.T, strict=False):
+        table = table.append_column(name, pa.array(column))
+    return table
 
 
 def with_times(dataset: Dataset, table: pa.Table, contexts: IntArray | None) -> pa.Table:

@@ -125,8 +125,13 @@ class Aligned(MappedScorer):
 
     @property
     def lists(self) -> PredictionLists | None:
-        """The scorer itself, if it has lists of predictions: its scores depend on the triple that asks."""
+        """The scorer itself, if it has lists of predictions."""
         return self.scorer if isinstance(self.scorer, PredictionLists) else None
+
+    @property
+    def asks_by_triple(self) -> bool:
+        """Whether its scores depend on the triple that asks: each has a row or a list of its own."""
+        return isinstance(self.scorer, PredictionLists | TripleArrays)
 
     @cached_property
     def types(self) -> EntityTypes | None:
@@ -198,6 +203,7 @@ class Aligned(MappedScorer):
             queries,
             anchors=self.entity_rows[queries.anchors],
             relations=self.relation_rows[queries.relations],
+            answers=self.answer_rows(queries.side)[queries.answers],
             contexts=self._times(queries.contexts),
         )
 

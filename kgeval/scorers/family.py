@@ -90,7 +90,8 @@ class Family(ABC):
                     " (complex vectors as halves [re | im])."
                 )
             if array.size == 0 or (name in {"entity", "relation"} and array.ndim != 2):
-                raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected one row per {name}.")
+                expected = f"two dimensions, with one row per {name}"
+                raise CheckpointError(f"{self.name}: {name!r} has shape {array.shape}; expected {expected}.")
         fits = not self.equal_widths or self.entity.shape[1] == self.relation.shape[1]
         self.require(fits, "entity and relation must have the same width")
         self.check_shapes()

@@ -60,7 +60,7 @@ def tensors(framework: str, folder: Path) -> Iterator[Tensor]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and framework != "marius"):
         if path.suffix in {".pt", ".pth", ".pkl", ".ckpt", ".model"} or path.name == "checkpoint":
             yield from _pickled(path)
-        elif path.suffix == ".npy" and framework in {"dglke", "dual-encoder", "scores", "word2vec"}:
+        elif path.suffix == ".npy" and framework in {"dglke", "dual-encoder", "rotate", "scores", "word2vec"}:
             yield Tensor(path.name, np.load(path), lambda array, path=path: _save(path, array))
         elif path.suffix == ".bern" or path.name == "vectors.txt":
             yield _written(path)

@@ -243,6 +243,34 @@ def rotate_code(folder):
     return plain(rotation, r=table(3, 2, 1).astype(float) / (0.5 / np.pi)), "given", {}
 
 
+def rotate_arrays(folder):
+    """Without its checkpoint: the range of the embeddings is (γ + 2) / hidden_dim = 0.5."""
+    told = rotate_code(folder)
+    (folder / "checkpoint").unlink()
+    for name, array in (("entity", E), ("relation", table(3, 2, 1))):
+        np.save(folder / f"{name}_embedding.npy", single(array))
+    (folder / "config.json").write_text('{"model": "RotatE", "gamma": 6.0, "hidden_dim": 16}', encoding="utf-8")
+    return told
+
+
+def dglke_rotate_arrays(folder):
+    """Without its configuration: (γ + 2) / the width of the relations = 0.5."""
+    score, ids, _ = rotate_arrays(folder)
+    for name in ("entity", "relation"):
+        (folder / f"{name}_embedding.npy").rename(folder / f"d_RotatE_{name}.npy")
+    (folder / "config.json").unlink()
+    return score, ids, {"gamma": -1.0}
+
+
+def dglke_unnamed(folder):
+    """Without its configuration, and files whose names do not say the model."""
+    score, ids, _ = dglke_simple(folder)
+    (folder / "config.json").unlink()
+    for name in ("entity", "relation"):
+        (folder / f"d_SimplE_{name}.npy").rename(folder / f"mine_{name}.npy")
+    return score, ids, {"model": "SimplE"}
+
+
 def dglke_simple(folder):
     """Labels in the other order of columns, as some published files have them."""
     np.save(folder / "d_SimplE_entity.npy", single(E))
@@ -766,6 +794,7 @@ LAYOUTS = {
 WRITERS = [(name, writer) for name, writers in LAYOUTS.items() for writer in writers]
 
 FURTHER = [
+    *(("rotate", rotate_arrays), ("dglke", dglke_rotate_arrays), ("dglke", dglke_unnamed)),
     ("pykeen", pykeen_lightning),
     *(("word2vec", writer) for writer in (word2vec_text, word2vec_binary, word2vec_lines)),
     *(("word2vec", writer) for writer in (gensim, gensim_apart, gensim_old, gensim_model, gensim_model_apart)),

@@ -14,6 +14,8 @@ from typing_extensions import TypeAliasType
 
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
+from kgeval.errors import CheckpointError
+from kgeval.scorers.families.bilinear import RESCAL
 from kgeval.scorers.family import families, family
 from kgeval.scorers.mapped import Reciprocal
 from tests.checkpoints.conftest import ENTITIES, OPTIONS, arrays_of
@@ -426,6 +428,16 @@ def test_a_reciprocal_model_asks_for_heads_as_tails_of_the_inverse(name):
     for (anchor, relation), scores in all_scores(Reciprocal(model), "head").items():
         expected = [by_definition(model, anchor, relation + 3, other) for other in EVERYONE]
         assert scores == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_the_matrices_of_a_rescal_may_be_a_cube():
+    model = case("RESCAL")
+    cube = RESCAL(model.entity, model.relation.reshape(-1, 4, 4))
+    expected = np.einsum("hi,rij,tj->rht", model.entity, model.relation.reshape(-1, 4, 4), model.entity)
+    for (anchor, relation), scores in all_scores(cube, "tail").items():
+        assert scores == pytest.approx(expected[relation, anchor], rel=1e-12)
+    with pytest.raises(CheckpointError, match=r"'relation' has shape \(3, 2, 4\); expected two dimensions"):
+        RESCAL(model.entity, model.relation.reshape(-1, 2, 8)[:, :, :4])
 
 
 def test_a_reciprocal_model_has_half_as_many_relations():

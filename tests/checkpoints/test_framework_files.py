@@ -23,11 +23,14 @@ from tests.checkpoints.layouts import (
     RELATIONS,
     WRITERS,
     ampligraph_rotate,
+    dglke_rotate_arrays,
+    dglke_unnamed,
     dicee_aconex,
     dicee_conex,
     dicee_lfmult,
     openke_transr,
     pbg_static,
+    rotate_arrays,
     rotate_code,
     small_graph,
     table,
@@ -145,6 +148,30 @@ def test_an_option_of_another_value_is_refused(tmp_path, graph):
     openke_transr(tmp_path)
     with pytest.raises(CheckpointError, match="p_norm=3: expected p_norm=1 or p_norm=2"):
         load_checkpoint(tmp_path, dataset=graph, p_norm=3, norm_flag=True)
+
+
+@pytest.mark.parametrize(
+    ("writer", "options", "message"),
+    [
+        (dglke_unnamed, {}, r"mine_entity\.npy does not contain model, .* model=ComplEx or "),
+        (dglke_unnamed, {"model": "RotatE"}, r"mine_entity\.npy: gamma is None; .* Give the option gamma=NUMBER"),
+        (dglke_rotate_arrays, {"model": "ComplEx"}, r"model='ComplEx' contradicts d_RotatE_entity\.npy"),
+    ],
+)
+def test_what_arrays_alone_do_not_say_is_asked_for(tmp_path, writer, options, message):
+    writer(tmp_path)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(tmp_path, **options)
+
+
+def test_arrays_without_the_range_of_their_phases_are_no_model(tmp_path):
+    rotate_arrays(tmp_path)
+    (tmp_path / "config.json").write_text('{"model": "RotatE", "gamma": 6.0}')
+    with pytest.raises(CheckpointError, match=r"config\.json: hidden_dim is None; expected a number"):
+        load_checkpoint(tmp_path)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(UsageError, match=r"Nearest format: rotate \(config\.json is missing\)"):
+        load_checkpoint(tmp_path)
 
 
 def test_several_checkpoints_in_a_folder_are_named(tmp_path):

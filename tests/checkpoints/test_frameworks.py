@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -357,6 +358,21 @@ def test_the_native_format_keeps_every_integer(tmp_path, loaded, by_its_own_rule
     own = by_its_own_rules(framework, variant)
     assert same_tables(evaluate(again, umls, protocol=own.protocol, sides=("head", "tail")), own)
     assert again.describe()["model"] == checkpoint.describe()["model"]
+
+
+ARRAYS_ALONE = {
+    **{("rotate", variant): "checkpoint" for variant in VARIANTS["rotate"].split()},
+    **{("dglke", variant): "config.json" for variant in ("TransR", "ComplEx", "RotatE", "TransE_l1")},
+}
+"""models that are read without this file too"""
+
+
+@pytest.mark.parametrize(("framework", "variant"), ARRAYS_ALONE)
+def test_the_arrays_that_a_framework_writes_are_the_model(tmp_path, shared, umls, loaded, framework, variant):
+    folder = shutil.copytree(folder_of(shared, framework, variant), tmp_path / "m")
+    (folder / ARRAYS_ALONE[framework, variant]).unlink()
+    options = {"gamma": 9.0} if (framework, variant) == ("dglke", "RotatE") else {}
+    assert same_tables(evaluate(load_checkpoint(folder, dataset=umls, **options), umls), loaded(framework, variant)[1])
 
 
 ORIGINS = {

@@ -126,8 +126,9 @@ def test_a_file_is_used_without_the_other(tmp_path, kind, missing):
     lines = [str(len(rows))] * kind.counted + [separator.join(row) for row in rows]
     path = tmp_path / getattr(kind, which)
     ids = json.dumps({label: index for index, label in enumerate(labels)})
-    text = ids if path.suffix == ".json" else "".join(f"{line}\n" for line in lines)
-    path.write_text(text, encoding="utf-8")
+    text = (ids if path.suffix == ".json" else "".join(f"{line}\n" for line in lines)).encode()
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress(b"id\tlabel\n" + text) if path.suffix == ".gz" else text)
     checkpoint = load_checkpoint(tmp_path)
     found = {"entities": checkpoint.entities, "relations": checkpoint.relations}
     assert (list(found[which]), found[missing]) == (labels, None)

@@ -11,6 +11,7 @@ from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, 
 from kgeval.data.queries import Queries
 from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.scorers.families import DistMult
+from tests.checkpoints.conftest import write_arrays
 from tests.checkpoints.layouts import small_graph, table, tensors, torch
 from tests.contracts.test_foreign_package import package, run
 
@@ -76,6 +77,45 @@ def test_halves_are_put_side_by_side(tmp_path):
     assert scores(found) == pytest.approx((e[2] * r[1] * e.conj()).sum(axis=1).real, rel=1e-12)
 
 
+@pytest.mark.parametrize("ending", [".npz", ".safetensors"])
+def test_arrays_of_other_names_are_named_as_tensors_are(tmp_path, ending):
+    arrays = {"entities": table(7, 4), "relation": table(3, 4, 1), "gamma": np.float32([9])}
+    file = write_arrays(tmp_path / f"m{ending}", arrays)
+    found = load_checkpoint(file, entity="entities", ignored="gamma", **TRANSE)
+    assert scores(found) == pytest.approx(distances(), rel=1e-12)
+    for options, message in (
+        ({"entity": "entity_embeddings", "ignored": "gamma"}, r"the tensor 'entity_embeddings' is missing"),
+        ({"entity": "entities"}, r"does not use the tensor 'gamma'.* option ignored=NAME"),
+        ({"entitty": "entities"}, r"holds entities \[7, 4\], .* expected arrays named entity.* --option entity=NAME"),
+        ({"entity": "entities", "ignored": "gamma", "relaton": "relation"}, "unknown option 'relaton'"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            load_checkpoint(file, **options, **TRANSE)
+
+
+class Net(torch.nn.Module):
+    """A model of one's own, in a layer of another module."""
+
+    def __init__(self, **settings):
+        super().__init__()
+        self.ent = torch.nn.Embedding.from_pretrained(torch.from_numpy(table(7, 4)), **settings)
+        self.net = torch.nn.Sequential(torch.nn.Embedding.from_pretrained(torch.from_numpy(table(3, 4, 1))))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("archived", [True, False], ids=["since 1.6", "before 1.6"])
+def test_a_whole_module_is_read_by_the_names_of_its_tensors(tmp_path, archived, wrapped):
+    names = {"entity": "ent.weight", "relation": "net.0.weight"}
+    for settings in ({}, {"max_norm": 1.0}):
+        content = {"model": Net(**settings), "epoch": 3} if wrapped else Net(**settings)
+        torch.save(content, tmp_path / "mine.pt", _use_new_zipfile_serialization=archived)
+        if settings:
+            with pytest.raises(CheckpointError, match=r"does not use the tensor 'ent\.max_norm'"):
+                load_checkpoint(tmp_path, **names, **TRANSE)
+        else:
+            assert scores(load_checkpoint(tmp_path, **names, **TRANSE)) == pytest.approx(distances(), rel=1e-12)
+
+
 def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
     torch.save(state(gamma=np.float32([9]), gate__weight=table(4, 4)), tmp_path / "mine.pt")
     with pytest.raises(
@@ -93,7 +133,7 @@ def test_a_tensor_that_is_not_named_is_not_passed_over(tmp_path):
         ({"model": "TransH", "normalization": "none"}, r"TransH needs the array 'normal'\."),
         ({"model": "RESCAL", "norm": None}, "RESCAL: a relation must be"),
         ({"model": None}, "Give the option model=MODEL"),
-        ({"normal": "ent.weight"}, "TransE has no array 'normal'"),
+        ({"normal": "ent.weight"}, "unknown option 'normal'"),
         (
             {"entity": "ent.weight,rel.weight"},
             r"have different shapes: \(7, 4\) \(ent\.weight\), \(3, 4\) \(rel\.weight\)",

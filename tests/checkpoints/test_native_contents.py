@@ -41,7 +41,7 @@ ARRAYS = {
     "text": (NPZ, np.full((7, 4), "x"), FLOATS),
     "record": (NPZ, np.ones(7, [("a", "f4"), ("b", "f4")]), FLOATS),
     "date": (NPZ, np.array(["2020-01-01"], "datetime64[D]"), FLOATS),
-    "no entities": (BOTH, np.ones((0, 4), np.float32), "'entity' has shape .*; expected one row per entity"),
+    "no entities": (BOTH, np.ones((0, 4), np.float32), "'entity' has shape .*; expected .* one row per entity"),
 }
 """the endings of files that can hold an array, the array, and what is told of it"""
 
@@ -91,7 +91,7 @@ def test_a_model_without_rows_is_refused(tmp_path, graph, empty, labels):
     path = write_arrays(tmp_path / "m.npz", {**arrays, empty: arrays[empty][:0]})
     if labels:
         (tmp_path / {"entity": "entities.tsv", "relation": "relations.tsv"}[empty]).write_text("")
-    with pytest.raises(CheckpointError, match=f"'{empty}' has shape .*; expected one row per {empty}"):
+    with pytest.raises(CheckpointError, match=f"'{empty}' has shape .*; expected .* one row per {empty}"):
         load_checkpoint(path, model="DistMult", dataset=graph)
 
 
@@ -101,7 +101,7 @@ def test_a_model_without_columns_is_refused(tmp_path, model, graph):
     if model == "TuckER":
         arrays["core"] = np.empty((0, 0, 0), np.float32)
     path = write_arrays(tmp_path / "m.npz", arrays)
-    with pytest.raises(CheckpointError, match=r"expected one row per entity|needs the array"):
+    with pytest.raises(CheckpointError, match=r"expected .* one row per entity|needs the array"):
         evaluate(load_checkpoint(path, model=model, **OPTIONS[model]), graph)
 
 
@@ -113,7 +113,11 @@ ODD = {name: array[:, :3] for name, array in arrays_of("DistMult").items()}
     [
         ({**arrays_of("TransE"), "norm": np.ones(1)}, {"model": "TransE"}, "norm"),
         ({**arrays_of("TransE"), "norm": np.ones(1)}, {"model": "TransE", "norm": 1}, "norm"),
-        ({**arrays_of("DistMult"), "biases": np.ones(7, np.float32)}, {}, "DistMult has no array 'biases'"),
+        (
+            {**arrays_of("DistMult"), "biases": np.ones(7, np.float32)},
+            {},
+            "a DistMult does not use the tensor 'biases'",
+        ),
         ({"relation": np.ones((3, 4))}, {}, "expected arrays named entity"),
         ({"entity": np.ones((7, 4))}, {}, "expected arrays named relation"),
         *(

@@ -137,8 +137,12 @@ def test_an_option_must_not_contradict_the_file(tmp_path, option, message):
         ("TransE", {"norm": "1"}, r"TransE: norm='1': expected 1 or 2"),
         ("TransE", {"norm": [1]}, r"TransE: norm=\[1\]: expected 1 or 2"),
         ("TransE", {"norm": 1, "nrm": 2}, r"unknown option 'nrm' for this checkpoint. Did you mean 'norm'\?"),
-        ("DistMult", {"norm": 1}, r"unknown option 'norm' for this checkpoint. Choose one of 'ids', 'labels', 'model'"),
-        ("DistMult", {"entity": 1}, r"unknown option 'entity'"),
+        (
+            "DistMult",
+            {"norm": 1},
+            r"unknown option 'norm' for this checkpoint. Choose one of 'entity', 'ids', 'ignored'",
+        ),
+        ("DistMult", {"entity": 1}, r"the tensor '1' is missing. Choose one of 'entity', 'relation'"),
         ("TuckER", {}, r"TuckER needs the array 'core'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import shutil
 
 import numpy as np
@@ -144,9 +145,10 @@ def test_a_pointer_of_git_lfs_is_named_as_one(tmp_path, name):
 
 def test_arrays_of_other_names_are_told_with_those_expected(tmp_path):
     path = write_arrays(tmp_path / "m.npz", {"E": np.zeros((7, 4)), "R": np.zeros((3, 4))})
+    expected = "expected arrays named entity and relation. Or name them: --option entity=NAME --option relation=NAME"
     for options in ({}, {"model": "DistMult"}):
         (line,) = said_of(path, **options)
-        assert line == "/m.npz: holds E [7, 4], R [3, 4]; expected arrays named entity and relation."
+        assert line == f"/m.npz: holds E [7, 4], R [3, 4]; {expected}"
 
 
 def test_a_file_that_is_cut_short_is_told_to_be(tmp_path):
@@ -218,6 +220,22 @@ def test_other_contents_are_told_too(tmp_path, content, told):
     assert found_in(said_of(tmp_path / "m.pt")[0]).endswith(told)
 
 
+def test_triples_beside_a_pickle_are_no_checkpoint(tmp_path):
+    folder = tmp_path / "multihop"
+    folder.mkdir()
+    for name in ("train", "dev", "test"):
+        (folder / f"{name}.triples").write_text("a\tb\tr\n")
+    (folder / "adj_list.pkl").write_bytes(pickle.dumps({0: {1: {2}}}))
+    what, last = said_of(folder)
+    assert what.startswith(
+        "'/multihop' is no checkpoint: its files dev.triples, test.triples, train.triples are a dataset"
+    )
+    assert "Name them train.tsv, valid.tsv and test.tsv, with the header head<TAB>relation<TAB>tail" in what
+    assert last == "'kgeval list datasets' shows all layouts."
+    (folder / "adj_list.pkl").rename(tmp_path / "m.pkl")
+    assert "Name its tensors" not in " ".join(said_of(tmp_path / "m.pkl"))
+
+
 def test_an_empty_folder_and_a_text_are_no_riddles(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "m").write_text("hello", encoding="utf-8")
@@ -242,7 +260,7 @@ def test_a_file_of_pykg2vec_is_not_taken_for_openkes(tmp_path):
 
 def written(folder):
     """Write the labels as PyKEEN does."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     for kind, labels in (("entity", ENTITIES), ("relation", RELATIONS)):
         lines = "".join(f"{row}\t{label}\n" for row, label in enumerate(labels))
         (folder / f"{kind}_to_id.tsv.gz").write_bytes(gzip.compress(f"id\tlabel\n{lines}".encode()))
@@ -254,15 +272,18 @@ def test_labels_of_pykeen_are_found_beside_the_model_and_where_the_option_says(t
     torch.save(tensors(**state), tmp_path / "m.pt")
     options = {"model": "DistMult", "reciprocal": False}
     assert load_checkpoint(tmp_path / "m.pt", **options).entities is None
-    written(tmp_path / "elsewhere")
-    told = load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / "elsewhere"), model="DistMult")
-    assert (list(told.entities), list(told.relations)) == (ENTITIES, RELATIONS)
+    for folder in ("elsewhere", "saved/training_triples"):
+        written(tmp_path / folder)
+    for folder in ("elsewhere", "saved/training_triples", "saved"):
+        told = load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / folder), model="DistMult")
+        assert (list(told.entities), list(told.relations)) == (ENTITIES, RELATIONS)
     written(tmp_path)
     beside = load_checkpoint(tmp_path / "m.pt", model="DistMult")
     assert (list(beside.entities), list(beside.relations)) == (ENTITIES, RELATIONS)
     assert {path.name for path in beside.files} == {"m.pt", "entity_to_id.tsv.gz", "relation_to_id.tsv.gz"}
     with pytest.raises(
-        CheckpointError, match=r"expected a folder with entity_to_id\.tsv\.gz and relation_to_id\.tsv\.gz"
+        CheckpointError,
+        match=r"expected a folder with label files: .*; entity_to_id\.tsv\.gz and relation_to_id\.tsv\.gz",
     ):
         load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / "nowhere"), **options)
 

@@ -94,6 +94,43 @@ def test_names_of_known_libraries_are_stand_ins_that_do_nothing(file, target, na
     refuse(archive(file, program(called(made_of, value(f"touch {target}")))))
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["archive", "stream"])
+def test_what_calls_itself_a_module_does_nothing(file, target, stream):
+    """A module of any name is a stand-in, and what it holds is refused by its own name."""
+    state = mapping(_modules=mapping(), _parameters=mapping())
+    kind = (
+        row(value("module"), named("os", "mkdir"), value("os.py"), value("")) + b"Q" if stream else named("os", "mkdir")
+    )
+    call = b"(" + made(kind, state) + called(named("os", "mkdir"), value(str(target))) + b"t"
+    for attack, refusal in ((call, None), (call + named("posix", "system") + b"\x86", "asks for posix.system")):
+        whole = program(attack)
+        if stream:
+            file.write_bytes(BEGINNING + whole + program(value([])))
+        else:
+            archive(file, whole)
+        if refusal:
+            refuse(file, refusal)
+        else:
+            assert [stub.origin for stub in read_torch(file)] == ["os.mkdir", "os.mkdir"]
+
+
+def test_modules_in_modules_are_no_crash(file):
+    """Each holds the others, and itself."""
+    names = [f"m{index}" for index in range(30)]
+    made_of = [made(named("net", "Net")) + f"q{chr(index)}".encode("latin1") + b"0" for index in range(30)]
+    table = mapping(**{name: f"h{chr(index)}".encode("latin1") for index, name in enumerate(names)})
+    states = [
+        f"h{chr(index)}".encode("latin1") + mapping(_modules=table, _parameters=b"}") + b"b0" for index in range(30)
+    ]
+    archive(file, program(*made_of, *states, b"h\0"))
+    refuse(file, "repeats a few values")
+    chain = made(named("net", "Net"), mapping(_modules=b"}", _parameters=mapping(E=tensor(storage(), (2, 5), (5, 1)))))
+    for _ in range(2000):
+        chain = made(named("net", "Net"), mapping(_modules=mapping(m=chain), _parameters=b"}"))
+    with pytest.raises(CheckpointError, match=r"holds (m\.)+m \[\]; expected"):
+        load_checkpoint(archive(file, program(chain), TEN), format="state-dict")
+
+
 def test_no_library_is_imported_by_being_named(file):
     read_torch(archive(file, program(made(named("torch.utils.tensorboard.writer", "SummaryWriter")))))
     assert "torch.utils.tensorboard.writer" not in sys.modules

@@ -66,6 +66,13 @@ def test_a_stream_is_read(file):
     assert read_torch(file).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_a_tensor_of_torch_0_3_is_read(file):
+    old = called(named("torch._utils", "_rebuild_tensor"), storage("7", 6), value(2), value((2, 2)), value((2, 1)))
+    numbers = np.arange(6, dtype=np.float32)
+    file.write_bytes(BEGINNING + program(old) + program(value(["7"])) + (6).to_bytes(8, "little") + numbers.tobytes())
+    assert read_torch(file).tolist() == [[2, 3], [4, 5]]
+
+
 @pytest.mark.parametrize("module", ["numpy.core.multiarray", "numpy._core.multiarray"])
 def test_a_scalar_of_numpy_is_a_text_or_a_number_or_refused(file, module):
     def scalar(kind, content):

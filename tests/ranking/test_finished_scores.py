@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval.errors import InputError, ScoreError
-from kgeval.ranking.finished_scores import Answers, count_on_device
+from kgeval.ranking.finished_scores import Answers, count_on_device, rank_finished
 from tests.conftest import random_dataset
 
 TYPES = ["float16", "float32", "float64", "longdouble", "int8", "bool"]
@@ -88,12 +88,16 @@ def test_the_loops_of_a_device_count_the_same(example):
     rows, targets = rows[order], targets[order]
     offsets = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     answers = Answers(rows, targets, offsets[rows], offsets[rows + 1], np.nonzero(known)[1])
-    found, own = np.zeros((len(rows), 6), np.int64), np.zeros(len(rows))
+    found, own = np.zeros((len(rows), 7), np.int64), np.zeros(len(rows))
     count_on_device(torch.from_numpy(scores.astype(np.float64)), answers, found, own)
-    above, level, known_above, known_level, hidden, undefined = found.T
+    above, level, known_above, known_level, hidden, undefined, own_undefined = found.T
     counts = np.stack([above - known_above, level - known_level, scores.shape[1] - hidden], axis=1)
     np.testing.assert_array_equal(counts, slow_counts(scores, targets, known, rows))
-    np.testing.assert_array_equal(undefined, np.isnan(scores.astype(float))[rows].any(axis=1))
+    holes = np.isnan(scores.astype(float))
+    np.testing.assert_array_equal(undefined, holes[rows].sum(axis=1))
+    np.testing.assert_array_equal(own_undefined, holes[rows, targets])
+    ranked = rank_finished(scores.astype(np.float64), answers, nan="worst")
+    np.testing.assert_array_equal(ranked.nan, np.stack([undefined - own_undefined, own_undefined], axis=1))
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])

@@ -80,10 +80,100 @@ def test_nan_is_refused_with_triple_and_candidate(scorer):
         evaluate(scorer, DATA, sides=("tail",))
 
 
-def test_nan_may_be_the_worst_score():
+def nan_of(score, table):
+    """How many other candidates' scores are NaN for each row of ranks, and its own answer's; by brute force."""
+    found, everyone = [], np.arange(30)
+    for head, relation, tail, side in zip(*(table.column(name) for name in TRIPLE), strict=True):
+        ids = (everyone, np.full(30, tail)) if side == "head" else (np.full(30, head), everyone)
+        holes = np.isnan(score(ids[0], np.full(30, relation), ids[1]))
+        own = int(holes[head if side == "head" else tail])
+        found.append((int(holes.sum()) - own, own))
+    return found
+
+
+TRIPLE = ("head", "relation", "tail", "side")
+NAN = ["nan_candidates", "nan_answer"]
+
+
+HOLES = [7, int(DATA.test.tails[0]), int(DATA.test.heads[0])]
+
+
+class Vectors(DistMult):
+    """A model of which some entities have no vector as an answer, on either side, nor as the entity of a query."""
+
+    def __init__(self):
+        entity = np.random.default_rng(0).normal(size=(30, 4))
+        entity[HOLES] = np.nan
+        super().__init__(entity, np.ones((4, 4)))
+
+
+def holes_of_tails(h, r, t):
+    return np.where(np.isin(t, HOLES), np.nan, by_hash(h, r, t).astype(float))
+
+
+def holes_of_vectors(h, r, t):
+    return np.where(np.isin(h, HOLES) | np.isin(t, HOLES), np.nan, 0.0)
+
+
+@pytest.mark.parametrize("kernel", ["reference", "compiled", "float32"])
+@pytest.mark.parametrize(
+    ("scorer", "score"),
+    [(CallableScorer(holes_of_tails, 30, 4), holes_of_tails), (Vectors(), holes_of_vectors)],
+    ids=["finished", "vectors"],
+)
+def test_nan_that_is_the_worst_score_is_counted(tmp_path, scorer, score, kernel):
+    table = evaluate(scorer, DATA, nan="worst", kernel=kernel)
+    counted = nan_of(score, table)
+    assert list(zip(*(table.column(name) for name in NAN), strict=True)) == counted
+    candidates, answers = map(sum, zip(*counted, strict=True))
+    assert answers > 0
+    note = f"{answers} of {len(table)} scores of answers and {candidates:,} of {29 * len(table):,} of other candidates"
+    assert any(told.startswith(f"{note} are NaN and count as the worst") for told in table.notes)
+    assert summarize(table, ["mrr"]).to_dict()["provenance"]["nan"] == {"candidates": candidates, "answers": answers}
+    table.to_parquet(tmp_path / "ranks.parquet")
+    assert RankTable.from_parquet(tmp_path / "ranks.parquet").provenance.nan == table.provenance.nan
+
+
+def test_nan_ranks_as_minus_infinity():
     sunk = CallableScorer(lambda h, r, t: np.nan_to_num(holed(h, r, t), nan=-np.inf), 30, 4)
     as_worst = evaluate(CallableScorer(holed, 30, 4), DATA, nan="worst")
-    assert as_worst.to_pandas().equals(evaluate(sunk, DATA).to_pandas())
+    assert as_worst.to_pandas().drop(columns=NAN).equals(evaluate(sunk, DATA).to_pandas())
+    none = evaluate(sunk, DATA, nan="worst")
+    assert none.provenance.nan == {"candidates": 0, "answers": 0}
+    assert not any("NaN" in note for note in none.notes)
+
+
+FAR_WORSE, MASKED = (
+    "the model is far worse than chance (AMRI: tails -1.000).",
+    "the raw ranks are the filtered ones, though",
+)
+
+
+@pytest.mark.parametrize(("masks", "own", "note"), [(True, True, FAR_WORSE), (True, False, MASKED), (False, False, "")])
+def test_answers_that_were_masked_beforehand_are_noted(nations, masks, own, note):
+    """The known answers of each row, with its own and without it."""
+    heads, relations, tails = nations.test.ids.T
+    scores = np.random.default_rng(0).normal(size=(len(heads), 14))
+    facts = np.concatenate([nations.train.ids, nations.valid.ids, nations.test.ids])
+    known = np.zeros((14, 55, 14), np.bool_)
+    known[tuple(facts.T)] = masks
+    hidden = known[heads, relations]
+    hidden[np.arange(len(heads)), tails] = own
+    table = evaluate(ScoreTable(nations.test, tail=np.where(hidden, -np.inf, scores)), nations)
+    assert [told for told in (FAR_WORSE, MASKED) if any(it.startswith(told) for it in table.notes)] == [note] * masks
+    alike = table.column("raw_greater") == table.column("greater")
+    assert alike.all() == masks
+
+
+def test_distances_that_are_given_as_scores_are_noted():
+    rng = np.random.default_rng(0)
+    distance = rng.random((30, 4, 30)) + 1
+    for h, r, t in DATA.test.ids:
+        distance[h, r, t] = rng.random()
+    notes = {sign: evaluate(lambda h, r, t, sign=sign: sign * distance[h, r, t], DATA).notes for sign in (1, -1)}
+    assert notes[1][0].startswith("the model is far worse than chance (AMRI: heads -1.000, tails -1.000)")
+    assert "give them with a minus sign" in notes[1][0]
+    assert not any("chance" in told for told in notes[-1])
 
 
 BARE = Dataset.build("d", {"test": DATA.test}, entities=DATA.entities, relations=DATA.relations)

@@ -108,7 +108,7 @@ def test_every_way_of_cutting_the_work_gives_the_table_of_the_finished_scores(na
         {"memory_limit": "32kB"},
         {"nan": "worst"},
     ):
-        assert evaluate(model, dataset, corruption=corruption, **settings_).to_pandas().equals(whole)
+        assert evaluate(model, dataset, corruption=corruption, **settings_).to_pandas()[list(whole)].equals(whole)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import DualEncoder, ScoreTable, answers, evaluate, explain, predict, summarize
+from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Triples
 from kgeval.errors import InputError
@@ -51,6 +52,25 @@ def test_cosines_are_those_of_a_vector_scorer():
     """Which tests/scorers/test_similarity.py compares with scikit-learn's and with whole fractions."""
     scores = canonical("cosine", rows(DATA.test, "tail").astype(np.float64)[:, None], ENTITY.astype(np.float64)[None])
     assert as_counts(evaluate(encoder("tail"), DATA)) == as_counts(evaluate(ScoreTable(DATA.test, tail=scores), DATA))
+
+
+@pytest.mark.parametrize("own_ids", [False, True])
+def test_each_triple_is_ranked_by_its_own_row(own_ids):
+    """Two triples of one query, whose rows differ; in other ids too."""
+    labels = [f"e{index}" for index in range(5)]
+    facts = {"train": [("e0", "r", "e1"), ("e1", "r", "e2"), ("e3", "r", "e4")]}
+    data = Dataset.from_labels(**facts, test=[("e0", "r", "e2"), ("e0", "r", "e3")])
+    scores = np.array([[0, 1, 9, 2, 3], [0, 1, 2, 9, 3]], float)  # the answer of each row's triple is its best
+    order = np.arange(5)[::-1] if own_ids else np.arange(5)
+    triples = [(order[h], r, order[t]) for h, r, t in data.test.ids]
+    names = {"entities": [labels[index] for index in order], "relations": ["r"]} if own_ids else {}
+    table = evaluate(ScoreTable(triples, tail=scores[:, order], **names), data)
+    assert table.column("score").tolist() == [9, 9]
+    assert table.column("greater").tolist() == table.column("raw_greater").tolist() == [0, 0]
+    noisy = np.array([[1.0, 0.0], [1.0, 0.001]])
+    vectors = np.array([[0, 0], [0, 0], [1, 0.5], [1, -0.5], [0, 0]])[order]
+    encoder = DualEncoder(triples, vectors, similarity="dot", tail=noisy, **names)
+    assert evaluate(encoder, data).column("score") == pytest.approx([1, 1 - 0.0005], rel=1e-12)
 
 
 def test_a_model_of_tails_alone_is_evaluated_on_tails_and_the_result_says_so():

@@ -130,7 +130,7 @@ def _side_tasks(scorer: Aligned, dataset: Dataset, ranks: RankTable, side: Side,
     triples = dataset.split(ranks.split)[ranks.column("triple")[rows]]
     known = KnownAnswers.of(known_triples(dataset, ranks.filter or (), ranks.times), side)
     for part, entities in scorer.groups(side, triples.relations):
-        queries = (Queries.per_triple if scorer.lists else Queries.of)(triples[part], side)
+        queries = (Queries.per_triple if scorer.asks_by_triple else Queries.of)(triples[part], side)
         candidates = Candidates.shared(np.flatnonzero(entities))
         yield SideTask(RankingTask.of(queries, candidates, known.rows(queries)), rows[part][queries.triples])
 

@@ -26,7 +26,7 @@ from kgeval.checkpoints.shared.locate import (
     find_checkpoint_file,
     find_checkpoint_folder,
     find_labels,
-    labels_by_id,
+    vocabulary_of_ids,
 )
 from kgeval.checkpoints.shared.tensors import names_in
 from kgeval.data.vocabulary import Vocabulary
@@ -167,21 +167,14 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     except (TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"{file}: its model_params are not two tables, of entities and of relations.") from error
     family = MODELS1[name](entity, relation, norm)
-    entities = _vocabulary1(file, content["ent_to_idx"], "entity")
-    relations = _vocabulary1(file, content["rel_to_idx"], "relation")
+    entities = vocabulary_of_ids(file, content["ent_to_idx"], "entity", LABELS)
+    relations = vocabulary_of_ids(file, content["rel_to_idx"], "relation", LABELS)
     return Checkpoint(family, "ampligraph1", (file,), entities, relations, options.origins, name=name)
 
 
 def _norm(settings: Any) -> Any:
     further = settings.get("embedding_model_params") if isinstance(settings, dict) else None
     return further.get("norm", NORM) if isinstance(further, dict) else NORM
-
-
-def _vocabulary1(file: Path, ids: Any, kind: str) -> Vocabulary:
-    labels = labels_by_id(ids, LABELS)
-    if labels is None:
-        raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
-    return Vocabulary(map(str, labels), kind)
 
 
 def _fits(file: Path) -> bool:

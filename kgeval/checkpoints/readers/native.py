@@ -34,7 +34,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
 from kgeval.checkpoints.shared.locate import contains_file, find_labels, read_labels
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, OF_QUERIES, SAFE, has_table, read_npz, read_safetensors
-from kgeval.checkpoints.shared.tensors import model_of_arrays
+from kgeval.checkpoints.shared.tensors import Tensors, model_of_named
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, reason
 from kgeval.files.opening import JSON, Budget
@@ -62,13 +62,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     """
     file = _file(path)
     stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file))
-    if missing := [name for name in ("entity", "relation") if name not in stored.arrays]:
-        held = ", ".join(f"{name} {list(array.shape)}" for name, array in stored.arrays.items()) or "no arrays"
-        raise CheckpointError(f"{file}: holds {held}; expected arrays named {' and '.join(missing)}.")
     labels, label_files = _labels_of(file, stored, options)
-    model = model_of_arrays(
-        file, stored.arrays, options, model=stored.model, stored=stored.options, reciprocal=stored.reciprocal
-    )
+    said = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
+    model = model_of_named(Tensors(file, stored.arrays), options, **said)
     entities, relations, times = (labels.get(kind) for kind in ("entity", "relation", "time"))
     labelled = ((file, *label_files), entities, relations, options.origins)
     return Checkpoint(model, "native", *labelled, times=times, **stored.details)

@@ -6,8 +6,9 @@ those of the sorted labels of all splits, as the code gives them. The static Com
 and is read as such.
 
 The RotatE code, and OGB's examples that grew out of it, write ``config.json``, which names the model, and
-``checkpoint``. γ is the same for every candidate, so no rank depends on it; the range of the embeddings, in whose units
-phases are stored, is in the checkpoint.
+``checkpoint``; and the arrays beside it, by which a folder without a ``checkpoint`` is read. γ is the same for every
+candidate, so no rank depends on it; the range of the embeddings, in whose units phases are stored, is in the
+checkpoint, or follows from γ and ``hidden_dim``.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import find_labels, folder_of, json_in
+from kgeval.checkpoints.shared.mapped_arrays import NUMPY, mapped_array
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
-from kgeval.checkpoints.shared.tensors import Tensors, names_in
+from kgeval.checkpoints.shared.tensors import Tensors, embedding_range, names_in
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.scorers.families.bilinear import CP, DistMult
@@ -75,7 +77,10 @@ TKBC = StateDictFormat(
 ).reader()
 
 
-ROTATE_FILE = "checkpoint"
+ROTATE_FILE, CONFIG = "checkpoint", "config.json"
+
+ROTATE_ARRAYS = ("entity_embedding.npy", "relation_embedding.npy")
+"""what the code writes beside the checkpoint, which people may not have kept"""
 
 PI = 3.14159265358979323846
 PROTATE_PI = 3.14159262358979323846
@@ -84,27 +89,33 @@ PROTATE_PI = 3.14159262358979323846
 
 def read_rotate(path: Path, options: Options) -> Checkpoint:
     """Read a model, its name from ``config.json`` beside it or from the option ``model``."""
-    file = path / ROTATE_FILE if path.is_dir() else path
-    content = read_torch(file)
-    if not isinstance(content, dict) or "model_state_dict" not in content:
-        raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
-    tensors = Tensors(file, content["model_state_dict"])
-    config = folder_of(file) / "config.json"
-    where = config.name if config.is_file() else file.name
-    name = options.require("model", _model_name(config), where, list(ROTATE_MODELS))
+    folder = folder_of(path)
+    file, config = folder / ROTATE_FILE if path.is_dir() or path.suffix == NUMPY else path, folder / CONFIG
+    settings = json_in(config) if config.is_file() else {}
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{config}: expected the settings of a model.")
+    stored = None if settings.get("model") is None else str(settings["model"])
+    files = [config] if config.is_file() else []
+    name = options.require("model", stored, (files or [file])[0].name, list(ROTATE_MODELS))
+    files = [file, *files] if file.is_file() else [*(folder / table for table in ROTATE_ARRAYS), *files]
+    tensors = _checkpoint(file) if file.is_file() else _arrays(folder, config, settings)
     family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
-    found = find_labels(folder_of(file), options)
-    files = [file, config] if config.is_file() else [file]
+    found = find_labels(folder, options)
     return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
 
 
-def _model_name(config: Path) -> str | None:
-    if not config.is_file():
-        return None
-    settings = json_in(config)
-    if not isinstance(settings, dict):
-        raise CheckpointError(f"{config}: expected the settings of a model.")
-    return None if settings.get("model") is None else str(settings["model"])
+def _checkpoint(file: Path) -> Tensors:
+    content = read_torch(file)
+    if not isinstance(content, dict) or "model_state_dict" not in content:
+        raise CheckpointError(f"{file}: holds no model_state_dict. Give the checkpoint that the RotatE code wrote.")
+    return Tensors(file, content["model_state_dict"])
+
+
+def _arrays(folder: Path, config: Path, settings: dict[str, Any]) -> Tensors:
+    """Take the arrays that the code writes beside the checkpoint; the range is float32, as in the checkpoint."""
+    extent = np.float32(embedding_range(config, settings.get("gamma"), settings.get("hidden_dim")))
+    arrays = {Path(table).stem: mapped_array(folder / table) for table in ROTATE_ARRAYS}
+    return Tensors(config, {**arrays, "embedding_range": np.array([extent]), "modulus": np.array([extent / 2])})
 
 
 def _phases(name: str, pi: float = PI) -> Take:
@@ -144,15 +155,21 @@ ROTATE_MODELS = {
 
 
 def _is_rotate(path: Path) -> bool:
-    file = path / ROTATE_FILE if path.is_dir() else path
-    return file.is_file() and {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
+    file, folder = path / ROTATE_FILE if path.is_dir() else path, folder_of(path)
+    if not file.is_file() or path.name in ROTATE_ARRAYS:
+        return all((folder / name).is_file() for name in (CONFIG, *ROTATE_ARRAYS))
+    return {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
 
 
 ROTATE = Reader(
     name="rotate",
-    summary="a folder of the RotatE code or an OGB example (checkpoint, config.json), or its checkpoint",
+    summary="a folder of the RotatE code or an OGB example (config.json; checkpoint or .npy), or its checkpoint",
     recognises=_is_rotate,
     read=read_rotate,
-    known_by=(frozenset({"entity_embedding", "relation_embedding"}), frozenset({ROTATE_FILE, "config.json"})),
+    known_by=(
+        frozenset({"entity_embedding", "relation_embedding"}),
+        frozenset({ROTATE_FILE, CONFIG}),
+        frozenset({CONFIG, *ROTATE_ARRAYS}),
+    ),
     models=describe(ROTATE_MODELS),
 )

@@ -10,14 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, unwrap_state_dict
-from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import PICKLED, read_any
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.adapters.live_models import CLASSES, FORMULAS, TABLES
@@ -34,11 +31,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     file = find_checkpoint_file(path, [_fits], "model of PyTorch Geometric")
     content = read_any(file)
     module = _module_in(content)
-    tensors = (
-        Tensors(file, _state_of(file, module))
-        if module
-        else Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
-    )
+    tensors = Tensors(file, unwrap_state_dict(content)).of_model("node_emb.")
     labels = find_labels(folder_of(path), options)
     models = [CLASSES[module.origin]] if module else _models_with(tensors)
     name = options.require("model", models[0] if len(models) == 1 else None, file.name, models)
@@ -57,24 +50,6 @@ def _module_in(content: Any) -> StubObject | None:
     wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, dict) else []
     modules = [part for part in (content, *wrapped) if isinstance(part, StubObject) and part.origin in CLASSES]
     return modules[0] if modules else None
-
-
-def _state_of(file: Path, module: StubObject) -> dict[str, np.ndarray[Any, Any]]:
-    """List the tensors of a module, as its ``state_dict`` names them."""
-    parts = module.state.get("_modules")
-    layers = parts.items() if isinstance(parts, dict) else ()
-    states = {name: part.state for name, part in layers if isinstance(part, StubObject)}
-    if any(state.get("max_norm") is not None for state in states.values()):
-        raise CheckpointError(
-            f"{file}: its vectors are cut to a max_norm when they are used, which kgeval does not compute."
-        )
-    found = {name: state.get("_parameters") for name, state in states.items()}
-    return {
-        f"{name}.{key}": array
-        for name, arrays in found.items()
-        if isinstance(arrays, dict)
-        for key, array in arrays.items()
-    }
 
 
 def _models_with(tensors: Tensors) -> list[str]:

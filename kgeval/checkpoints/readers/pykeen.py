@@ -17,8 +17,15 @@ from kgeval.checkpoints.reader import NAMED_BY_USER, Reader
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shared.layers import naming
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, labels_by_id, read_ids, read_labels
+from kgeval.checkpoints.shared.locate import (
+    CheckpointLabels,
+    contains_file,
+    find_checkpoint_file,
+    find_labels,
+    vocabulary_of_ids,
+)
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
+from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import PICKLED, read_torch
@@ -28,6 +35,9 @@ from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.ordered import ACTIVATIONS
 
 MODEL_FILE = "trained_model.pkl"
+
+LABELS = (PYKEEN_SAVED, PYKEEN, JSON)
+"""where labels of PyKEEN lie: in a saved folder, or beside the model; other files beside it have other ids"""
 
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")
 """how names of tensors begin in a state dictionary, today and before 1.8"""
@@ -82,7 +92,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     try:
         model = Module.of(pickled)
         _refuse_without_formula(model)
-        found = _labels(file, options)
+        found = find_labels(file.parent, options, LABELS)
         inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
@@ -98,7 +108,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
-    return Checkpoint(whole, "pykeen", (file, *found[2]), *found[:2], options.origins, name=name, numbering="dataset")
+    return found.checkpoint(whole, "pykeen", [file], options, name=name, numbering="dataset")
 
 
 def _refuse_without_formula(model: Module) -> None:
@@ -121,22 +131,20 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
         )
     if not any(name.startswith(STATE) for name in tensors):
         raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
-    entities, relations = (
-        _vocabulary_of(file, content.get(f"{kind}_to_id_dict"), kind) for kind in ("entity", "relation")
-    )
-    files: tuple[Path, ...] = ()
-    if entities is None and relations is None:
-        entities, relations, files = _labels(file, options)
+    stored = {kind: content.get(f"{kind}_to_id_dict") for kind in ("entity", "relation")}
+    labels = [None if ids is None else vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items()]
+    found = CheckpointLabels(labels[0], labels[1])
+    if found.entities is None and found.relations is None:
+        found = find_labels(file.parent, options, LABELS)
     name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
     model = model_of_state(tensors, name, options, file.name)
     with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)
-        inverse = _is_reciprocal(file, family.num_relations, relations, options)
+        inverse = _is_reciprocal(file, family.num_relations, found.relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     tensors.refuse_unused(name, *IGNORED_TENSORS)
     whole: Family | Reciprocal = Reciprocal(family) if inverse else family
-    labelled = (entities, relations, options.origins)
-    return Checkpoint(whole, "pykeen", (file, *files), *labelled, name=name, numbering="dataset")
+    return found.checkpoint(whole, "pykeen", [file], options, name=name, numbering="dataset")
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:
@@ -166,34 +174,6 @@ def _set_attribute(model: Module, key: str, value: Any) -> None:
         model.state["_modules"]["interaction"].state[key] = value
     elif value != "none" and (vectors := model.child(f"{kind}_representations.0")) is not None:
         vectors.state["normalizer"] = NORMALIZERS[kind]
-
-
-def _vocabulary_of(file: Path, ids: Any, kind: str) -> Vocabulary | None:
-    if ids is None:
-        return None
-    labels = labels_by_id(ids)
-    if labels is None:
-        raise CheckpointError(f"{file}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
-    return Vocabulary(labels, kind)
-
-
-def _labels(file: Path, options: Options) -> tuple[Vocabulary | None, Vocabulary | None, tuple[Path, ...]]:
-    """Read the labels from the folder of the option ``labels``, from ``training_triples``, or from beside the model."""
-    named = options.resolve("labels", None, "")
-    folders = [file.with_name("training_triples"), file.parent] if named is None else [Path(str(named))]
-    for folder in folders:
-        files = [folder / f"{kind}_to_id.tsv.gz" for kind in ("entity", "relation")]
-        if all(path.is_file() for path in files):
-            entities, relations = (read_labels(path, path.name.split("_")[0], quoted=True) for path in files)
-            return entities, relations, tuple(files)
-        files = [folder / f"{kind}_to_id.json" for kind in ("entity", "relation")]
-        if all(path.is_file() for path in files):
-            return read_ids(files[0], "entity"), read_ids(files[1], "relation"), tuple(files)
-    if named is not None:
-        raise CheckpointError(
-            f"labels={str(named)!r}: expected a folder with entity_to_id.tsv.gz and relation_to_id.tsv.gz (or .json)."
-        )
-    return None, None, ()
 
 
 def _fits(file: Path) -> bool:

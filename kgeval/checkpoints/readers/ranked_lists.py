@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,12 +23,13 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.predictions import CheckedLists, Predictions, needed_dataset, predictions_of
+from kgeval.checkpoints.shared.locate import first_lines
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import ID, NAME
 from kgeval.data.rows import Rows
 from kgeval.data.text import line_of, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, DatasetError
+from kgeval.errors import CheckpointError
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}
@@ -121,18 +121,9 @@ def _confidence(where: str, label: str, spelled: str) -> float:
     return score
 
 
-def _beginning(path: Path) -> list[str]:
-    """Read the first three lines of a text; they are empty where there is none."""
-    with suppress(DatasetError):
-        if path.is_file():
-            with open_text(path) as text:
-                return [text.readline(LONGEST_LIST).strip() for _ in range(3)]
-    return [""] * 3
-
-
 def _is_anyburl(path: Path) -> bool:
-    first, *further = _beginning(path)
-    return len(first.split()) >= 3 and any(line[:6] in MARKS for line in further)
+    first, *marked = first_lines(path, 3, LONGEST_LIST)
+    return len(first.split()) >= 3 and any(line[:6] in MARKS for line in marked)
 
 
 ANYBURL = Reader(
@@ -241,7 +232,7 @@ def _beyond(what: str, dataset: Dataset, size: int) -> str:
 
 
 def _is_run(path: Path) -> bool:
-    cells = _beginning(path)[0].split()
+    cells = first_lines(path, 1, LONGEST_LIST)[0].split()
     return len(cells) == len(COLUMNS) and re.fullmatch(NAME, cells[0]) is not None
 
 

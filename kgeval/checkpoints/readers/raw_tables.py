@@ -1,7 +1,8 @@
 """Tables in files of their own beside a configuration: DGL-KE's and Marius's models.
 
-DGL-KE's ``config.json`` names an ``.npy`` for each array: entities, relations, and TransR's projections. γ is the same
-for every candidate, so no rank depends on it; it scales the phases of RotatE. SimplE's scores are read without the
+DGL-KE's ``config.json`` names an ``.npy`` for each array: entities, relations, and TransR's projections. Without it the
+files' own names say the model, or the option ``model``. γ is the same for every candidate, so no rank depends on it; it
+scales the phases of RotatE. SimplE's scores are read without the
 clamp of DGL-KE's own evaluation, which its inference does not have.
 
 Marius's nodes are raw numbers, and its relations lie in a TorchScript archive, of which nothing is executed. With
@@ -22,9 +23,9 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import find_labels, folder_of
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
-from kgeval.checkpoints.shared.tensors import Tensors
+from kgeval.checkpoints.shared.tensors import Tensors, embedding_range
 from kgeval.errors import CheckpointError, FileError, reason
 from kgeval.files.opening import checked, read_json, read_settings
 from kgeval.files.settings_text import read_yaml
@@ -39,34 +40,48 @@ from kgeval.scorers.mapped import Reciprocal
 
 DGLKE_CONFIG = "config.json"
 
-RANGE = 2.0
-"""what DGL-KE adds to γ for the range of its embeddings"""
+ENTITY, RELATION = "_entity.npy", "_relation.npy"
+"""how the names of the files of a model end"""
 
 
 def read_dglke(path: Path, options: Options) -> Checkpoint:
-    """Read a model, whose name and dataset in ``config.json`` are those of its arrays' files."""
+    """Read a model, whose name and dataset in ``config.json`` are those of its arrays' files; or by its files alone."""
     folder = folder_of(path)
-    config = _dglke_config(folder)
-    if config is None:
+    config = _dglke_config(folder) or {}
+    if (folder / DGLKE_CONFIG).is_file() and not config:
         raise CheckpointError(f"{folder / DGLKE_CONFIG}: not a configuration of DGL-KE.")
-    name = options.require("model_name", config["model_name"], DGLKE_CONFIG, list(FAMILIES))
-    prefix = f"{config['dataset']}_{name}"
-    arrays = {kind: mapped_array(folder / f"{prefix}_{kind}.npy") for kind in ("entity", "relation")}
+    files = [folder / DGLKE_CONFIG] if config else []
+    first = f"{config['dataset']}_{config['model_name']}" if config else _first_part(path)
+    stored = config.get("model_name") or next((name for name in FAMILIES if first.endswith(f"_{name}")), None)
+    where = DGLKE_CONFIG if config else f"{first}{ENTITY}"
+    asked = "model_name" if options.given("model_name") or (config and not options.given("model")) else "model"
+    name = options.require(asked, stored, where, list(FAMILIES))
+    arrays = {kind: mapped_array(folder / f"{first}_{kind}.npy") for kind in ("entity", "relation")}
     if name == "TransR":
-        arrays["projection"] = mapped_array(folder / f"{prefix}projection.npy")
+        arrays["projection"] = mapped_array(folder / f"{first}projection.npy")
     if name == "RotatE":
-        gamma, width = (_number(folder, config, key) for key in ("gamma", "hidden_dim"))
-        extent = (gamma + RANGE) / width
+        width = config.get("hidden_dim", arrays["relation"].shape[1])
+        extent = embedding_range(where, options.resolve("gamma", config.get("gamma"), where), width)
+        options.resolve("hidden_dim", width, where)
         arrays["relation"] = np.asarray(arrays["relation"], np.float64) / (extent / np.pi)
     family = FAMILIES[name](**arrays)
-    for key in ("gamma", "hidden_dim") if name == "RotatE" else ():
-        options.resolve(key, config[key], DGLKE_CONFIG)
-    options.record_origins(family, "DGL-KE", **({"norm": "model_name"} if name.startswith("TransE_") else {}))
-    files = (folder / DGLKE_CONFIG, *sorted(folder.glob(f"{prefix}*.npy")))
+    options.record_origins(family, "DGL-KE", **({"norm": asked} if name.startswith("TransE_") else {}))
     layouts = ("rotate", "ogb")
     return find_labels(folder, options).checkpoint(
-        family, "dglke", files, options, name=name, numbering="files", layouts=layouts
+        family,
+        "dglke",
+        [*files, *sorted(folder.glob(f"{first}*.npy"))],
+        options,
+        name=name,
+        numbering="files",
+        layouts=layouts,
     )
+
+
+def _first_part(path: Path) -> str:
+    """Return what the names of the files of a model begin with."""
+    file = find_checkpoint_file(path, [lambda file: file.name.endswith(ENTITY)], f"file …{ENTITY}")
+    return file.name.removesuffix(ENTITY).removesuffix(RELATION)
 
 
 FAMILIES: dict[str, Callable[..., Family]] = {
@@ -82,13 +97,6 @@ FAMILIES: dict[str, Callable[..., Family]] = {
 }
 
 
-def _number(folder: Path, config: dict[str, Any], name: str) -> float:
-    value = config[name]
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value:
-        raise CheckpointError(f"{folder / DGLKE_CONFIG}: {name} is {value!r}; expected a number.")
-    return float(value)
-
-
 def _dglke_config(folder: Path) -> dict[str, Any] | None:
     try:
         config = read_json(folder / DGLKE_CONFIG)
@@ -99,14 +107,19 @@ def _dglke_config(folder: Path) -> dict[str, Any] | None:
 
 
 def _is_dglke(path: Path) -> bool:
-    folder = folder_of(path)
-    inside = path.is_dir() or (path.suffix == ".npy" and path.stem.endswith(("_entity", "_relation")))
-    return inside and (folder / DGLKE_CONFIG).is_file() and _dglke_config(folder) is not None
+    if path.is_dir() and _dglke_config(path) is not None:
+        return True
+    return contains_file(path, lambda file: file.name.endswith((ENTITY, RELATION)) and _has_both(file))
+
+
+def _has_both(file: Path) -> bool:
+    first = file.name.removesuffix(ENTITY).removesuffix(RELATION)
+    return all(file.with_name(first + end).is_file() for end in (ENTITY, RELATION))
 
 
 DGLKE = Reader(
     name="dglke",
-    summary="a folder of DGL-KE (config.json, <dataset>_<model>_entity.npy, …_relation.npy)",
+    summary="a folder of DGL-KE (<dataset>_<model>_entity.npy, …_relation.npy, config.json if it is there)",
     recognises=_is_dglke,
     read=read_dglke,
 )

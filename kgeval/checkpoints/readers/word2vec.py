@@ -11,7 +11,6 @@ Arrays that gensim holds to be large lie beside the pickle, each in an ``.npy`` 
 from __future__ import annotations
 
 import re
-from itertools import islice
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -24,12 +23,12 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.transx import read_labelled_vectors
 from kgeval.checkpoints.shared.layers import check_shape, naming
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, first_lines
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import model_of_arrays
-from kgeval.data.text import open_text
+from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError
+from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_bytes
 from kgeval.pickles.pickled import read_pickle
 from kgeval.pickles.unpickle import StubObject
@@ -154,9 +153,6 @@ SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
 TEXT_SIZES = re.compile(r"([0-9]{1,9})[ \t]([0-9]{1,6})\s*")
 """the first line: rows and width"""
 
-LONGEST_LINE = 2**20
-"""characters of each of the first two lines that are read, to recognise a file"""
-
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read one table of vectors, of entities and relations, as the family that the option ``model`` names."""
@@ -173,7 +169,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 def _read_text(file: Path) -> tuple[list[str], FloatArray]:
-    sizes = TEXT_SIZES.fullmatch(_beginning(file)[0])
+    sizes = TEXT_SIZES.fullmatch(first_line(file).strip())
     if sizes is None:
         raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
     count, width = map(int, sizes.groups())
@@ -183,11 +179,6 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
             f"{file}: line 1 announces {count} rows, but {len(labels)} follow. The file may be cut short."
         )
     return labels, table
-
-
-def _beginning(file: Path) -> list[str]:
-    with open_text(file) as text:
-        return [line.rstrip("\r\n") for line in islice(iter(lambda: text.readline(LONGEST_LINE), ""), 2)] or [""]
 
 
 def _fits(file: Path) -> bool:
@@ -202,12 +193,9 @@ def _is_text_file(file: Path) -> bool:
     """Whether the first line has two sizes, and the second as many cells as it says."""
     if file.suffix not in SUFFIXES:
         return False
-    try:
-        sizes, *rows = _beginning(file)
-    except InputError:
-        return False
+    sizes, row = first_lines(file, 2)
     found = TEXT_SIZES.fullmatch(sizes)
-    return found is not None and any(len(row.split()) > int(found[2]) > 0 for row in rows)
+    return found is not None and len(row.split()) > int(found[2]) > 0
 
 
 READER = Reader(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,19 +16,35 @@ from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.shared.layers import naming
-from kgeval.data.id_files import LABEL_FILES, LabelFiles, counted_vocabulary, read_mapping, vocabulary_by_id
-from kgeval.data.text import first_line, read_columns
+from kgeval.data.id_files import (
+    LABEL_FILES,
+    PYKEEN,
+    PYKEEN_SAVED,
+    LabelFiles,
+    counted_vocabulary,
+    read_mapping,
+    vocabulary_by_id,
+)
+from kgeval.data.text import first_line, open_text, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, UsageError, reason
+from kgeval.errors import CheckpointError, InputError, UsageError, reason
 from kgeval.files.opening import read_json
 
 
-def labels_by_id(ids: Any, of: tuple[type, ...] = (str,)) -> list[Any] | None:
-    """Order the labels of a dictionary {label: id}; None where its ids are not 0, 1, 2 and so on of such labels."""
+def vocabulary_of_ids(path: Path, ids: Any, kind: str, of: tuple[type, ...] = (str,)) -> Vocabulary:
+    """Make the vocabulary of a dictionary {label: id}, whose labels are of some types; refuse any other."""
     typed = isinstance(ids, dict) and all(type(label) in of and type(row) is int for label, row in ids.items())
     if not typed or sorted(ids.values()) != list(range(len(ids))):
-        return None
-    return sorted(ids, key=ids.__getitem__)
+        raise CheckpointError(f"{path}: its {kind} ids are not 0, 1, 2 and so on, one for each label.")
+    with naming(path):
+        return Vocabulary(map(str, sorted(ids, key=ids.__getitem__)), kind)
+
+
+def first_lines(path: Path, count: int, longest: int = 2**20) -> list[str]:
+    """Read the first lines of a text, none longer than so many characters; empty ones of what is no text."""
+    with suppress(InputError, OSError), open_text(path) as text:
+        return [text.readline(longest).strip() for _ in range(count)]
+    return [""] * count
 
 
 def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
@@ -48,17 +65,6 @@ def json_in(path: Path) -> Any:
         raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
-def read_ids(path: Path, kind: str) -> Vocabulary:
-    """Read a vocabulary from one JSON object, ``{label: id}``."""
-    ids = json_in(path)
-    if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
-        raise CheckpointError(f"{path}: expected one object with the id of each label.")
-    if sorted(ids.values()) != list(range(len(ids))):
-        raise CheckpointError(f"{path}: its {len(ids)} ids are not 0 to {len(ids) - 1}, each once.")
-    with naming(path):
-        return Vocabulary(sorted(ids, key=ids.__getitem__), kind)
-
-
 @dataclass(frozen=True)
 class CheckpointLabels:
     entities: Vocabulary | None = None
@@ -74,13 +80,13 @@ class CheckpointLabels:
         return Checkpoint(model, format, *labelled, **details)
 
 
-def find_labels(folder: Path, options: Options) -> CheckpointLabels:
+def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LABEL_FILES) -> CheckpointLabels:
     """Read the labels in a checkpoint's folder, or in the folder that the option ``labels`` names.
 
     Both vocabularies come from one framework's files where it has both; else each from the file that there is.
     """
     place, named = place_of_labels(folder, options)
-    return labels_in(place, named=named)
+    return labels_in(place, kinds, named=named)
 
 
 def place_of_labels(folder: Path, options: Options) -> tuple[Path, bool]:
@@ -89,12 +95,12 @@ def place_of_labels(folder: Path, options: Options) -> tuple[Path, bool]:
     return folder if named is None else Path(str(named)), named is not None
 
 
-def labels_in(place: Path, *, named: bool) -> CheckpointLabels:
+def labels_in(place: Path, kinds: Sequence[LabelFiles] = LABEL_FILES, *, named: bool) -> CheckpointLabels:
     found: dict[str, tuple[Path, LabelFiles]] = {}
-    for kind in sorted(LABEL_FILES, key=lambda kind: -len(kind.in_folder(place))):
+    for kind in sorted(kinds, key=lambda kind: -len(kind.in_folder(place))):
         found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
     if named and not found:
-        known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in LABEL_FILES)
+        known = "; ".join(f"{kind.entities} and {kind.relations}" for kind in kinds)
         raise UsageError(f"labels={str(place)!r}: expected a folder with label files: {known}.")
     read = {what: _read(file, kind, what) for what, (file, kind) in found.items()}
     files = tuple(file for file, _ in found.values())
@@ -104,7 +110,9 @@ def labels_in(place: Path, *, named: bool) -> CheckpointLabels:
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
     names = ("id", "label") if kind.id_first else ("label", "id")
     if path.suffix == ".json":
-        return read_ids(path, what)
+        return vocabulary_of_ids(path, json_in(path), what)
+    if kind in (PYKEEN_SAVED, PYKEEN):
+        return read_labels(path, what, quoted=True)
     if kind.counted:
         return counted_vocabulary(path, what)
     table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.pickles.pickled import pickle_strings, read_any
+from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family, family
 from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.ordered import unit
@@ -32,8 +33,8 @@ LIGHTNING = "model."
 WRAPPINGS = ("state_dict", "model_state_dict", "model")
 """the names under which training scripts save a ``state_dict`` beside what they need to go on"""
 
-DEEPEST = 4
-"""how deep dictionaries may lie in each other"""
+DEEPEST, DEEPEST_MODULE = 4, 32
+"""how deep dictionaries may lie in each other, and modules"""
 
 
 class Tensors:
@@ -72,6 +73,10 @@ class Tensors:
         """Return a tensor of any shape and type, ``None`` if it is missing."""
         self._unused.discard(self._prefix + name)
         return self._arrays.get(name)
+
+    def any_shape(self, name: str) -> Any:
+        """Return a tensor of any shape and type; refuse where it is missing."""
+        return self.get(name) if name in self else self.take(name)
 
     def take(self, name: str, *shape: int | None, least: float | None = None) -> FloatArray:
         """Return a tensor of that shape, as :func:`kgeval.checkpoints.shared.layers.check_shape` does."""
@@ -137,13 +142,33 @@ class Tensors:
 
 
 def unwrap_state_dict(content: Any) -> Any:
-    """Return the ``state_dict`` in what a training script saved; anything else as it is.
+    """Return the ``state_dict`` in what a training script saved, or that of its module; anything else as it is.
 
     >>> unwrap_state_dict({"model_state_dict": {"E": 1}, "optimizer": {}, "epoch": 5})
     {'E': 1}
     """
     wrapped = [content.get(name) for name in WRAPPINGS] if isinstance(content, Mapping) else []
-    return next((state for state in wrapped if isinstance(state, Mapping)), content)
+    state = next((part for part in wrapped if isinstance(part, Mapping) or is_module(part)), content)
+    return dict(_of_module(state, "", set())) if is_module(state) else state
+
+
+def is_module(content: Any) -> TypeGuard[StubObject]:
+    return isinstance(content, StubObject) and content.is_module
+
+
+def _of_module(module: StubObject, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors of a pickled module, as its ``state_dict`` names them; one that leads to itself is read once.
+
+    What no formula uses is yielded as a number: a ``max_norm``, to which vectors are cut, and parts of other kinds.
+    """
+    seen.add(id(module))
+    tables = [module.state.get(name) for name in ("_parameters", "_buffers", "_modules")]
+    parts = [part for table in tables if isinstance(table, dict) for part in table.items()]
+    for name, part in [*parts, ("max_norm", module.state.get("max_norm"))]:
+        if is_module(part) and prefix.count(".") < DEEPEST_MODULE:
+            yield from _of_module(part, f"{prefix}{name}.", seen) if id(part) not in seen else ()
+        elif part is not None:
+            yield f"{prefix}{name}", part if isinstance(part, np.ndarray) else np.zeros(())
 
 
 def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -157,6 +182,19 @@ def flat(content: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, 
             yield from flat(value, f"{prefix}{name}.", depth + 1)
         else:
             yield f"{prefix}{name}", value
+
+
+EPSILON = 2.0
+"""what the RotatE code and DGL-KE add to γ"""
+
+
+def embedding_range(where: object, gamma: Any, width: Any) -> float:
+    """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored."""
+    for name, value in (("gamma", gamma), ("hidden_dim", width)):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value:
+            cure = f"Give the option {name}=NUMBER." if value is None else ""
+            raise CheckpointError(f"{where}: {name} is {value!r:.60}; expected a number. {cure}".strip())
+    return float((gamma + EPSILON) / width)
 
 
 def names_in(path: Path) -> frozenset[str]:
@@ -176,6 +214,36 @@ def check_same_rows(where: Path, arrays: Iterable[FloatArray]) -> None:
         raise CheckpointError(
             f"{where}: tables that must have equally many rows have the shapes {', '.join(map(str, shapes))}."
         )
+
+
+def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | Reciprocal:
+    """Make the model whose arrays are the tensors that the options name, or else those of the arrays' own names.
+
+    An option named after an array of a family is the name of its tensor, or several with commas between them, which
+    are put side by side. The option ``ignored`` names those that no score depends on: no tensor is passed over in
+    silence. What the file says is ``said``, as for :func:`model_of_arrays`.
+    """
+    file, kind = tensors.path, options.given("model", said.get("model"))
+    arrays = ["entity", "relation"] if kind is None else family(str(kind)).array_names()
+    names = {array: str(options.resolve(array, None, file.name) or array) for array in arrays}
+    ignored = str(options.resolve("ignored", None, file.name) or "").split(",")
+    found = {
+        array: tensors.side_by_side(*name.split(",")) if "," in name else tensors.any_shape(name)
+        for array, name in names.items()
+        if name != array or name in tensors
+    }
+    if missing := [array for array in ("entity", "relation") if array not in found]:
+        held = ", ".join(f"{name} {list(np.shape(tensors.get(name)))}" for name in tensors) or "no arrays"
+        give = " ".join(f"--option {array}=NAME" for array in missing)
+        raise CheckpointError(
+            f"{file}: holds {held}; expected arrays named {' and '.join(missing)}. Or name them: {give}"
+        )
+    built = model_of_arrays(file, found, options, **said)
+    try:
+        tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error} If no score depends on it, name it: the option ignored=NAME,NAME.") from error
+    return built
 
 
 def model_of_arrays(

@@ -147,7 +147,7 @@ class TailsAsHeads(FrameworkQuirk):
             RankCounts(above, level, candidates)
             for (above, level), candidates in ((filtered, task.filtered_candidates), (raw, task.raw_candidates))
         )
-        return Ranked(ranked.scores, counts, raw_counts)
+        return ranked._replace(filtered=counts, raw=raw_counts)
 
 
 @dataclass(frozen=True)

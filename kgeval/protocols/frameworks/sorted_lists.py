@@ -68,7 +68,7 @@ class Tokens(FrameworkQuirk):
             _with_tokens(counts, scores, mask, *ends)
             for counts, mask in ((ranked.filtered, competes), (ranked.raw, np.ones_like(competes)))
         )
-        return Ranked(ranked.scores, filtered, raw)
+        return ranked._replace(filtered=filtered, raw=raw)
 
 
 def _with_tokens(

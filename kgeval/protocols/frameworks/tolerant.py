@@ -100,7 +100,7 @@ class ReversedSign(FrameworkQuirk):
         return isinstance(scorer.source, Checkpoint) and scorer.source.lower_is_better
 
     def adjust(self, ranked: Ranked, task: RankingTask, scorer: Aligned, tie_rule: TieRule) -> Ranked:
-        return Ranked(-ranked.scores, _reverse(ranked.filtered), _reverse(ranked.raw))
+        return ranked._replace(scores=-ranked.scores, filtered=_reverse(ranked.filtered), raw=_reverse(ranked.raw))
 
 
 def _reverse(counts: RankCounts) -> RankCounts:

@@ -41,16 +41,16 @@ class Counted(NamedTuple):
 
     counts: IntArray
     """int64[answer, 2]: how many candidates are above the answer's interval, and how many inside it"""
-    undefined: BoolArray
-    """bool[query], whether a candidate's score was NaN"""
+    undefined: IntArray
+    """int64[query], how many candidates' scores were NaN"""
 
     @classmethod
     def zero(cls, intervals: Intervals) -> Counted:
-        return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.bool_))
+        return cls(np.zeros((len(intervals.lowest), 2), np.int64), np.zeros(len(intervals.offsets) - 1, np.int64))
 
     def add(self, other: Counted) -> None:
         self.counts[:] += other.counts
-        self.undefined[:] |= other.undefined
+        self.undefined[:] += other.undefined
 
 
 class Kernel(Protocol):
@@ -104,8 +104,8 @@ class TensorKernel(Kernel, Protocol):
 class Collector(ABC):
     """Keeps what is wanted of the candidates of some queries; their own lists and sparse scores are only counted."""
 
-    undefined: BoolArray
-    """bool[query], whether a candidate's score was NaN"""
+    undefined: Any
+    """of each query, whether a candidate's score was NaN, or how many were; bool[query] or int64[query]"""
 
     @abstractmethod
     def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
@@ -150,7 +150,7 @@ class Counting(Collector):
         return cls(task, intervals, Counted.zero(intervals), Counted.zero(intervals))
 
     @property
-    def undefined(self) -> BoolArray:  # type: ignore[override]
+    def undefined(self) -> IntArray:
         return self.met.undefined
 
     def meet_shared(self, kernel: Kernel, queries: QueryVectors, entities: EntityVectors, first: int) -> None:
@@ -178,6 +178,12 @@ class Counting(Collector):
         met, known = count_sparse(sparse, self.task, self.intervals.lowest, self.intervals.highest)
         self.met.counts[:] += met
         self.known.counts[:] += known
+
+    def nan(self, answers: Float64Array) -> IntArray:
+        """Count NaN in the scores of each answer's other candidates, and in its own (``answers``); int64[answer, 2]."""
+        own = np.isnan(answers)
+        others = self.undefined[self.task.queries.owners] - (own & (self.task.answers >= 0))
+        return np.stack([others, own.astype(np.int64)], axis=1)
 
     def ranks(self, *, nan_last: bool = False) -> tuple[RankCounts, RankCounts]:
         """Take the answers themselves off: the counts without known answers, and the raw ones.

@@ -110,7 +110,7 @@ def _count_row(query, scores, intervals, counts, undefined):  # type: ignore[no-
     holes = 0
     for value in scores:
         holes += np.isnan(value)
-    undefined[query] |= holes > 0
+    undefined[query] += holes
     for answer in range(intervals.offsets[query], intervals.offsets[query + 1]):
         above, tied = compare(scores, intervals.lowest[answer], intervals.highest[answer])
         counts[answer, 0] += above

@@ -77,7 +77,7 @@ def _count(intervals: Intervals, row_of: Callable[[int], Float64Array]) -> Count
     counted = Counted.zero(intervals)
     for query in range(len(counted.undefined)):
         row = row_of(query)
-        counted.undefined[query] = np.isnan(row).any()
+        counted.undefined[query] = np.isnan(row).sum()
         for answer in range(*intervals.offsets[query : query + 2]):
             lowest, highest = intervals.lowest[answer], intervals.highest[answer]
             counted.counts[answer] = (row > highest).sum(), ((row >= lowest) & (row <= highest)).sum()

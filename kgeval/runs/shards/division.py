@@ -23,7 +23,7 @@ from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.engine_choice import vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.ranking.rank_table import SCHEMA, TIME
+from kgeval.ranking.rank_table import NAN, SCHEMA, TIME
 from kgeval.ranking.table_rows import WITH_TEST, RankedPart, to_rank_columns
 
 OPERATIONS_A_MINUTE = 4 * 10**12
@@ -155,8 +155,9 @@ class RankedShard:
     def _refuse_other_rows(self, shard: Shard, ranking: ModelRanking) -> None:
         """Refuse other columns or triples than those of the shard, and counts that cannot be."""
         own = [name for name in SCHEMA.names if name not in FROM_DATASET]
+        nan = NAN if ranking.evaluation.nan == "worst" else ()
         wider = [f"{WITH_TEST}{name}" for name in ("greater", "tied", "candidates")] if ranking.with_test else []
-        expected = pa.schema([*map(SCHEMA.field, own), *((name, pa.int64()) for name in wider)])
+        expected = pa.schema([*map(SCHEMA.field, own), *((name, pa.int64()) for name in (*nan, *wider))])
         told = ([f"{each.name} ({each.type})" for each in schema] for schema in (self.counts.schema, expected))
         for place, (has, needs) in enumerate(zip_longest(*told, fillvalue="none"), 1):
             if has != needs:

@@ -70,7 +70,7 @@ class TripleArrays:
         return array
 
     def rows_of(self, queries: Queries) -> IntArray:
-        """Find the first row of each query; int64[query]."""
+        """Find the row of each query: of its triple if it is of one, the first if it is of several; int64[query]."""
         rows = self._rows_by_query[queries.side].rows(queries)
         if (missing := rows.lengths == 0).any():
             query = int(np.argmax(missing))
@@ -82,7 +82,13 @@ class TripleArrays:
                 f"the {self.what} has no row for the {queries.side} query with anchor {anchor} and relation "
                 f"{relation}. Its triples must be the evaluated ones{ids}."
             )
-        return rows.ids[rows.offsets[:-1]]
+        found = rows.ids[rows.offsets[:-1]]
+        answers = self.triples.queries_of_side(queries.side)[2]
+        mine = np.flatnonzero(answers[rows.ids] == queries.only_answers[rows.owners])[
+            ::-1
+        ]  # of a triple twice, the first
+        found[rows.owners[mine]] = rows.ids[mine]
+        return found
 
     @cached_property
     def _rows_by_query(self) -> Mapping[Side, KnownAnswers]:
@@ -129,7 +135,7 @@ class ScoreTable(TripleArrays):
         return int(self.array_of(self.sides[0]).shape[1])
 
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
-        """Look up scores; triples with the same query have the same scores.
+        """Look up scores: those in the row of the triple that asks, or in the first row if several triples ask.
 
         Raises
         ------
@@ -163,7 +169,7 @@ class DualEncoder(TripleArrays, VectorScorer):
         ``"cosine"``, ``"dot"``, ``"l1"``, ``"l2"``, ``"squared_l2"`` or ``"modulus"``; it has no default
     tail, head
         float[triple, dim]; row ``i`` is the vector of the query for triple ``i``'s tail or head. Triples of one query
-        have one vector, but for the noise of batches: the first counts
+        have one vector, but for the noise of batches: each is ranked by its own
     entities, relations
         the label of each row of ``vectors``, and of each relation id, if these are not the ids of the dataset. The
         triples are then in these ids too

@@ -97,11 +97,9 @@ class SideLists:
 
     def rows_of(self, queries: Queries) -> IntArray:
         """Find the list of each query, of its time before those of all times, -1 where there is none; int64[query]."""
-        alone = np.diff(queries.offsets) == 1
-        answers = np.full(len(queries), ALL_LISTS)
-        answers[alone] = queries.answers[queries.offsets[:-1][alone]]
         every = np.full(len(queries), ALL_LISTS)
-        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in (answers, every)]
+        both = (queries.only_answers, every)
+        kinds: list[tuple[IntArray, ...]] = [(queries.anchors, queries.relations, ids) for ids in both]
         if queries.contexts is not None:
             kinds = [*((*kind, queries.contexts) for kind in kinds), *kinds]
         found = np.full(len(queries), -1)

@@ -32,12 +32,18 @@ class DistMult(ProductFamily):
 
 @dataclass(frozen=True, eq=False)
 class RESCAL(ProductFamily):
-    """score(h, r, t) = hᵀ M_r t; a relation's row is its matrix, row by row.
+    """score(h, r, t) = hᵀ M_r t; a relation is its matrix, [head, tail], or a row of it, row by row.
 
     Nickel, Tresp and Kriegel: A Three-Way Model for Collective Learning on Multi-Relational Data, ICML 2011.
     """
 
     formula: ClassVar[str] = "hᵀ M_r t"
+
+    def __post_init__(self) -> None:
+        width = np.shape(self.entity)[1:]
+        if width and isinstance(self.relation, np.ndarray) and self.relation.shape[1:] == 2 * width:
+            object.__setattr__(self, "relation", self.relation.reshape(len(self.relation), width[0] ** 2))
+        super().__post_init__()
 
     def check_shapes(self) -> None:
         matrix = self.entity.shape[1] ** 2

@@ -27,13 +27,13 @@ def count_tensor(scores: Any, widths: IntArray, intervals: Intervals, *, memory:
     """Compare the first int64[query] scores of each row, float[query, column], with the answers of its query."""
     owners, lowest, highest, ends = _on_device(scores, intervals, widths)
     counted, columns = [np.empty((0, 2), np.int64)], torch.arange(scores.shape[1], device=scores.device)
-    undefined = torch.zeros(len(scores), dtype=torch.bool, device=scores.device)
+    undefined = torch.zeros(len(scores), dtype=torch.int64, device=scores.device)
     for part in slices(len(owners), max(1, memory // (BYTES_PER_SCORE * max(1, len(columns))))):
         own, low, high = owners[part], lowest[part, None], highest[part, None]
         row, competes = scores[own].double(), columns < ends[own, None]
         above, inside = (row > high) & competes, (row >= low) & (row <= high) & competes
         counted.append(torch.stack([above.sum(dim=1), inside.sum(dim=1)], dim=1).cpu().numpy())
-        undefined[own] |= (row.isnan() & competes).any(dim=1)
+        undefined[own] = (row.isnan() & competes).sum(dim=1)
     return Counted(np.concatenate(counted), undefined.cpu().numpy())
 
 
