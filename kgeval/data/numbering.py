@@ -69,7 +69,8 @@ def _suspicion(
 ) -> str | None:
     """Tell whether columns that only their positions name stand in another order than head, relation, tail.
 
-    Then what is read as relations are entities, which occur as heads or tails too, or are many for few heads or tails.
+    Then what is read as relations are entities: most occur as heads or tails too, or they are many for few heads or
+    tails. In an ordinary graph that has its own relations among its entities, these are few.
     """
     if any(table.origins.get("relation") != "column '2'" for table in tables.values()):
         return None
@@ -80,8 +81,8 @@ def _suspicion(
     few = min(heads, tails)
     shared = pc.sum(pc.is_in(entities.labels, value_set=relations.labels)).as_py()
     whole = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # ids of both are the same numbers
-    if count == shared and count >= few and count > 1 and not whole:
-        what = f"all {count:,} labels in the second column, the relations, are entities too"
+    if 2 * shared >= count >= max(few, 2) and not whole:
+        what = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
     elif count >= MANY and count >= MANY_TIMES * few:
         what = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
     else:
