@@ -144,7 +144,7 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
     about: dict[str, Any] = {"help": f"{sentence}.", "metavar": METAVARS.get(name, "|".join(choices)) or None}
     if name == "corruption":
         return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}, {KINDS}."}
-    if about["metavar"] in ("FILE", "FILE|LABEL"):
+    if about["metavar"] == "FILE|LABEL":
         return {**about, "type": PATH}
     if name not in LISTED and choices:
         about["type"] = OneOf(choices)
