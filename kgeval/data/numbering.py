@@ -79,7 +79,8 @@ def _suspicion(
         occur[0, rows[:, 0]] = occur[1, rows[:, 2]] = True
     (heads, tails), count = occur.sum(axis=1).tolist(), len(relations)
     few = min(heads, tails)
-    shared = pc.sum(pc.is_in(entities.labels, value_set=relations.labels)).as_py()
+    twins = pc.is_in(entities.labels, value_set=relations.labels)
+    shared = pc.sum(twins).as_py()
     whole = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # ids of both are the same numbers
     if 2 * shared >= count >= max(few, 2) and not whole:
         what = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
@@ -87,7 +88,8 @@ def _suspicion(
         what = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
     else:
         return None
-    order = "relation,head,tail" if heads <= tails else "head,tail,relation"
+    alike = occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
+    order = min(((alike[0], heads), "relation,head,tail"), ((alike[1], tails), "head,tail,relation"))[1]
     return (
         f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
         f"columns); if not: --columns {','.join(TRIPLE)}"

@@ -260,7 +260,7 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
         filled = (line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n"))
         lines = list(islice(filled, LOOKED_AT))
     if (path.with_suffix("") if _is_compressed(path) else path).suffix.lower() == ".csv":
-        usual, others = ",", "\t;|"
+        usual, others = ",", "\t;| "
     elif not lines or "\t" in lines[0]:
         return "\t"
     else:

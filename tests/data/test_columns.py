@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import itertools
-import json
 import lzma
 
 import numpy as np
@@ -133,8 +132,8 @@ def test_columns_are_named_in_every_way(tmp_path):
     with pytest.raises(DatasetError, match=r"no column 'gen' for the head. Did you mean 'gene'"):
         Dataset.from_labels(train=frame, columns=by_name | {"head": "gen"})
     with pytest.raises(DatasetError, match=r"no column holds 'haed'. Did you mean 'head'"):
-        Dataset.from_labels(train=frame, columns=by_name | {"haed": "gene"})
-    with pytest.raises(DatasetError, match="it has its own|they are for files"):
+        Dataset.from_labels(train=frame, columns=by_name | {"haed": "x"})
+    with pytest.raises(DatasetError, match="they are for files"):
         load_dataset("nations", columns="head,relation,tail")
 
 
@@ -145,7 +144,7 @@ def test_a_constant_is_in_every_row(tmp_path):
         for split, rows in pairs.items():
             pd.DataFrame(rows).to_csv(tmp_path / f"{split}.csv", index=False, header=header or False)
         same(load_dataset(tmp_path, columns=columns), one)
-    with pytest.raises(DatasetError, match="no column is the relation.*relation='NAME'"):
+    with pytest.raises(DatasetError, match=r"no column is the relation.*relation='NAME'"):
         load_dataset(tmp_path)
     assert Columns.of("head=a,relation='x, y',tail=b").constants == {"relation": "x, y"}
 
@@ -182,10 +181,8 @@ def test_a_graph_whose_relation_is_not_in_the_middle_is_suspected_and_no_other(n
         suspicion = Dataset.from_labels(**turned).suspicion
         assert (suspicion is None) == (order[1] == 1)
         if suspicion is not None:
-            right = ",".join("hrt"[column] for column in order).replace("r", "relation")
-            assert suspicion.partition("--columns ")[2].split(" ")[0].split(",").index("relation") == (
-                right.split(",").index("relation")
-            )
+            proposed = suspicion.partition("--columns ")[2].partition(" ")[0].split(",")
+            assert proposed.index("relation") == order.index(1)
     for split, part in rows.items():
         pd.DataFrame(part)[[1, 0, 2]].to_csv(tmp_path / f"{split}.tsv", sep="\t", header=False, index=False)
     wrong = load_dataset(tmp_path)
@@ -207,7 +204,8 @@ def test_no_real_graph_is_suspected(shared, data):
 def test_no_random_graph_is_suspected(entities, relations, triples, seed, numbered):
     draw = np.random.default_rng(seed)
     columns = (draw.integers(size, size=triples) for size in (entities, relations, entities))
-    words = [map(str, column) if numbered else (f"{kind}{i}" for i in column) for kind, column in zip("ere", columns)]
+    kinds = ("", "", "") if numbered else ("e", "r", "e")
+    words = [[f"{kind}{number}" for number in column] for kind, column in zip(kinds, columns, strict=True)]
     assert Dataset.from_labels(train=list(zip(*words, strict=True))).suspicion is None
 
 
@@ -238,7 +236,7 @@ def test_escapes_of_n_triples_stand_for_their_characters(tmp_path_factory, label
     folder = tmp_path_factory.mktemp("graph")
     escaped = "".join(f"\\u{ord(it):04X}" if ord(it) < 2**16 else f"\\U{ord(it):08X}" for it in label)
     (folder / "train.nt").write_text(f"<{escaped}> <r> <b> .\n", encoding="utf-8")
-    (folder / "test.nt").write_text(f'<b> <r> "{json.dumps(label)[1:-1]}" .\n', encoding="utf-8")
+    (folder / "test.nt").write_text(f'<b> <r> "{escaped}" .\n', encoding="utf-8")
     assert {*load_dataset(folder).entities} == {label, "b", f'"{label}"'}
 
 
@@ -289,7 +287,7 @@ def test_numbers_are_labels_confidences_or_asked_for(tmp_path):
     assert read("1", "1").confidences == {}
     assert read("1", "0.5").confidences["train"].labels.tolist() == [1, 0.5]
     assert read("4.5", "1").confidences["train"].labels.tolist() == [4.5, 1]
-    with pytest.raises(DatasetError, match="whole numbers, such as 5, which may be times or weights. Say which"):
+    with pytest.raises(DatasetError, match="whole numbers, such as 5, which may be times or weights"):
         read("5", "3")
     grades = load_dataset(tmp_path, columns="head,relation,tail,weight")
     assert grades.confidences["train"].labels.tolist() == [5, 3]
@@ -381,4 +379,6 @@ def test_a_graph_does_not_depend_on_how_one_got_to_it(tmp_path, monkeypatch, lay
         (folder / "train.txt").unlink()
         alone = load_dataset(".")
         same(alone)
-        assert alone.notes == ("graph has no train file, which models learn from; msg.txt is the graph of test.",)
+        assert alone.notes == (
+            "graph has no train file, the graph that models learn from; msg.txt is the graph of test.",
+        )
