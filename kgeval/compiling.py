@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
-
-import numba
 
 Function = Callable[..., Any]
 
@@ -21,6 +21,7 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     Numba refuses to cache where neither the package's folder nor the user's can be written to, as in an installation
     that is read-only, for a user without a home. A shared folder is not safe: others could put code there.
     """
+    import numba
 
     def compiled(function: Function) -> Function:
         try:
@@ -32,6 +33,24 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
         return dispatcher
 
     return compiled
+
+
+_told: ContextVar[Callable[[], None] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def telling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call a function before loops within are compiled, for the first time on this machine."""
+    token = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def tell_if_cold() -> None:
+    if (tell := _told.get()) is not None and is_cache_cold():
+        tell()
 
 
 def is_cache_cold(functions: list[Any] | None = None) -> bool:
