@@ -55,20 +55,17 @@ def running32(ranks: Float64Array, values: Values) -> Any:
     return sums[-1] / np.float32(len(ranks))
 
 
-def histogram32(ranks: Float64Array, values: Values, most: int = 0) -> Any:
+def histogram32(ranks: Float64Array, values: Values) -> Any:
     """Sum the values of a histogram of ranks, weighted by its counts, in float32, and divide in float64.
 
-    Torch adds: the order of its sum, which depends on the length of the histogram, decides the last digits. ``most`` is
-    that length: the most candidates that an answer has.
+    The order of torch's sum, which only its last digits depend on, is not repeated.
 
     >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
     0.6666666865348816
     """
-    import torch
-
-    counts = np.bincount(ranks.astype(np.int64), minlength=most + 1)[1:].astype(np.float32)
+    counts = np.bincount(ranks.astype(np.int64))[1:].astype(np.float32)
     places = np.arange(1, len(counts) + 1, dtype=np.float32)
-    return float(torch.sum(torch.from_numpy(counts * values(places)))) / len(ranks)
+    return float(np.sum(counts * values(places), dtype=np.float32)) / len(ranks)
 
 
 Setting = Literal["filtered", "raw", "with_test"]
