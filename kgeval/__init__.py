@@ -11,8 +11,9 @@ and ``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` it
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kgeval.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.compare_models import compare as compare
@@ -66,70 +67,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Baseline": "baselines.baseline",
-    "CallableScorer": "scorers.adapters.functions",
-    "CorruptionGenerator": "corruption.generator",
-    "Dataset": "data.dataset",
-    "DualEncoder": "scorers.adapters.array_scorers",
-    "Estimate": "metrics.intervals.estimate",
-    "Family": "scorers.family",
-    "KgevalError": "errors",
-    "Metric": "metrics.metric",
-    "PredictionTable": "ranking.predictions.prediction_table",
-    "Protocol": "protocols.protocol",
-    "QueryScorer": "scorers.adapters.query_scorer",
-    "RankTable": "ranking.rank_table",
-    "Reader": "checkpoints.reader",
-    "Recorder": "doors.recorder",
-    "ScoreTable": "scorers.adapters.array_scorers",
-    "ScoredLabels": "metrics.labels.scored_labels",
-    "Scorer": "scorers.scorer",
-    "Slice": "analysis.slices.slice",
-    "Summary": "metrics.summary",
-    "TiePolicy": "metrics.ranks.ties",
-    "Triples": "data.triples",
-    "VectorScorer": "scorers.scorer",
-    "Vocabulary": "data.vocabulary",
-    "annotate": "analysis.slices.annotation",
-    "answers": "doors.answers",
-    "check_numbers": "protocols.number_check",
-    "classify": "doors.classify",
-    "compare": "analysis.comparison.compare_models",
-    "count": "doors.count",
-    "evaluate": "doors.evaluate",
-    "explain": "doors.explain",
-    "framework_metrics": "protocols.report",
-    "generate_negatives": "corruption.export",
-    "load_checkpoint": "checkpoints",
-    "load_dataset": "data.loading",
-    "load_ranks": "ranking.import_ranks",
-    "ogb_eval": "doors.ogb_eval",
-    "plot_critical_difference": "reports.plots",
-    "plot_distribution": "reports.plots",
-    "plot_leaderboard": "reports.plots",
-    "plot_relations": "reports.plots",
-    "plot_slices": "reports.plots",
-    "predict": "doors.predict",
-    "report": "reports.page",
-    "save_checkpoint": "checkpoints.readers.native",
-    "save_dataset": "data.layouts.converted",
-    "summarize": "metrics.summarize",
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
 _SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
 
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"kgeval.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kgeval' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"kgeval.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__, *_SUBMODULES]
+__getattr__, __dir__, __all__ = on_first_use(__name__, *_SUBMODULES)

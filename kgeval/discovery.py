@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import entry_points
@@ -35,17 +35,6 @@ GROUPS = (
 """the groups of entry points: ``[project.entry-points."kgeval.metrics"]`` and so on in the package's pyproject.toml"""
 
 T = TypeVar("T")
-
-
-def on_first_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the ``__getattr__`` and ``__dir__`` of a package whose names are imported from ``homes`` on first use."""
-
-    def attribute(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"kgeval.{homes[name]}"), name)
-
-    return attribute, lambda: [*vars(sys.modules[package]), *homes]
 
 
 def modules(package: str) -> list[ModuleType]:

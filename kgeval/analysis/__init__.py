@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.discovery import on_first_use
+from kgeval.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets as AnswerSets
@@ -21,22 +21,4 @@ if TYPE_CHECKING:
     from kgeval.analysis.slices.slice import Categories as Categories
     from kgeval.doors.answers import answers_of_ranks as answers_of_ranks
 
-_HOMES = {
-    "AnswerSets": "analysis.answer_sets.answer_sets",
-    "Audit": "analysis.audits.audit",
-    "Categories": "analysis.slices.slice",
-    "Comparison": "analysis.comparison.comparison",
-    "DatasetRanks": "analysis.comparison.dataset_ranks",
-    "ModelGrid": "analysis.comparison.model_grid",
-    "SameRanks": "analysis.comparison.same_ranks",
-    "answers_of_ranks": "doors.answers",
-    "audit": "analysis.audits.audit",
-    "compare_grid": "analysis.comparison.compare_grid",
-    "rank_models": "analysis.comparison.dataset_ranks",
-    "seed_differences": "analysis.comparison.seed_differences",
-    "same_ranks": "analysis.comparison.same_ranks",
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -19,7 +19,6 @@ from kgeval.errors import CheckpointError, InputError, UsageError, did_you_mean
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
-from kgeval.synonyms import current
 
 IDS = "ids"
 """the option with which a user says that the ids of a model are those of the dataset"""
@@ -123,7 +122,7 @@ def read_checkpoint(
 def _reader(path: Path, format: str | Reader, options: Iterable[str]) -> Reader:
     if isinstance(format, Reader):
         return format
-    name = current("format", str(format).lower())
+    name = str(format).lower()
     if name not in ("auto", *formats()):
         raise UsageError(f"unknown checkpoint format {format!r}. {did_you_mean(name, formats(), listed='formats')}")
     return recognise(path, options) if name == "auto" else formats()[name]

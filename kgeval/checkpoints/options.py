@@ -9,7 +9,6 @@ from typing import Any
 from kgeval.data.dataset import Dataset
 from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
-from kgeval.synonyms import NOW
 
 FEW = 4
 """a missing option with at most this many values is assumed for now, so that one error names all missing options"""
@@ -63,9 +62,6 @@ class Options:
             if the user and the files contradict each other
         """
         self._known.append(name)
-        for former, (now, *_) in NOW["checkpoint option"].items():
-            if now == name and former in self._values and now not in self._values:
-                self._values[now] = self._values.pop(former)
         if name not in self._values:
             if stored is not None:
                 self.origins[name], self.resolved[name] = where, stored

@@ -7,13 +7,11 @@ import importlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import click
 
 from kgeval.cli.completion import TURN_ON
-from kgeval.cli.former_options import with_present_options
 from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
 from kgeval.errors import BrokenPackage, KgevalError, did_you_mean, visible
 from kgeval.progress import loops_shown
@@ -95,14 +93,7 @@ class _Commands(click.Group):
         name = args[0] if args else ""
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(f"No such command {name!r}. {did_you_mean(name, COMMANDS)}", ctx)
-        own, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            from kgeval.cli.display import show_note
-
-            rest, notes = with_present_options(command, rest)
-            for note in notes if not ctx.resilient_parsing else ():
-                ctx.call_on_close(partial(show_note, note))
-        return own, command, rest
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.discovery import on_first_use
+from kgeval.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.corruption.generator import CorruptionGenerator as CorruptionGenerator
@@ -18,19 +18,4 @@ if TYPE_CHECKING:
     from kgeval.corruption.unsampled import EntityList as EntityList
     from kgeval.corruption.unsampled import TypeConstrained as TypeConstrained
 
-_HOMES = {
-    "AllEntities": "corruption.unsampled",
-    "CandidateUnion": "corruption.union",
-    "CorruptionGenerator": "corruption.generator",
-    "DegreeWeighted": "corruption.limited",
-    "EntityList": "corruption.unsampled",
-    "FileNegatives": "corruption.limited",
-    "OGBNegatives": "corruption.limited",
-    "PopularityWeighted": "corruption.limited",
-    "TypeConstrained": "corruption.unsampled",
-    "Uniform": "corruption.limited",
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
-
-from pydantic import BeforeValidator
-
-from kgeval.synonyms import current
+from typing import Literal, get_args
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -20,5 +16,5 @@ Side = Literal["head", "tail", "relation"]
 SIDES: tuple[Side, ...] = get_args(EntitySide)
 TARGETS: tuple[Side, ...] = get_args(Side)
 
-KnownTimes = Annotated[Literal["time-aware", "static"], BeforeValidator(lambda value: current("times", value))]
+KnownTimes = Literal["time-aware", "static"]
 """the facts of a temporal graph that are known to a query: those of the same time, or those of all times"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.discovery import on_first_use
+from kgeval.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.metrics.confidence_metrics import rmse as rmse
@@ -28,24 +28,4 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.classic import hits_at_k as hits_at_k
     from kgeval.metrics.ranks.classic import mean_reciprocal_rank as mean_reciprocal_rank
 
-_HOMES = {
-    "Interval": "metrics.intervals.interval",
-    "Intervals": "metrics.intervals.interval",
-    "OverSeeds": "metrics.intervals.over_seeds",
-    "ScoredLabels": "metrics.labels.scored_labels",
-    "average_precision": "metrics.lists.retrieval",
-    "cumulative_gain": "metrics.lists.gain",
-    "dcg": "metrics.lists.gain",
-    "f1_at_k": "metrics.lists.retrieval",
-    "hits_at_k": "metrics.ranks.classic",
-    "mean_reciprocal_rank": "metrics.ranks.classic",
-    "interval_over_seeds": "metrics.intervals.over_seeds",
-    "ndcg": "metrics.lists.gain",
-    "precision_at_k": "metrics.lists.retrieval",
-    "recall_at_k": "metrics.lists.retrieval",
-    "rmse": "metrics.confidence_metrics",
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

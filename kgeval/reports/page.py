@@ -24,7 +24,6 @@ from kgeval.reports.study import HEADLINES, Study, study_of
 from kgeval.reports.triple_table import triple_table
 from kgeval.reports.trust import making, trust
 from kgeval.storage import write_text
-from kgeval.synonyms import accepts_former_keywords
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 
@@ -84,7 +83,6 @@ class Report(Brief):
         return f'<p>{escape(self.title)}. {saved}.</p>{frame}{escape(self.html)}"></iframe>'
 
 
-@accepts_former_keywords
 def report(
     runs: Runs,
     *,

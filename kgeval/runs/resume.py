@@ -11,7 +11,6 @@ from typing import Any
 
 from kgeval.errors import InputError, first_few
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.synonyms import current
 
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")
 """configuration keys that no number of a run depends on"""
@@ -74,8 +73,7 @@ def leaves(content: Any, prefix: str = "") -> dict[str, str]:
     {'evaluation.split': 'test', 'seed': '0'}
     """
     if not isinstance(content, dict):
-        kind = prefix.rpartition(".")[2]
-        return {prefix: str(current(kind, content) if kind in ("times", "format") else content)}
+        return {prefix: str(content)}
     found: dict[str, str] = {}
     for key, value in content.items():
         if key not in IRRELEVANT:

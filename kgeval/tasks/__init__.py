@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.discovery import on_first_use
+from kgeval.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.tasks.classification import Classification as Classification
@@ -13,14 +13,4 @@ if TYPE_CHECKING:
     from kgeval.tasks.labelled_split import LabelTable as LabelTable
     from kgeval.tasks.labelled_split import NegativesFromFiles as NegativesFromFiles
 
-_HOMES = {
-    "Classification": "tasks.classification",
-    "Confidences": "tasks.confidences",
-    "GeneratedNegatives": "tasks.labelled_split",
-    "LabelTable": "tasks.labelled_split",
-    "NegativesFromFiles": "tasks.labelled_split",
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -24,13 +24,11 @@ from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties, tie_policy
 from kgeval.metrics.selection import MetricOptions, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
-from kgeval.synonyms import accepts_former_keywords
 
 Tables = RankTable | Sequence[RankTable]
 """the ranks of a model: of one run, or of several, one for each seed"""
 
 
-@accepts_former_keywords
 def compare_grid(  # noqa: PLR0913
     results: Mapping[str, Mapping[str, Tables]],
     metrics: str | Metric | Sequence[str | Metric] = ("mrr", "hits@1", "hits@10"),

@@ -30,10 +30,8 @@ from kgeval.metrics.rank_summary import column_names, rank_summary
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView, refuse_other_tables
 from kgeval.ranking.rank_table import RankTable
-from kgeval.synonyms import accepts_former_keywords
 
 
-@accepts_former_keywords
 def compare(  # noqa: PLR0913
     tables: Mapping[str, RankTable],
     metrics: str | Metric | Sequence[str | Metric] = RANKS.metrics,

@@ -11,7 +11,6 @@ from click.shell_completion import CompletionItem
 from kgeval.cli.completion import OneOf
 from kgeval.cli.listings import LISTINGS
 from kgeval.cli.shared_options import FORMAT, QUIET
-from kgeval.synonyms import current
 
 if TYPE_CHECKING:
     from kgeval.shown import Page
@@ -87,7 +86,6 @@ def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str
         for spelled in (own, own.removesuffix("[@k]"), own.removesuffix("@k"), own.removesuffix("."), *synonyms):
             names.setdefault(spelled.lower(), entry)
     wanted = re.sub(r"@\d+$", "", name.lower())
-    wanted = current("format", wanted) if what in ("formats", "protocols") else wanted
     if wanted not in names:
         raise ConfigError(f"no {name!r} among the {what}. {did_you_mean(name, filter(None, names), listed=what)}")
     return names[wanted]

@@ -28,7 +28,6 @@ from kgeval.runs.config.pykeen_components import refuse_unknown
 from kgeval.settings.by_kind import ByKind
 from kgeval.settings.messages import UNTRAINED, short_repr
 from kgeval.settings.settings import PathText, Settings, as_validation_error, or_text
-from kgeval.synonyms import current
 
 BASELINE = "baseline:"
 
@@ -92,7 +91,7 @@ class CheckpointConfig(Settings):
     @field_validator("format")
     @classmethod
     def _known_format(cls, value: str) -> str:
-        name: str = current("format", value.lower())
+        name = value.lower()
         if name not in (known := ["auto", *formats()]):
             raise ValueError(
                 f"unknown checkpoint format {short_repr(value)}. {did_you_mean(value, known, listed='formats')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.discovery import on_first_use
+from kgeval.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.scorers.families.bilinear import CP as CP
@@ -50,31 +50,4 @@ if TYPE_CHECKING:
     from kgeval.scorers.families.translations import TransE as TransE
     from kgeval.scorers.families.translations import TransF as TransF
 
-_FAMILIES = {
-    "bilinear": (
-        "AutoSF",
-        "CP",
-        "ClampedDistMult",
-        "DistMA",
-        "DistMult",
-        "HolE",
-        "MultiLinearTucker",
-        "RESCAL",
-        "SimplE",
-        "TuckER",
-    ),
-    "complex": ("ComplEx", "PRotatE", "RotatE", "TComplEx", "TNTComplEx"),
-    "convolutions": ("AConEx", "ConEx", "ConvE", "ConvKB"),
-    "hypercomplex": ("Keci", "LFMult", "QuatE"),
-    "networks": ("CrossE", "ERMLP", "ERMLPE", "NTN", "ProjE", "Transformer"),
-    "projections": ("BigGraph", "TransD", "TransH", "TransR"),
-    "regions": ("BoxE", "KG2E"),
-    "translations": ("LineaRE", "MariusTransE", "MuRE", "PairRE", "SE", "TorusE", "TransE", "TransF"),
-}
-"""the classes of each module"""
-
-_HOMES = {name: f"scorers.families.{module}" for module, names in _FAMILIES.items() for name in names}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-__getattr__, __dir__ = on_first_use(__name__, _HOMES)
+__getattr__, __dir__, __all__ = on_first_use(__name__)

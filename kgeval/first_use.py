@@ -1,0 +1,25 @@
+"""Names of a package that are imported on first use: those that its file imports for type checkers alone."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def on_first_use(package: str, *submodules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make the ``__getattr__``, ``__dir__`` and ``__all__`` of a package of what stands below ``if TYPE_CHECKING``."""
+    spec: Any = sys.modules[package].__spec__
+    found = re.findall(r"^    from (\S+) import \w+ as (\w+)$", spec.loader.get_source(package), re.MULTILINE)
+    homes = {name: home for home, name in found}
+
+    def attribute(name: str) -> Any:
+        if name in submodules:
+            return import_module(f"{package}.{name}")
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return attribute, lambda: [*vars(sys.modules[package]), *homes, *submodules], sorted(homes)
