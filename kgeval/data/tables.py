@@ -65,10 +65,11 @@ class NamedTable:
             return f"{self.source}, row {row + 1}"
         return f"{self.source}, line {line_of(Path(self.source), row, self.skip, delimiter=self.delimiter)}"
 
-    def refuse(self, wrong: BoolArray, why: str, error: type[Exception] = DatasetError) -> None:
-        """Refuse the first of some rows (bool[row])."""
+    def refuse(self, wrong: BoolArray, role: str, why: str, error: type[Exception] = DatasetError) -> None:
+        """Refuse the first of some rows (bool[row]), whose cell in the column of a role is shown."""
         if wrong.any():
-            raise error(f"{self.place(int(np.argmax(wrong)))}: {why}")
+            row = int(np.argmax(wrong))
+            raise error(f"{self.place(row)}: the {role} {self.data[role][row].as_py()!r:.60} {why}")
 
     def where(self, keep: BoolArray) -> NamedTable:
         return replace(self, data=self.data.filter(pa.array(keep)), rows=np.flatnonzero(keep))
@@ -114,7 +115,7 @@ class NamedTable:
                 f"{self.source}: the column time holds {column.type}: times are dates, text or whole numbers."
             )
         text = pc.utf8_trim_whitespace(column.cast(pa.string())).fill_null("")
-        self.refuse(np.asarray(pc.equal(text, "")), "the time is empty, but every fact needs a time.")
+        self.refuse(np.asarray(pc.equal(text, "")), "time", "is empty, but every fact needs a time.")
         return text
 
     def confidences(self) -> Float64Array | None:
@@ -124,7 +125,8 @@ class NamedTable:
         numbers = self._numbers("confidence", "has a cell that is not a number")
         self.refuse(
             ~((numbers >= 0) & (numbers < np.inf)),
-            "the confidence is not a number from 0. If the column holds times or labels, say so: --columns …,time=… "
+            "confidence",
+            "is not a number from 0. If the column holds times or labels, say so: --columns …,time=… "
             "or …,label=… (in Python and in configurations columns).",
         )
         return numbers
@@ -135,7 +137,7 @@ class NamedTable:
             return None
         words = pc.utf8_lower(pc.utf8_trim_whitespace(self.data["label"].cast(pa.string()))).fill_null("")
         truths = [np.asarray(pc.is_in(words, pa.array(group))) for group in (TRUE, FALSE)]
-        self.refuse(~(truths[0] | truths[1]), "the label is neither true (1) nor false (0 or -1).")
+        self.refuse(~(truths[0] | truths[1]), "label", "is neither true (1) nor false (0 or -1).")
         return truths[0]
 
     def _numbers(self, role: str, why: str) -> Float64Array:

@@ -39,7 +39,7 @@ def test_queries_without_times_are_refused_where_times_tell_them_apart(tmp_path)
     with pytest.raises(InputError, match=r"no column 'time', but dataset labels is temporal.*Add the column"):
         load_checkpoint(place, dataset=DATA)
     other = folder(tmp_path, [(*fact[:3], "1999-01-01") for fact in FACTS])
-    with pytest.raises(InputError, match=r"line 1: the dataset has no such time"):
+    with pytest.raises(InputError, match=r"line 1: the time '1999-01-01' is none of the dataset"):
         load_checkpoint(other, dataset=DATA)
 
 

@@ -350,7 +350,7 @@ def test_one_file_with_a_column_of_splits_is_a_graph(tmp_path, ending):
         s: {*map(tuple, part.ids.tolist())} for s, part in TRUE.splits.items()
     }
     frame.assign(split="tset").to_csv(tmp_path / "bad.csv", index=False)
-    with pytest.raises(DatasetError, match=r"bad.csv, line 2: the split is none of train"):
+    with pytest.raises(DatasetError, match=r"bad.csv, line 2: the split 'tset' is none of train"):
         load_dataset(tmp_path / "bad.csv")
     frame.drop(columns="split").to_csv(tmp_path / "none.csv", index=False)
     with pytest.raises(InputError, match="a file without a column 'split'"):

@@ -192,7 +192,7 @@ def test_half_ranks_tie_with_one(tmp_path):
         ("h\tr\tt\traw_head_rank", ["31"], "the raw head rank 31 is beyond its 30 candidates. Was another dataset"),
         ("h\tr\tt\thead_rank", ["1", "1"], "line 3: its head was ranked in an earlier line"),
         ("h\tr\tt\thead_rank", ["1\t2"], "line 2: 5 columns where 4 columns"),
-        ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: side 'tale'. Did you mean 'tail'?"),
+        ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: the side 'tale' is unknown. Did you mean 'tail'?"),
         ("h\tr\tt\trank", ["1"], "the side of each rank must be given once"),
         ("h\tr\tt\tside\thead_rank", ["head\t1"], "the side of each rank must be given once"),
         ("h\tr\tt\tscore", ["1"], "no column of ranks; found column 'h' as head"),

@@ -198,7 +198,7 @@ def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
         )
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table.text("split"))).to_numpy(zero_copy_only=False)
     names = np.array([SPLIT_OF.get(word, "") for word in words])
-    table.refuse(names == "", f"the split is none of {', '.join(SPLIT_OF)}.")
+    table.refuse(names == "", "split", f"is none of {', '.join(SPLIT_OF)}.")
     splits: dict[str, NamedTable] = {split: table.where(names == split) for split in SPLITS if (names == split).any()}
     return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 
