@@ -138,13 +138,9 @@ def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | No
     left = left[average is not None :]
     if not left:
         return side, ties, average
-    if kind == "ranks":
-        raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
-    if left[0] == "macro":
-        raise MetricError(
-            f"metric {text!r}: macro is the mean over queries. Write 'relation.…', the mean over relations."
-        )
-    raise MetricError(f"metric {text!r}: unknown average {left[0]!r}. {did_you_mean(left[0], averages)}")
+    choices = (*PREFIXES, *tie_policies(), *AVERAGES) if kind == "ranks" else averages
+    advice = "Names are [side.][ties.][average.]name[@k]." if left[0] in (*choices, "") else ""
+    raise MetricError(f"metric {text!r}: unexpected {left[0]!r}. {advice or did_you_mean(left[0], choices)}")
 
 
 def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
@@ -154,22 +150,6 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
         raise MetricError(f"metric {text!r}: {metric.name} is not a mean; leave {average!r} out.")
     if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
         raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
-
-
-def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
-    policies = tuple(tie_policies())
-    if prefix in PREFIXES and side:
-        return f"names two sides, {_PREFIX_OF[side]!r} and {prefix!r}. Request them one by one."
-    if prefix in policies and ties:
-        return f"names two tie policies, {ties!r} and {prefix!r}. Request them one by one."
-    if prefix in PREFIXES and ties:
-        return f"the side stands first. Write '{prefix}.{ties}.…'."
-    choices = (*PREFIXES, *policies, *AVERAGES)
-    if prefix in choices:
-        return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
-    if not prefix:
-        return "a name is missing before a dot. Names are [side.][ties.][average.]name[@k]."
-    return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 
 def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> tuple[Metric, int]:

@@ -6,6 +6,7 @@ times, so a few bytes can make a tuple that takes exponential time to hash or pr
 
 from __future__ import annotations
 
+import pickle
 import pickletools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,57 +29,34 @@ MAX_KEY_SIZE = 64
 
 def refuse_instructions(program: bytes, budget: Budget) -> None:
     """Refuse a pickle by its instructions, without executing them."""
-    sizes = _Sizes()
-    for opcode, argument, _ in pickletools.genops(program):
+    for opcode, _, _ in pickletools.genops(program):
         budget.step()
         if opcode.name in FORBIDDEN:
             raise PickleError(f"the pickle has the instruction {opcode.name}, which no model needs. It was refused.")
-        if "PUT" in opcode.name and int(argument or 0) > len(program):
-            raise PickleError("damaged: the pickle numbers its parts beyond its own length.")
-        if max(sizes.keys(opcode.name), default=0) > MAX_KEY_SIZE:
-            raise PickleError(f"the pickle has a key that is made of more than {MAX_KEY_SIZE} values. It was refused.")
-        sizes.follow(opcode, argument)
 
 
-class _Sizes:
-    """How many values each value on a pickle's stack consists of, each counted as often as it is used."""
+def _with_keys(code: bytes, first: int | None, step: int) -> Callable[[Any], None]:
+    """Load an instruction after a look at the keys on the stack, before their hashes are computed."""
+    load: Callable[[Any], None] = pickle._Unpickler.dispatch[code[0]]
 
-    def __init__(self) -> None:
-        self.stack: list[int] = []
-        self.marks: list[int] = []
-        self.memo: dict[int, int] = {}
+    def checked(unpickler: Any) -> None:
+        for key in unpickler.stack[first::step]:
+            if isinstance(key, tuple):
+                check_object_graph_size(key, MAX_KEY_SIZE, lambda part: part if isinstance(part, tuple) else ())
+        load(unpickler)
 
-    def keys(self, name: str) -> list[int]:
-        """Return the sizes of the values that the next instruction hashes."""
-        mark = self.marks[-1] if self.marks else 0
-        if name == "SETITEM":
-            return self.stack[-2:-1]
-        if name in {"SETITEMS", "DICT"}:
-            return self.stack[mark::2]
-        return self.stack[mark:] if name in {"ADDITEMS", "FROZENSET"} else []
+    return checked
 
-    def follow(self, opcode: pickletools.OpcodeInfo, argument: Any) -> None:
-        """Pop the arguments of an instruction from the stack, and push its results."""
-        if opcode.name == "MARK":
-            self.marks.append(len(self.stack))
-        elif opcode.name == "POP" and self.marks[-1:] == [len(self.stack)]:
-            self.marks.pop()
-        elif "PUT" in opcode.name or opcode.name == "MEMOIZE":
-            self.memo[len(self.memo) if argument is None else int(argument)] = self.stack[-1]
-        elif "GET" in opcode.name:
-            self.stack.append(self.memo.get(int(argument), 1))
-        else:
-            size = 1 + sum(self._pop(opcode.stack_before)) if opcode.stack_before else 1
-            self.stack.extend([min(size, MAX_KEY_SIZE + 1)] * len(opcode.stack_after))
 
-    def _pop(self, before: list[pickletools.StackObject]) -> list[int]:
-        count = len(before)
-        if pickletools.markobject in before:
-            count = before.index(pickletools.markobject) + len(self.stack) - self.marks.pop()
-        start = max(0, len(self.stack) - count)
-        sizes = self.stack[start:]
-        del self.stack[start:]
-        return sizes
+class BoundedUnpickler(pickle._Unpickler):
+    """The unpickler in Python, which lets each key of a dictionary or set be looked at."""
+
+    dispatch = {  # noqa: RUF012  # as it is called there
+        **pickle._Unpickler.dispatch,
+        pickle.SETITEM[0]: _with_keys(pickle.SETITEM, -2, 2),
+        **{code[0]: _with_keys(code, None, 2) for code in (pickle.SETITEMS, pickle.DICT)},
+        **{code[0]: _with_keys(code, None, 1) for code in (pickle.ADDITEMS, pickle.FROZENSET)},
+    }
 
 
 def check_object_graph_size(value: Any, most: int, parts: Callable[[Any], Iterable[Any]]) -> None:

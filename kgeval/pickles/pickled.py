@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import pickle
 import pickletools
 import zipfile
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import numpy as np
 from kgeval.errors import FileError, PickleError, reason
 from kgeval.files.containers import open_zip
 from kgeval.files.opening import Budget, checked, read_bytes
-from kgeval.pickles.contents import DTYPES, Reference, StorageType, refuse_instructions
+from kgeval.pickles.contents import DTYPES, BoundedUnpickler, Reference, StorageType, refuse_instructions
 from kgeval.pickles.unpickle import StubObject, module_class, unpickle
 
 PICKLED = {".pkl", ".pt", ".pth", ".ckpt", ".model"}
@@ -169,7 +168,7 @@ def _unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget) -
     return unpickle(program, numbers, budget, nested=read_stream)
 
 
-class _StorageTypes(pickle.Unpickler):
+class _StorageTypes(BoundedUnpickler):
     """Collects the dtypes of the storages that a pickle refers to, without reading their numbers."""
 
     def __init__(self, program: bytes) -> None:

@@ -8,7 +8,6 @@ keeps its arguments and does nothing. Any other name is refused without being im
 from __future__ import annotations
 
 import io
-import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -21,6 +20,7 @@ from kgeval.errors import PickleError
 from kgeval.files.opening import Budget
 from kgeval.pickles.contents import (
     DTYPES,
+    BoundedUnpickler,
     Immutable,
     Reference,
     Storage,
@@ -155,7 +155,7 @@ class _Array(np.ndarray[Any, Any]):
         self.flags.writeable = False
 
 
-class _Unpickler(pickle.Unpickler):
+class _Unpickler(BoundedUnpickler):
     def __init__(self, program: bytes, numbers: Callable[[str], bytes], budget: Budget, nested: NestedReader) -> None:
         super().__init__(io.BytesIO(program))
         self._budget = budget

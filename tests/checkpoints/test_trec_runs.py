@@ -48,7 +48,7 @@ def test_a_run_of_a_temporal_graph_names_the_time(tmp_path):
     model = TComplEx(**{name: rng.normal(size=size) for name, size in sizes.items()})
     path = written(tmp_path / "run.trec", model, data)
     assert path.read_text().split("\n")[0].count("-") == 3
-    for settings in ({}, {"times": "all"}):
+    for settings in ({}, {"times": "static"}):
         expected = evaluate(model, data, **settings).to_pandas()[[*COUNTS, "time"]]
         assert (
             evaluate(load_checkpoint(path, dataset=data), data, **settings)

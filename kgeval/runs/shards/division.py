@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +17,14 @@ from kgeval.corruption import AllEntities
 from kgeval.corruption.limited import Sampled
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.errors import InputError, TableError, reason
+from kgeval.errors import InputError, TableError
 from kgeval.files.containers import read_parquet
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.engine_choice import vector_dims
 from kgeval.ranking.model_ranking import ModelRanking
-from kgeval.ranking.rank_table import NAN, SCHEMA, TIME
-from kgeval.ranking.table_rows import WITH_TEST, RankedPart, to_rank_columns
+from kgeval.ranking.rank_table import SCHEMA, TIME
+from kgeval.ranking.table_rows import RankedPart, to_rank_columns
 
 OPERATIONS_A_MINUTE = 4 * 10**12
 """multiplications and additions that two cores do in about a minute"""
@@ -125,57 +125,15 @@ class RankedShard:
         return bytes(sink.getvalue())
 
     @classmethod
-    def from_file(cls, path: Path, run: str, shard: Shard, ranking: ModelRanking) -> RankedShard:
-        """Read a Parquet file that :meth:`to_bytes` made, and compare it with what is to be ranked there."""
-        try:
-            table = read_parquet(path)
-            about = json.loads((table.schema.metadata or {})[KEY])
-            origin, part, notes = about["run"], (about.get("number"), about["side"]), tuple(map(str, about["notes"]))
-            sizes, times = np.array(about["candidates"], np.int64).reshape(2, -1)
-            outsiders = int(about["outsiders"])
-        except TableError:
-            raise
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise TableError(f"not a readable shard ({reason(error)}).") from error
-        if part[0] is None:
-            raise TableError("an earlier version of kgeval wrote it.")
-        if origin != run:
+    def from_file(cls, path: Path, run: str, number: int) -> RankedShard:
+        """Read a Parquet file that :meth:`to_bytes` made, whose name has its SHA-256; refuse that of another part."""
+        table = read_parquet(path)
+        about = json.loads((table.schema.metadata or {}).get(KEY, "{}"))
+        if (about.get("run"), about.get("number")) != (run, number):
             raise TableError("it belongs to another run.")
-        if part != (shard.number, shard.side):
-            raise TableError(f"it is shard {part[0]} ({part[1]}), not shard {shard.number} ({shard.side}).")
-        # Each is bounded before they are added, as a sum beyond 64 bits would be small again.
-        if ((times < 0) | (times > len(shard.rows))).any() or times.sum() > len(shard.rows):
-            raise TableError(f"it names {sum(times.tolist())} queries; the shard has {len(shard.rows)} triples.")
-        if (sizes < 0).any():
-            raise TableError(f"it names a query with {sizes.min()} candidates.")
-        found = cls(shard.side, table.replace_schema_metadata(None), notes, np.repeat(sizes, times), outsiders)
-        found._refuse_other_rows(shard, ranking)
-        return found
-
-    def _refuse_other_rows(self, shard: Shard, ranking: ModelRanking) -> None:
-        """Refuse other columns or triples than those of the shard, and counts that cannot be."""
-        own = [name for name in SCHEMA.names if name not in FROM_DATASET]
-        nan = NAN if ranking.evaluation.nan == "worst" else ()
-        wider = [f"{WITH_TEST}{name}" for name in ("greater", "tied", "candidates")] if ranking.with_test else []
-        expected = pa.schema([*map(SCHEMA.field, own), *((name, pa.int64()) for name in (*nan, *wider))])
-        told = ([f"{each.name} ({each.type})" for each in schema] for schema in (self.counts.schema, expected))
-        for place, (has, needs) in enumerate(zip_longest(*told, fillvalue="none"), 1):
-            if has != needs:
-                raise TableError(f"its column {place} is {has}; expected {needs}.")
-        if any(column.null_count for column in self.counts.columns):
-            raise TableError("it has empty cells.")
-        known = ranking.known[shard.rows] | (ranking.evaluation.unseen == "worst")
-        if not np.array_equal(self.counts["triple"], shard.rows[known]):
-            raise TableError("its triples are not those of the shard.")
-        prefixes = ["", "raw_", *([WITH_TEST] if wider else [])]
-        filtered, raw, *further = (RankCounts.of(self.counts, prefix) for prefix in prefixes)
-        # What the filter took out was counted among the candidates; a quirk may put it back elsewhere.
-        taken_out = [] if ranking.quirks else [raw - filtered]
-        wrong = np.any([counts.impossible for counts in (filtered, raw, *further, *taken_out)], axis=0)
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            what = ", ".join(f"{name} {self.counts[name][first]}" for name in own if name not in ("triple", "score"))
-            raise TableError(f"row {first}: no ranking gives these counts together: {what}.")
+        candidates = np.repeat(*np.array(about["candidates"], np.int64).reshape(2, -1))
+        counts, notes = table.replace_schema_metadata(None), tuple(about["notes"])
+        return cls(about["side"], counts, notes, candidates, about["outsiders"])
 
 
 def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:

@@ -67,7 +67,7 @@ def _run_shard(
                 store.begin(current, count, configuration=config.document.as_written, force=force)
 
             with reserve_shard(out / job.name, number, force=force, prepare=begin):
-                kept = store.read(shard, ranking)
+                kept = store.read(shard)
                 if kept is None:
                     with bound_threads(config.evaluation.threads):
                         store.write(shard, RankedShard.of(ranking.part(shard.side, shard.rows)))

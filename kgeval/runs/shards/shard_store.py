@@ -85,12 +85,12 @@ class ShardStore:
             path.unlink(missing_ok=True)
         return None
 
-    def read(self, shard: Shard, ranking: ModelRanking) -> RankedShard | None:
+    def read(self, shard: Shard) -> RankedShard | None:
         """Read a shard; one that is missing or damaged is None."""
         if (path := self.find(shard.number)) is None:
             return None
         try:
-            return RankedShard.from_file(path, self._run, shard, ranking)
+            return RankedShard.from_file(path, self._run, shard.number)
         except TableError as error:
             what = f"{path}: {error} Delete this file"
             raise InputError(f"{what} and repeat the command, which ranks shard {shard.number} again.") from error
@@ -141,7 +141,7 @@ class ShardedRanking:
         done: dict[int, RankedShard] = {}
         if self.store is not None:
             self.store.begin(self.fingerprint(), len(shards), configuration=self.configuration, force=self.force)
-            found = {shard.number: self.store.read(shard, ranking) for shard in shards}
+            found = {shard.number: self.store.read(shard) for shard in shards}
             done = {number: shard for number, shard in found.items() if shard is not None}
         kept = len(done)
         ranking.engine.progress(sum(len(shard.counts) for shard in done.values()))

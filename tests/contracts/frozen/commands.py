@@ -99,7 +99,7 @@ RUNS = {
     "labels": "--task classification",
     "confidences": "--dataset weighted --task confidences",
     "estimate": "--estimate 0.05",
-    "temporal": "--dataset dated --times all",
+    "temporal": "--dataset dated --times static",
     "temporal, time-aware": "baseline:recurrency --dataset dated",
     "lists": "lists/answers.jsonl --dataset graph --sides tail --option missing=unanswered",
     "new entities": "baseline:popularity --dataset old_ind",

@@ -97,7 +97,7 @@ evaluate {MODEL} --memory-limit much
 evaluate {MODEL} --by sead
 evaluate {MODEL} --by time
 evaluate {MODEL} --times al
-evaluate {MODEL} --times all
+evaluate {MODEL} --times static
 evaluate {MODEL} --names nams.tsv
 evaluate {MODEL} --names strange.tsv
 evaluate {MODEL} --set by=7
@@ -178,7 +178,7 @@ predict {MODEL} --out-format ogb-lsc --out x -k 5
 predict {MODEL} --out-format ogb-lsc --out x.npz
 predict {MODEL} --out-format ogb-lsc --out x.npz --sides head
 predict {MODEL} --at 2020-01-01
-predict {MODEL} --set evaluation.times=all
+predict {MODEL} --set evaluation.times=static
 predict {MODEL} --set evaluation.keep.predictions=3
 predict {MODEL} --set 'model={{kind: pykeen, model: transe}}'
 audit grph
