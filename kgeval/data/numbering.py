@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
+from kgeval.data.n_triples import apart
 from kgeval.data.tables import BY_CELLS, NamedTable
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -40,9 +41,9 @@ def number(
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives. Given vocabularies are used as they are. Triples whose label says that they are false are kept aside.
     """
-    tables = _alike(tables)
+    tables, notes = apart(_alike(tables))
+    notes += _notes_on_columns(tables)
     ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
-    notes = [*_notes_on_columns(tables)]
     entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
     relations = _numbered("relation", relations, ("relation",), tables, ids, notes)
     confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
-from kgeval.data.n_triples import is_n_triples, read_n_triples
+from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples
 from kgeval.data.text import (
     WHOLE_NUMBER,
     Row,
@@ -79,6 +79,9 @@ class NamedTable:
         if other.data.column_names != self.data.column_names:
             raise DatasetError(f"{other.source} and {self.source} are both train triples, but have different columns.")
         return replace(self, data=pa.concat_tables([self.data, other.data]))
+
+    def with_column(self, role: str, column: pa.ChunkedArray) -> NamedTable:
+        return replace(self, data=self.data.set_column(self.data.column_names.index(role), role, column))
 
     def renamed(self, role: str, now: str) -> NamedTable:
         """Let a column hold something else."""
@@ -220,7 +223,7 @@ def read_table(
     delimiter = delimiter or find_delimiter(path, skip)
     first = next(rows(path, skip, delimiter=delimiter), Row(1, skip, []))
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
-        return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, "N-Triples"))
+        return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
     roles = (
         resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further, fourth)
@@ -348,9 +351,8 @@ def _named(
         data = data.rename_columns([role if name == FOURTH else name for name in data.column_names])
     table = NamedTable(source, data, origins, tuple(found[role] for role in unused), **place)
     for role in TRIPLE:
-        if role in table:
-            data = data.set_column(data.column_names.index(role), role, table.text(role))
-    return replace(table, data=data)
+        table = table.with_column(role, table.text(role)) if role in table else table
+    return table
 
 
 def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:

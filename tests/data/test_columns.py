@@ -382,3 +382,15 @@ def test_a_graph_does_not_depend_on_how_one_got_to_it(tmp_path, monkeypatch, lay
         assert alone.notes == (
             "graph has no train file, the graph that models learn from; msg.txt is the graph of test.",
         )
+
+
+def test_a_blank_node_belongs_to_its_file_and_literals_are_counted(tmp_path):
+    (tmp_path / "train.nt").write_text('_:a <r> _:b .\n<c> <r> "7" .\n<c> <r> "x y"@en .\n')
+    (tmp_path / "test.nt").write_text("_:a <r> <c> .\n")
+    data = load_dataset(tmp_path)
+    assert {*data.entities} == {"_:a of train.nt", "_:a of test.nt", "_:b", "c", '"7"', '"x y"@en'}
+    blank, literal = data.notes
+    assert "1 blank node of one name in several files, such as _:a" in blank
+    assert literal == "2 literals among the tails: entities as any other."
+    (tmp_path / "test.nt").write_text("<c> <r> <d> .\n")
+    assert "_:a" in load_dataset(tmp_path).entities
