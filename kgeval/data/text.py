@@ -85,8 +85,10 @@ def read_columns(
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
     text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
-    if any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
-        # A quote that is never closed swallows the rows after it, and Arrow lets it.
+    if any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text) or (
+        quoted and _last_line(path).count(b'"') % 2
+    ):
+        # A quote that is never closed swallows the rows after it, or the end of the file, and Arrow lets it.
         deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
     return table
 
@@ -187,6 +189,18 @@ class _ReadAhead(io.RawIOBase):
             self._ended = True
         if self._error is not None:
             raise self._error
+
+
+def _last_line(path: Path) -> bytes:
+    """Read what follows the last line end of a file."""
+    line = b""
+    with _opened(path) as file:
+        if not _is_compressed(path):
+            file.seek(max(0, path.stat().st_size - 2**16))
+        while block := file.read(2**20):
+            line = block if b"\n" in block else (line + block)[-MAX_LINE:]
+            line = line.rpartition(b"\n")[2]
+    return line
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ from kgeval.protocols.framework_metric import (
     SplitFilter,
     all_entities,
     float64,
+    histogram32,
 )
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.provenance import UNKNOWN
@@ -208,8 +209,9 @@ class Protocol(Brief):
         if not sum(map(len, rows)):
             raise Undefined(f"there are no {' or '.join(parts)} ranks")
         groups = [part for part in rows if len(part)] if self.side_aggregation == "apart" else [np.concatenate(rows)]
+        mean = partial(histogram32, most=most_candidates(table)) if self.mean is histogram32 else self.mean
         with np.errstate(divide="ignore"):
-            means = [self.mean(ranks[group], metric.values) for group in groups]
+            means = [mean(ranks[group], metric.values) for group in groups]
         return float(means[0] if len(means) == 1 else (means[0] + means[1]) / 2)
 
 
