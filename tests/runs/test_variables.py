@@ -145,7 +145,7 @@ def test_no_file_of_a_run_holds_the_value_of_a_variable(secretive, place, divide
 
 
 def test_wherever_a_variable_stands_it_is_written_again(config, monkeypatch):
-    """In blocks that others refer to or merge, in a path for each seed, and as a number or a short text of a tracker."""
+    """In blocks that others refer to or merge, in overrides, and as a number or a short text of a tracker."""
     for name, value in {"SECRET": "spare", "PORT": "0470", "KEY": "k"}.items():
         monkeypatch.setenv(name, value)
     content = (
