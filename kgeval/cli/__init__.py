@@ -152,7 +152,9 @@ def _broken_packages_noted() -> Iterator[None]:
 
 
 @click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=TURN_ON
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+    epilog=TURN_ON,
 )
 @click.version_option(None, "-V", "--version", package_name="kgeval")
 @click.pass_context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ from kgeval.errors import ConfigError, InputError
 from kgeval.paths import exists_safely
 from kgeval.progress import loops_shown
 from kgeval.storage import refuse_special
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def together(*options: Decorator) -> Decorator:
+    """Join options and arguments to one decorator, in the order in which help lists them."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 def _set_quiet(context: click.Context, _: click.Parameter, quiet: bool) -> None:
@@ -74,7 +82,6 @@ INTERVALS = click.option(
     "--intervals",
     type=click.Choice(["triple", "query", "relation"]),
     default="triple",
-    show_default=True,
     help="Unit that is resampled for confidence intervals and tests.",
 )
 ALLOW = click.option(
@@ -97,14 +104,12 @@ SET = click.option(
 CHECKPOINT_FORMAT = click.option(
     *("--checkpoint-format", "format"),
     default="auto",
-    show_default=True,
     type=OneOf("formats"),
     help="Format of the checkpoint; 'kgeval list formats' shows all.",
 )
 LAYOUT = click.option(
     "--layout",
     default="auto",
-    show_default=True,
     type=OneOf("layouts"),
     help="Layout of the dataset's folder; 'kgeval list datasets' shows all.",
 )
@@ -122,36 +127,24 @@ _DATASET = click.option(
 )
 
 
-def model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the checkpoint and the dataset of a command, how both are read, and ``--set``."""
-    source = click.argument("checkpoint", metavar="CHECKPOINT", type=PATH)
-    return source(_DATASET(reading_options(SET(command))))
+reading_options = together(
+    LAYOUT,
+    COLUMNS,
+    NAMES,
+    CHECKPOINT_FORMAT,
+    click.option(
+        *("--option", "options"),
+        multiple=True,
+        metavar="K=V",
+        help="Option that the checkpoint's files do not store, such as model=ComplEx: short for "
+        "--set model.options.K=V. May be repeated.",
+    ),
+)
+"""how a dataset and a checkpoint are read"""
 
-
-def run_or_model_and_dataset(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Likewise, for a command that also takes a run."""
-    source = click.argument("source", metavar="RUN_OR_CHECKPOINT", type=PATH)
-    return source(_DATASET(reading_options(SET(command))))
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how a dataset and a checkpoint are read."""
-    options = (
-        LAYOUT,
-        COLUMNS,
-        NAMES,
-        CHECKPOINT_FORMAT,
-        click.option(
-            *("--option", "options"),
-            multiple=True,
-            metavar="K=V",
-            help="Option that the checkpoint's files do not store, such as model=ComplEx: short for "
-            "--set model.options.K=V. May be repeated.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_SOURCE = together(_DATASET, reading_options, SET)
+model_and_dataset = together(click.argument("checkpoint", metavar="CHECKPOINT", type=PATH), _SOURCE)
+run_or_model_and_dataset = together(click.argument("source", metavar="RUN_OR_CHECKPOINT", type=PATH), _SOURCE)
 
 
 def thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -200,60 +193,56 @@ def _splits_or_none(context: click.Context, option: click.Parameter, splits: tup
     return None if not splits else () if splits == ("none",) else splits
 
 
-def import_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what a text file of ranks from another evaluator does not say."""
-    options = (
-        click.option(
-            "--dataset",
-            type=PATH,
-            metavar="DATASET",
-            help="Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was "
-            "moved.",
-        ),
-        click.option(
-            "--split",
-            type=OneOf(["train", "valid", "test"]),
-            help="For a text file of ranks: split that was ranked, or several: valid,test.  [default: test]",
-        ),
-        click.option(
-            "--times",
-            type=click.Choice(["time-aware", "static"]),
-            help="For a text file of ranks of a temporal graph: which facts were filtered, those of the query's time "
-            "or those of all times.  [default: not known]",
-        ),
-        click.option(
-            "--filter",
-            multiple=True,
-            type=click.Choice(["train", "valid", "test", "none"]),
-            callback=_splits_or_none,
-            help="For a text file of ranks: split that was filtered. May be repeated. For a stored run: none, to use "
-            "the raw ranks.  [default: train, valid and test]",
-        ),
-        click.option(
-            "--setting",
-            type=click.Choice(["filtered", "raw"]),
-            help="For a text file of ranks: which ranks to read, and the kind of ranks in columns whose names do not "
-            "say it.  [default: filtered]",
-        ),
-        click.option(
-            "--unmatched",
-            type=click.Choice(["error", "drop"]),
-            help="For a text file of ranks: what to do with rows that match no triple of the split: error, or drop "
-            "(leave out).  [default: error]",
-        ),
-        click.option(
-            "--columns",
-            metavar="C,C,…",
-            help="For a text file of ranks: the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, "
-            "where quotes mark a constant; or, if there is no header, the names of all columns in order.",
-        ),
-        click.option(
-            "--separator", metavar="TEXT", help="For a text file of ranks: column separator.  [default: recognised]"
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+import_options = together(
+    click.option(
+        "--dataset",
+        type=PATH,
+        metavar="DATASET",
+        help="Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was "
+        "moved.",
+    ),
+    click.option(
+        "--split",
+        type=OneOf(["train", "valid", "test"]),
+        help="For a text file of ranks: split that was ranked, or several: valid,test.  [default: test]",
+    ),
+    click.option(
+        "--times",
+        type=click.Choice(["time-aware", "static"]),
+        help="For a text file of ranks of a temporal graph: which facts were filtered, those of the query's time "
+        "or those of all times.  [default: not known]",
+    ),
+    click.option(
+        "--filter",
+        multiple=True,
+        type=click.Choice(["train", "valid", "test", "none"]),
+        callback=_splits_or_none,
+        help="For a text file of ranks: split that was filtered. May be repeated. For a stored run: none, to use "
+        "the raw ranks.  [default: train, valid and test]",
+    ),
+    click.option(
+        "--setting",
+        type=click.Choice(["filtered", "raw"]),
+        help="For a text file of ranks: which ranks to read, and the kind of ranks in columns whose names do not "
+        "say it.  [default: filtered]",
+    ),
+    click.option(
+        "--unmatched",
+        type=click.Choice(["error", "drop"]),
+        help="For a text file of ranks: what to do with rows that match no triple of the split: error, or drop "
+        "(leave out).  [default: error]",
+    ),
+    click.option(
+        "--columns",
+        metavar="C,C,…",
+        help="For a text file of ranks: the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, "
+        "where quotes mark a constant; or, if there is no header, the names of all columns in order.",
+    ),
+    click.option(
+        "--separator", metavar="TEXT", help="For a text file of ranks: column separator.  [default: recognised]"
+    ),
+)
+"""what a text file of ranks from another evaluator does not say"""
 
 
 def named_runs(words: Sequence[str]) -> list[tuple[str, str]]:

@@ -63,7 +63,6 @@ class Job:
         self._checkpoint: Checkpoint | None = None
         output = None if self.folder is None else str(self.folder)
         alone = config.model_copy(update={"model": self.source, "models": None, "output": output})
-        alone._document = replace(config.document, variables=config.document.variables.of_model(name))
         self.config = alone.resolved(dataset)
         """the configuration of this one model, with nothing left open, so that it can be run again by itself"""
 

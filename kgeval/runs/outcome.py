@@ -129,7 +129,7 @@ def task_policies(task: Classification | Confidences, policies: Mapping[str, Any
 
 def concealed(value: Any, variables: Variables) -> Any:
     """Return results whose words do not hold the values of variables."""
-    if not variables.places:
+    if not variables.hidden:
         return value
     if isinstance(value, Mapping):
         return {name: concealed(part, variables) for name, part in value.items()}

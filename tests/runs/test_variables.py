@@ -144,6 +144,22 @@ def test_no_file_of_a_run_holds_the_value_of_a_variable(secretive, place, divide
     assert (config["seed"], config["evaluation"]["split"]) == (7, "test")  # a run is read without its environment
 
 
+def test_wherever_a_variable_stands_it_is_written_again(config, monkeypatch):
+    """In blocks that others refer to or merge, in overrides, and as a number or a short text of a tracker."""
+    for name, value in {"SECRET": "spare", "PORT": "0470", "KEY": "k"}.items():
+        monkeypatch.setenv(name, value)
+    content = (
+        "dataset: graph\ntracker: {kind: csv, path: a.csv, port: ${PORT}, key: '${KEY}'}\nseed: ${SEED}\nmodels:\n"
+        "  a: &a {path: '${SECRET}/other.safetensors'}\n  b: {<<: *a, format: native}\n  c: *a\n"
+    )
+    document = load_config(config(content), ["models.d=${SECRET}/other.safetensors"]).document
+    written = document.as_written
+    assert written["tracker"] == {"kind": "csv", "path": "a.csv", "port": "${PORT}", "key": "${KEY}"}
+    assert written["seed"] == 7
+    assert [written["models"][name]["path"] for name in "abc"] == ["${SECRET}/other.safetensors"] * 3
+    assert written["models"]["d"] == "${SECRET}/other.safetensors"
+
+
 def test_a_stored_configuration_is_run_again_where_its_variables_are_set(secretive, place, monkeypatch):
     first, _ = run(load_config(secretive), place / "run")
     again = load_config(place / "run/a/config.yaml")

@@ -30,14 +30,12 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
     "--coverage",
     type=float,
     default=0.9,
-    show_default=True,
     metavar="NUMBER",
     help="Probability that a set contains the true answer.",
 )
 @click.option(
     "--nonconformity",
     default="rank",
-    show_default=True,
     type=OneOf(["rank", "gap", "softmax"]),
     metavar="rank|gap|softmax",
     help="Nonconformity score.",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
-    show_default=True,
     metavar="NUMBER",
     help="Confidence level. A difference is significant if its adjusted p-value is at most 1 - level.",
 )
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     "--draws",
     type=click.IntRange(1, 10**6),
     default=9999,
-    show_default=True,
     metavar="NUMBER",
     help="Number of random sign flips in the test.",
 )
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
     "--spread",
     type=click.Choice(["sd", "seeds", "interval", "none"]),
     default="sd",
-    show_default=True,
     help="Number after ± if models have several seeds: sd (standard deviation over seeds), seeds (half the interval "
     "of the mean over seeds), interval (the same over seeds and triples) or none.",
 )

@@ -21,7 +21,6 @@ from kgeval.cli.shared_options import COLUMNS, FORMAT, JSON, LAYOUT, NAMES, QUIE
     "--threshold",
     type=float,
     default=0.8,
-    show_default=True,
     metavar="NUMBER",
     help="Least share of pairs that two relations must have in common to be reported as duplicate, symmetric, "
     "Cartesian or inverse.",
@@ -85,7 +84,6 @@ def audit_command(
 @click.option(
     "--split",
     default="test",
-    show_default=True,
     type=OneOf(["train", "valid", "test"]),
     help="Split whose triples are corrupted.",
 )
@@ -94,14 +92,14 @@ def audit_command(
     multiple=True,
     default=("head", "tail"),
     type=click.Choice(["head", "tail"]),
-    help="Side that is corrupted. May be repeated.  [default: head and tail]",
+    help="Side that is corrupted. May be repeated.",
 )
 @click.option(
     "--filter",
     multiple=True,
     default=("train", "valid", "test"),
     type=click.Choice(["train", "valid", "test"]),
-    help="Split whose triples never become negatives. May be repeated.  [default: train, valid and test]",
+    help="Split whose triples never become negatives. May be repeated.",
 )
 @LAYOUT
 @COLUMNS

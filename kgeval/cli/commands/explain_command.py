@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--protocols",
     default="",
+    show_default=False,
     type=OneOf("protocols"),
     metavar="P,P,…",
     help="Protocols to compare with the standard one; 'kgeval list protocols' shows all.",
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     "--metric",
     "-m",
     default="mrr",
-    show_default=True,
     type=OneOf(["mrr", "mr", "hits@1", "hits@10", "head.mrr", "tail.mrr"]),
     help="Metric whose differences are explained: mrr, mr or hits@k, for one side head.mrr and so on.",
 )

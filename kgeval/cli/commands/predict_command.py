@@ -60,7 +60,6 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
     "-k",
     type=click.IntRange(min=1),
     default=10,
-    show_default=True,
     metavar="NUMBER",
     help="Number of answers to each query.",
 )
@@ -68,7 +67,6 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
     "--known",
     type=click.Choice(["keep", "drop"]),
     default="keep",
-    show_default=True,
     help="What to do with known answers: keep (and mark) or drop (leave out).",
 )
 @click.option(
@@ -80,7 +78,6 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
     *("--out-format", "written_as"),
     type=click.Choice(["parquet", "ogb-lsc", "trec"]),
     default="parquet",
-    show_default=True,
     help="Format of --out: parquet (all columns), ogb-lsc (the ten best tails, for OGB-LSC's WikiKG90Mv2) or trec (a "
     "run and its qrels).",
 )

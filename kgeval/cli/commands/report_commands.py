@@ -34,9 +34,7 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is alrea
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
-@click.option(
-    "--out", default="report.html", show_default=True, type=click.Path(path_type=Path), help="HTML file to write."
-)
+@click.option("--out", default="report.html", type=click.Path(path_type=Path), help="HTML file to write.")
 @DATASET
 @INTERVALS
 @TIES

@@ -12,7 +12,7 @@ from kgeval.data.dataset_config import dataset_block
 from kgeval.errors import ConfigError, did_you_mean
 from kgeval.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block
-from kgeval.runs.config.variables import Expanded, Place
+from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document
 from kgeval.settings.messages import Problem
 
@@ -222,14 +222,6 @@ def _filled(value: Any, words: Mapping[str, str]) -> Any:
         return [_filled(inner, words) for inner in value]
     if not isinstance(value, str):
         return value
-    text = str(value)
     for word, filled in words.items():
-        text = text.replace(word, filled)
-    if not isinstance(value, Expanded):
-        return text
-    found = type(value)(text)
-    written = value.expansion.written
-    for word, filled in words.items():
-        written = written.replace(word, filled)
-    found.plain, found.expansion = text, replace(value.expansion, text=text, written=written)
-    return found
+        value = value.replace(word, filled)
+    return value

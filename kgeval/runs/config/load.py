@@ -75,8 +75,7 @@ def _check_all(
 ) -> dict[str, RunConfig]:
     """Check the parts of a configuration; refuse it with all of their problems, and with those that were found."""
     configs, told = {}, []
-    for name, written in parts.items():
-        part = written.read()
+    for name, part in parts.items():
         problems = [
             Problem((*location, *wrong.location), wrong.message, wrong.hint)
             for location, training in _trainings(part.content)
@@ -90,7 +89,7 @@ def _check_all(
             problems = [*(_with_cure(part.in_file(problem), part) for problem in own), *problems]
         told += part.told(problem for problem in problems if not _is_told(part.in_file(problem), found))
     if told or found or document.problems:
-        raise document.read().refusal(found, told)
+        raise document.refusal(found, told)
     return configs
 
 

@@ -1,10 +1,10 @@
-"""Configurations with environment variables: YAML whose values know what they were written with."""
+"""Configurations with environment variables: YAML read with their values, which nothing that is written shows."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,25 +18,6 @@ from kgeval.files.settings_text import VARIABLE, CountingLoader, QuotedText, esc
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """A value with variables, as it was written."""
-
-    text: str
-    written: str
-    """for example ``${HOME}/data``"""
-    values: tuple[tuple[str, str], ...]
-    """the value of each variable that is set, and the variable as it was written"""
-
-
-class Expanded:
-    expansion: Expansion
-    plain: Any
-
-
-KINDS = {kind: type(f"Expanded{kind.__name__}", (kind, Expanded), {}) for kind in (str, int, float)}
-
-
 class ExpandingLoader(CountingLoader):
     """Reads YAML with variables. A variable expands to a value or a part of a value, never to structure.
 
@@ -47,7 +28,8 @@ class ExpandingLoader(CountingLoader):
     def __init__(self, text: str) -> None:
         super().__init__(VARIABLE.sub(lambda match: f"\ue000{match[1]}{match[2]}{match[3] or ''}\ue001", text))
         self._unset: dict[str, list[int]] = {}
-        self._expansions: dict[yaml.Node, Expansion] = {}
+        self.values: dict[yaml.Node, dict[str, str]] = {}
+        """for each scalar, the values of the variables in it that are set, and the variables as they were written"""
 
     def get_single_node(self) -> yaml.Node | None:
         """Compose the document; refuse variables that are not set, each with all of its lines."""
@@ -68,19 +50,9 @@ class ExpandingLoader(CountingLoader):
         node.value = HIDDEN.sub(lambda match: self._value(match[1], line), hidden)
         if node.value != hidden and node.style is None:
             node.tag = self.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
-        if variables := [name for name in HIDDEN.findall(hidden) if not name.startswith("$")]:
-            values = ((os.environ.get(name.partition(":-")[0]), _written(name)) for name in variables)
-            written = HIDDEN.sub(lambda match: _written(match[1]), hidden)
-            known = tuple((value, name) for value, name in values if value)
-            self._expansions[node] = Expansion(node.value, written, known)
+        found = ((name, os.environ.get(name.partition(":-")[0])) for name in HIDDEN.findall(hidden))
+        self.values[node] = {value: f"${{{name}}}" for name, value in found if value}
         return node
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002  # PyYAML calls it so
-        value = super().construct_object(node, deep)
-        if node in self._expansions and type(value) in KINDS:
-            plain, value = value, KINDS[type(value)](value)
-            value.plain, value.expansion = plain, self._expansions[node]
-        return value
 
     def _value(self, variable: str, line: int) -> str:
         """Look up ``NAME`` or ``NAME:-default``; the default also replaces an empty variable, as in a shell."""
@@ -88,10 +60,6 @@ class ExpandingLoader(CountingLoader):
         if value is None:
             self._unset.setdefault(variable, []).append(line)
         return value or ""
-
-
-def _written(hidden: str) -> str:
-    return f"$${{{hidden[1:]}}}" if hidden.startswith("$") else f"${{{hidden}}}"
 
 
 Place = tuple[str, ...]
@@ -114,18 +82,17 @@ SERVICES = ("tracker", "executor")
 
 @dataclass(frozen=True)
 class Variables:
-    """The values of a configuration that were written with variables."""
+    """The values of variables that are not shown, and each variable as it was written."""
 
-    places: Mapping[Place, Expansion] = field(default_factory=dict)
+    hidden: dict[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, content: Any) -> Variables:
-        return cls(dict(_expansions(content, ())))
-
-    def of_model(self, name: str) -> Variables:
-        shared = {place: value for place, value in self.places.items() if place[:1] != ("models",)}
-        own = {place[2:]: value for place, value in self.places.items() if place[:2] == ("models", name)}
-        return Variables(shared | {("model", *place): value for place, value in own.items()})
+    def add(self, place: Place, loader: ExpandingLoader, node: yaml.ScalarNode) -> None:
+        """Add the variables of a scalar at a place of a configuration, unless its value is stored."""
+        values = loader.values[node]
+        if _is_hidden(place, loader.construct_object(node)):
+            self.hidden.update(values)
+        if place[0] in SERVICES and node.value in values:  # maybe a number
+            self.hidden[str(loader.construct_object(node))] = values[node.value]
 
     def conceal(self, words: Any) -> Any:
         """Replace the values of variables by the variables, in a text or in each text of a block or list."""
@@ -133,15 +100,17 @@ class Variables:
             return type(words)((name, self.conceal(part)) for name, part in words.items())
         if isinstance(words, list | tuple):
             return type(words)(map(self.conceal, words))
-        for place, expansion in self.places.items():
-            if isinstance(words, str) and _is_hidden(place, expansion.text):
-                words = conceal(words, expansion)
+        for value in sorted(self.hidden, key=len, reverse=True) if isinstance(words, str) else ():
+            for form in dict.fromkeys((value, value.rstrip("/"), str(Path(value)), escaped(value))):
+                if len(form) >= SHORTEST:
+                    # A word or a number is not replaced inside a longer one.
+                    edges = r"(?<![^\W_]){}(?![^\W_])" if form.isalpha() or form.isdecimal() else "{}"
+                    words = self.hidden[value].join(re.split(edges.format(re.escape(form)), words))
         return words
 
     def conceal_in_name(self, name: str) -> str:
         """Likewise in the name of a dataset, unless the variable is the whole name, which distinguishes results."""
-        values = {value for expansion in self.places.values() for value, _ in expansion.values}
-        return name if name in values else str(self.conceal(name))
+        return name if name in self.hidden else str(self.conceal(name))
 
     @contextmanager
     def concealed(self) -> Iterator[None]:
@@ -153,61 +122,22 @@ class Variables:
                 error.filename = self.conceal(error.filename)
             raise
 
-    def as_written(self, content: Any, place: Place = (), *, whole: bool = False) -> Any:
-        """Write the variables of a configuration again, and escape texts that only look like variables.
-
-        Unless ``whole``, numbers and known names stay as they are; ``place`` is the place of the content.
-        """
+    def as_written(self, content: Any, place: Place = ()) -> Any:
+        """Write the variables at a place of a configuration again, and escape texts that only look like variables."""
         if isinstance(content, dict):
-            return {escaped(key): self.as_written(value, (*place, key), whole=whole) for key, value in content.items()}
+            return {escaped(key): self.as_written(value, (*place, key)) for key, value in content.items()}
         if isinstance(content, list | tuple):
-            return [self.as_written(value, (*place, str(step)), whole=whole) for step, value in enumerate(content)]
-        around = innermost(place, self.places)  # maybe a block, if the configuration has a text that is short for it
-        if around is None or not (whole or _is_hidden(place, content)):
+            return [self.as_written(value, (*place, str(step))) for step, value in enumerate(content)]
+        if not _is_hidden(place, content):
             return escaped(content)
-        expansion = self.places[around]
-        if not isinstance(content, str):
-            return expansion.written
-        return QuotedText(expansion.written if content == expansion.text else conceal(content, expansion))
+        whole = self.hidden.get(str(content)) if place[0] in SERVICES else None
+        written = whole or self.conceal(escaped(content))
+        return QuotedText(written) if isinstance(content, str) and written != escaped(content) else written
 
 
 def innermost(place: Place, known: Container[Place]) -> Place | None:
     """The longest known beginning of a place: the place itself, or a block around it."""
     return next((place[:depth] for depth in range(len(place), -1, -1) if place[:depth] in known), None)
-
-
-def plain(content: Any) -> Any:
-    """The values without the variables that they were written with."""
-    if isinstance(content, dict):
-        return {plain(key): plain(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [plain(value) for value in content]
-    return content.plain if isinstance(content, Expanded) else content
-
-
-def conceal(text: str, expansion: Expansion) -> str:
-    """Replace the values of variables in a text by the variables.
-
-    >>> conceal("no such file 'data/hunter2.csv'", Expansion("hunter2", "${NAME}", (("hunter2", "${NAME}"),)))
-    "no such file 'data/${NAME}.csv'"
-    """
-    if not expansion.values:  # all are defaults, which the configuration shows
-        return text
-    for value, variable in ((expansion.text, expansion.written), *expansion.values):
-        for form in dict.fromkeys((value, value.rstrip("/"), str(Path(value)))):
-            if len(form) >= SHORTEST:
-                # A word or a number is not replaced inside a longer one.
-                edges = r"(?<![^\W_]){}(?![^\W_])" if form.isalpha() or form.isdecimal() else "{}"
-                text = variable.join(re.split(edges.format(re.escape(form)), text))
-    return text
-
-
-def _expansions(content: Any, place: Place) -> Iterator[tuple[Place, Expansion]]:
-    if isinstance(content, Expanded):
-        yield place, content.expansion
-    listed = enumerate(content) if isinstance(content, list | tuple) else ()
-    for step, value in content.items() if isinstance(content, dict) else listed:
-        yield from _expansions(value, (*place, str(step)))
 
 
 def _is_hidden(place: Place, value: Any) -> bool:

@@ -12,10 +12,10 @@ import yaml
 
 from kgeval.errors import ConfigError, FileError, counted
 from kgeval.files.opening import read_settings, refuse_special
-from kgeval.files.settings_text import read_yaml
+from kgeval.files.settings_text import CountingLoader, read_yaml
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.run_directory.stored_run import StoredRun
-from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost, plain
+from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost
 from kgeval.settings.messages import Problem, as_texts, short_repr
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
@@ -68,11 +68,7 @@ class Document:
 
     @property
     def as_written(self) -> dict[str, Any]:
-        return dict(self.variables.as_written(self.content, whole=True))
-
-    def read(self) -> Document:
-        """Separate the values of the content from the variables that they were written with."""
-        return replace(self, content=plain(self.content), variables=Variables.of(self.content))
+        return dict(self.variables.as_written(self.content))
 
     def _option(self, problem: Problem) -> str:
         """Return the option of a value with a problem, and the keys inside that value."""
@@ -104,7 +100,8 @@ class Document:
                 raise ConfigError(f"{option}: {'.'.join(parents[:depth])} has no keys.")
             place[name] = dict(block)  # a copy: an alias may refer to the same block
             place = place[name]
-        place[last] = parse_value(value, option)
+        place[last] = parse_value(value, option, ExpandingLoader)
+        survey(value, self.variables, (*parents, last))
         self.lines[(*parents, last)] = "--set"
 
 
@@ -115,9 +112,9 @@ def read_document(path: Path) -> Document:
     if not exists_safely(path) or not path.is_file():
         raise ConfigError(f"no such configuration file {short_repr(str(path))}. {suggest_paths(path)}".strip())
     try:
-        text = read_settings(path)
+        text, variables = read_settings(path), Variables()
         content = read_yaml(text, ExpandingLoader)
-        lines, problems = _survey(yaml.compose(text, ExpandingLoader))
+        lines, problems = survey(text, variables)
     except FileError:
         raise
     except ConfigError as error:
@@ -126,7 +123,7 @@ def read_document(path: Path) -> Document:
         raise ConfigError(f"{path}: not readable YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: expected keys such as dataset, model and evaluation.")
-    return Document(str(path), content, lines, problems)
+    return Document(str(path), content, lines, problems, variables=variables)
 
 
 def _describe_folder(path: Path) -> str:
@@ -138,23 +135,26 @@ def _describe_folder(path: Path) -> str:
     return f"a folder. It contains {inside}." if inside else "a folder without a configuration (.yaml)."
 
 
-def parse_value(text: str, where: str) -> Any:
+def parse_value(text: str, where: str, loader: type[CountingLoader] = CountingLoader) -> Any:
     """Read a value from the command line as YAML, so that 1 is a number and true a truth value."""
     try:
-        return read_yaml(text, ExpandingLoader)
+        return read_yaml(text, loader)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}".replace(" (config line 1)", "")) from error
     except ValueError as error:
         raise ConfigError(f"{where}: the value is not readable YAML.") from error
 
 
-def _survey(root: yaml.Node | None) -> tuple[dict[Place, str], list[str]]:
-    """Return the line of every value, and a problem for every duplicate key."""
+def survey(text: str, variables: Variables, at: Place = ()) -> tuple[dict[Place, str], list[str]]:
+    """Return the line of every value, and a problem for every duplicate key; add to the variables those in the text."""
+    loader = ExpandingLoader(text)
     lines: dict[Place, str] = {}
     problems: list[str] = []
     seen: set[int] = set()
 
     def walk(node: yaml.Node, place: Place) -> None:
+        if isinstance(node, yaml.ScalarNode) and place:
+            variables.add(place, loader, node)
         # Each block once: following its aliases too could take exponential time.
         if id(node) in seen:
             return
@@ -167,8 +167,8 @@ def _survey(root: yaml.Node | None) -> tuple[dict[Place, str], list[str]]:
             lines[path] = line
             walk(value, path)
 
-    if root is not None:
-        walk(root, ())
+    if (root := loader.get_single_node()) is not None:
+        walk(root, at)
     return lines, problems
 
 

@@ -13,7 +13,8 @@ from kgeval.run_directory.folders import CommonTable
 from kgeval.run_directory.staging import reserve_shard
 from kgeval.runs.config.load import check, check_against_dataset
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.runs.config.yaml_document import Document, parse_value
+from kgeval.runs.config.variables import ExpandingLoader, Variables
+from kgeval.runs.config.yaml_document import Document, parse_value, survey
 from kgeval.runs.jobs import Job
 from kgeval.runs.outcome import Outcome
 from kgeval.runs.resume import refuse_changes
@@ -86,8 +87,10 @@ def merge(
         what = f"no shards. 'kgeval run CONFIG --out {folder} --shard 1/16' ranks the first of 16."
         done = "a finished run: there is nothing to merge."
         raise InputError(f"{str(folder)!r} holds {done if is_run(folder) or CommonTable.is_in(folder) else what}")
-    content = parse_value(stores[0].about.get("configuration", ""), f"the configuration of the shards in {folder}")
-    config = check(Document(f"the configuration of {folder}", content))
+    text, variables = stores[0].about.get("configuration", ""), Variables()
+    content = parse_value(text, f"the configuration of the shards in {folder}", ExpandingLoader)
+    survey(text, variables)
+    config = check(Document(f"the configuration of {folder}", content, variables=variables))
     for name in config.jobs:
         store = ShardStore(folder / name / STAGE)
         if not store.exists and is_run(folder / name):
