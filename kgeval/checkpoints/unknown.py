@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.checkpoints.shared.locate import first_lines
 from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
-from kgeval.data.layouts.labelled import STEMS
 from kgeval.errors import first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import MANIFEST, METRICS, STAGE
@@ -49,12 +47,6 @@ def describe_unknown(path: Path, readers: Readers) -> str:
     if inside := checkpoints_in(path, readers):
         what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
         return f"{str(path)!r} holds {what}: {first_few(inside, SHOWN)}. Give one of them."
-    if triples := triple_files(path):
-        what = f"its files {first_few(triples, SHOWN)} are a dataset in no known layout"
-        cure = (
-            "Name them train.tsv, valid.tsv and test.tsv, with the header head<TAB>relation<TAB>tail (in their order)."
-        )
-        return f"{str(path)!r} is no checkpoint: {what}. {cure}\n'kgeval list datasets' shows all layouts."
     files = files_of(path)
     for file in files:
         refuse_special(file)
@@ -68,15 +60,6 @@ def describe_unknown(path: Path, readers: Readers) -> str:
     return "\n".join([f"{str(path)!r} is in no known checkpoint format{seen}.", *_advice(path, tensors, readers), LIST])
 
 
-def triple_files(path: Path) -> list[str]:
-    """List the files of triples of a folder that no layout knows: train and test, in rows of three to five cells."""
-    split_names = {name for names in STEMS.values() for name in names}
-    files = [file for file in files_of(path) if file.is_file() and file.name.partition(".")[0] in split_names]
-    names = [file.name for file in files if len(first_lines(file, 1)[0].split("\t")) in (3, 4, 5)]
-    both = {"train", "test"} <= {name.partition(".")[0] for name in names}
-    return names if both and not _is_dataset(path) else []
-
-
 def files_of(path: Path) -> Sequence[Path]:
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
@@ -84,10 +67,6 @@ def files_of(path: Path) -> Sequence[Path]:
 def checkpoints_in(path: Path, readers: Readers) -> list[str]:
     folders = [entry for entry in files_of(path) if entry.is_dir()]
     return [folder.name for folder in folders if any(reader.recognises(folder) for reader in readers.values())]
-
-
-def _is_dataset(path: Path) -> bool:
-    return any(layout.recognises(path) for layout in layouts().values())
 
 
 def _inside(content: Any) -> str:
@@ -106,7 +85,7 @@ def _empty(file: Path) -> str:
 def _advice(path: Path, tensors: set[str], readers: Readers) -> Iterator[str]:
     """Say what to do with a file or folder that holds tensors of some names: a line, or two of tensors."""
     place, names = quote(str(path)), {file.name for file in files_of(path)}
-    if path.is_dir() and _is_dataset(path):
+    if path.is_dir() and any(layout.recognises(path) for layout in layouts().values()):
         yield f"It is a dataset. Give a checkpoint before it: kgeval evaluate CHECKPOINT --dataset {place}"
     elif path.is_dir() and any((folder / STAGE).is_dir() for folder in (path, *files_of(path))):
         yield "A run was interrupted there. Repeat its command to finish it."

@@ -211,12 +211,10 @@ def test_triples_beside_a_pickle_are_no_checkpoint(tmp_path):
     for name in ("train", "dev", "test"):
         (folder / f"{name}.dat").write_text("a\tb\tr\n")
     (folder / "adj_list.pkl").write_bytes(pickle.dumps({0: {1: {2}}}))
-    what, last = said_of(folder)
-    assert what.startswith(
-        "'/multihop' is no checkpoint: its files dev.dat, test.dat, train.dat are a dataset"
-    )
-    assert "Name them train.tsv, valid.tsv and test.tsv, with the header head<TAB>relation<TAB>tail" in what
-    assert last == "'kgeval list datasets' shows all layouts."
+    what, advice, last = said_of(folder)
+    assert found_in(what).startswith("adj_list.pkl (a dictionary with ")
+    assert advice.startswith("It is a dataset. Give a checkpoint before it")
+    assert last == LIST
     (folder / "adj_list.pkl").rename(tmp_path / "m.pkl")
     assert "Name its tensors" not in " ".join(said_of(tmp_path / "m.pkl"))
 
