@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import chain, product
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.data.columns import TRIPLE
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
-from kgeval.errors import DatasetError, counted, reason
-
-if TYPE_CHECKING:
-    from kgeval.data.tables import NamedTable
+from kgeval.errors import DatasetError, reason
 
 N_TRIPLES = "N-Triples"
 """where columns are from that the grammar names"""
@@ -53,28 +47,6 @@ def read_n_triples(path: Path) -> pa.Table:
         return pa.table(dict(zip(TRIPLE, map(_unescaped, columns), strict=True)))
     except (ValueError, OverflowError) as error:
         raise DatasetError(f"{path}: an escape stands for no character ({reason(error)}).") from error
-
-
-def apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
-    """Tell blank nodes of several files of N-Triples apart, which are different nodes; note these, and literals."""
-    if any(N_TRIPLES not in table.origins.values() for table in tables.values()):
-        return {**tables}, []
-    ends = [pa.concat_arrays([*table["head"].chunks, *table["tail"].chunks]) for table in tables.values()]
-    blanks = (pc.unique(labels.filter(pc.starts_with(labels, "_:"))).to_pylist() for labels in ends)
-    shared = [label for label, count in Counter(chain.from_iterable(blanks)).items() if count > 1]
-    literals = sum(len(pc.unique(labels.filter(pc.starts_with(labels, '"')))) for labels in ends)
-    separate = {**tables}
-    for split, role in product(separate if shared else (), ("head", "tail")):
-        labels = separate[split][role]
-        own = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
-        is_shared = pc.is_in(labels, value_set=pa.array(shared))
-        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, own, labels))
-    notes = {
-        f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
-        "node belongs to its file, so these are different entities.": len(shared),
-        f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
-    }
-    return separate, [note for note, count in notes.items() if count]
 
 
 def _unescaped(labels: pa.Array) -> pa.Array:

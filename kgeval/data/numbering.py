@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
-from kgeval.data.n_triples import apart
+from kgeval.data.n_triples import N_TRIPLES
 from kgeval.data.tables import BY_CELLS, NamedTable
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -41,7 +43,7 @@ def number(
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives. Given vocabularies are used as they are. Triples whose label says that they are false are kept aside.
     """
-    tables, notes = apart(_alike(tables))
+    tables, notes = _apart(_alike(tables))
     notes += _notes_on_columns(tables)
     ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
     entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
@@ -95,6 +97,28 @@ def _suspicion(
         f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
         f"columns); if not: --columns {','.join(TRIPLE)}"
     )
+
+
+def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
+    """Tell blank nodes of several files of N-Triples apart, which are different nodes; note these, and literals."""
+    if any(N_TRIPLES not in table.origins.values() for table in tables.values()):
+        return {**tables}, []
+    ends = [pa.concat_arrays([*table["head"].chunks, *table["tail"].chunks]) for table in tables.values()]
+    blanks = (pc.unique(labels.filter(pc.starts_with(labels, "_:"))).to_pylist() for labels in ends)
+    shared = [label for label, count in Counter(chain.from_iterable(blanks)).items() if count > 1]
+    literals = sum(len(pc.unique(labels.filter(pc.starts_with(labels, '"')))) for labels in ends)
+    separate = {**tables}
+    for split, role in product(separate if shared else (), ("head", "tail")):
+        labels = separate[split][role]
+        own = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
+        is_shared = pc.is_in(labels, value_set=pa.array(shared))
+        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, own, labels))
+    notes = {
+        f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
+        "node belongs to its file, so these are different entities.": len(shared),
+        f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
+    }
+    return separate, [note for note, count in notes.items() if count]
 
 
 def _alike(tables: Mapping[str, NamedTable]) -> Mapping[str, NamedTable]:

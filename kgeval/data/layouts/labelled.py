@@ -36,7 +36,7 @@ STEMS = {
 ENDINGS = tuple(
     ending + packed for packed in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples")
 )
-LABELLED_ENDINGS = (*ENDINGS, ".parquet", "")
+LABELLED_ENDINGS = (*ENDINGS, ".parquet")
 
 
 def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
@@ -96,11 +96,12 @@ def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict
     words = {word: split for split, names in stems.items() for word in names}
     groups: dict[str, dict[str, list[Path]]] = {}
     for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-        ending = next(ending for ending in LABELLED_ENDINGS if file.name.lower().endswith(ending))
+        ending = next((ending for ending in LABELLED_ENDINGS if file.name.lower().endswith(ending)), "")
         stem = file.name[: len(file.name) - len(ending)].lower()
         parts = [stem] if stem in words else re.split(r"[-_. ]", stem)
         found = [part for part in parts if part in words]
-        if len(found) == 1 and not any(part.startswith("neg") for part in parts) and file.is_file():
+        is_one = len(found) == 1 and not any(part.startswith("neg") for part in parts)
+        if is_one and (ending or not file.suffix) and file.is_file():
             others = " ".join(part for part in parts if part not in words)
             groups.setdefault(others, {}).setdefault(words[found[0]], []).append(file)
     alone = groups.pop("", {})
