@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
@@ -30,6 +31,17 @@ def readable(path: str) -> str:
 
 
 ReadableFile = Annotated[PathText, AfterValidator(readable)]
+
+
+def _columns(value: Any) -> Any:
+    """Check what the columns of files are said to hold: a text, a block, or a list."""
+    if not isinstance(value, str | dict | list | tuple | None):
+        raise ValueError(  # noqa: TRY004  # which pydantic tells
+            f"expected what columns hold, such as {{head: gene, tail: drug}}, found {value!r:.60}"
+        )
+    with as_validation_error():
+        Columns.of(value).check()
+    return {role: str(column) for role, column in value.items()} if isinstance(value, dict) else value
 
 
 def dataset_block(value: Any) -> Any:
@@ -62,7 +74,9 @@ class DatasetConfig(Settings):
     """files of rows ``label<TAB>name``: what people call entities and relations, which messages and tables show; by
     default ``entity2text.txt`` and ``relation2text.txt`` in the folder"""
 
-    columns: str | dict[str, str] | Annotated[tuple[str, ...], Field(strict=False)] | None = None
+    columns: Annotated[
+        Any, BeforeValidator(_columns, json_schema_input_type=str | dict[str, str] | tuple[str, ...] | None)
+    ] = None
     """which column of the files holds what: head=…,relation=…,tail=…; or in their order, without a header"""
 
     @model_validator(mode="before")
