@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
-
-import numba
-from numba.core.caching import FunctionCache
 
 Function = Callable[..., Any]
 
@@ -23,10 +22,11 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     Numba refuses to cache where neither the package's folder nor the user's can be written to, as in an installation
     that is read-only, for a user without a home. A shared folder is not safe: others could put code there.
     """
+    import numba
 
     def compiled(function: Function) -> Function:
         try:
-            stored = _Cache(function) if cache else None
+            stored = cache_class()(function) if cache else None
         except RuntimeError:  # "cannot cache function …: no locator available"
             stored = None
         dispatcher: Any = numba.njit(**options)(function)
@@ -38,20 +38,43 @@ def njit(*, cache: bool, **options: Any) -> Callable[[Function], Function]:
     return compiled
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Numba's cache, where a file that was cut short counts as none, and a disk that is full stops nothing."""
+@cache
+def cache_class() -> Any:
+    """Make numba's cache, where a file that was cut short counts as none, and a disk that is full stops nothing."""
+    from numba.core.caching import FunctionCache
 
-    def load_overload(self, *arguments: Any) -> Any:
-        try:
-            return super().load_overload(*arguments)
-        except Exception:  # unpickling raises anything
+    class Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+        def load_overload(self, *arguments: Any) -> Any:
+            try:
+                return super().load_overload(*arguments)
+            except Exception:  # unpickling raises anything
+                with suppress(OSError):
+                    self.flush()
+                return None
+
+        def save_overload(self, *arguments: Any) -> None:
             with suppress(OSError):
-                self.flush()
-            return None
+                super().save_overload(*arguments)
 
-    def save_overload(self, *arguments: Any) -> None:
-        with suppress(OSError):
-            super().save_overload(*arguments)
+    return Cache
+
+
+_told: ContextVar[Callable[[], None] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def telling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call a function before loops within are compiled, for the first time on this machine."""
+    token = _told.set(tell)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def tell_if_cold() -> None:
+    if (tell := _told.get()) is not None and is_cache_cold():
+        tell()
 
 
 def is_cache_cold(functions: list[Any] | None = None) -> bool:

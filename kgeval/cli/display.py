@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,17 +126,15 @@ def show_page(path: Any) -> None:
     _remark(f"Report for the browser: {path}")
 
 
-def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> AbstractContextManager[Progress]:
-    """Show the progress of some work."""
+@contextmanager
+def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
+    """Show the progress of some work, and say why it takes long the first time."""
     from kgeval import progress
+    from kgeval.compiling import telling
 
-    if total is not None and not _quiet():
-        import kgeval.ranking.kernels.screening.screened_kernel  # noqa: F401  # its compiled loops are looked up
-        from kgeval.compiling import is_cache_cold
-
-        if is_cache_cold():
-            _remark("Compiling the counting loops, only once on this machine.")
-    return nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
+    report = nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
+    with telling(partial(_remark, "Compiling the counting loops, only once on this machine.")), report as shown:
+        yield shown
 
 
 def _remark(text: str) -> None:

@@ -36,7 +36,7 @@ class ReadOnce(Settings):
 
     def prepare(self, dataset: Dataset) -> Self:
         """Return the same settings with what they read; a file that is missing or malformed is refused here."""
-        if self._prepared[0] is dataset:
+        if self._prepared[0] is not None and self._prepared[0].is_same(dataset):
             return self
         prepared = self.model_copy()
         prepared._prepared = dataset, self.read(dataset)

@@ -244,6 +244,10 @@ class Dataset:
         object.__setattr__(own, "_others", {})
         return own
 
+    def is_same(self, other: Dataset) -> bool:
+        """Whether both are one dataset, or snapshots of one."""
+        return self._leaks is other._leaks
+
     def present(self, names: Iterable[str]) -> tuple[str, ...]:
         """Leave out the splits that the dataset does not have, but keep files."""
         return tuple(name for name in names if name in self.splits or name not in SPLITS)

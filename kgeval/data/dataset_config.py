@@ -106,7 +106,7 @@ class DatasetConfig(Settings):
         with as_validation_error():
             if self.name is not None:
                 refuse_unknown(self.name)
-            elif self.layout == "auto":
+            elif self.layout == "auto" and Path(str(self.path)).is_dir():
                 recognised(Path(str(self.path)))
         return self
 

@@ -75,9 +75,7 @@ def read_triple_ids(table: NamedTable, entities: Vocabulary, relations: Vocabula
 def read_column_ids(table: NamedTable, role: str, labels: Vocabulary) -> IntArray:
     """Find the ids of one column of labels; int64[row]."""
     ids = labels.ids(table[role])
-    if (ids < 0).any():
-        unknown = table[role][int(np.argmax(ids < 0))].as_py()
-        table.refuse(ids < 0, f"unknown {labels.kind} {unknown!r} in the column {role}; the dataset does not have it.")
+    table.refuse(ids < 0, role, f"is no {labels.kind} of the dataset.")
     return ids
 
 

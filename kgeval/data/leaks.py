@@ -24,6 +24,9 @@ MOST_COMPARED = 2**30
 MOST_FOUND = 2**22
 """the most pairs of relations that overlap, which bounds memory"""
 
+DENSE = 2**24
+"""how many products of numbers take less time in a full matrix than the import of scipy's sparse ones"""
+
 AT_ONCE = 2**23
 """how many pairs of relations, or of triples and related relations, are held at once: below a gigabyte"""
 
@@ -73,6 +76,7 @@ class PairedFacts:
     codes: IntArray
     """int64[fact], ascending: the lower entity, the higher one, the direction and the relation as one number"""
     at_once: int = AT_ONCE
+    dense: int = DENSE
 
     @classmethod
     def of(cls, parts: Iterable[Triples], entities: int, relations: int) -> PairedFacts | None:
@@ -102,7 +106,7 @@ class PairedFacts:
         Kept are those with at least the share ``least`` of the pairs of either relation; None if too many to count.
         """
         _, rows = self._by_way()
-        several = rows[np.diff(rows.indptr) > 1]
+        several = rows[rows @ np.ones(self.relations) > 1]
         found = self._count(several, several, least)
         return None if found is None else found.where(found.first != found.second)
 
@@ -128,29 +132,36 @@ class PairedFacts:
         return found
 
     def _by_way(self) -> tuple[IntArray, Any]:
-        """Number the ways from entity to entity, ascending, and mark their relations: sparse int64[way, relation]."""
-        from scipy.sparse import csr_matrix
-
+        """Number the ways from entity to entity, ascending, and mark their relations: [way, relation], or sparse."""
         ways, relations = np.divmod(self.codes, self.relations)
         starts = starts_of_runs(ways)
-        ones, offsets = np.ones(len(ways), np.int64), np.append(starts, len(ways))
-        return ways[starts], csr_matrix((ones, relations, offsets), shape=(len(starts), self.relations))
+        shape, offsets = (len(starts), self.relations), np.append(starts, len(ways))
+        if len(starts) * self.relations**2 <= self.dense:
+            marked = np.zeros(shape)
+            marked[np.repeat(np.arange(len(starts)), np.diff(offsets)), relations] = 1
+            return ways[starts], marked
+        from scipy.sparse import csr_matrix
+
+        return ways[starts], csr_matrix((np.ones(len(ways), np.int64), relations, offsets), shape=shape)
 
     def _count(self, here: Any, there: Any, least: float) -> Overlaps | None:
         """Count each relation of a row ``here`` with each relation of the same row ``there``, some at a time."""
-        sizes, left, lengths = self.sizes, here.T.tocsr(), np.diff(there.indptr).astype(np.int64)
-        work = left @ lengths
+        is_dense = isinstance(here, np.ndarray)
+        sizes, left = self.sizes, here.T if is_dense else here.T.tocsr()
+        work = left @ (there @ np.ones(self.relations, np.int64))
         if int(work.sum()) > MOST_COMPARED:
             return None
         found = [np.empty((3, 0), np.int64)]
         bounds = starts_of_runs(np.cumsum(np.minimum(work, self.relations)) // self.at_once).tolist()
         for low, high in pairwise([*bounds, self.relations]):
             product = left[low:high] @ there
-            product.sort_indices()
-            counted = product.tocoo()
-            first, second = counted.row.astype(np.int64) + low, counted.col.astype(np.int64)
-            enough = counted.data / np.minimum(sizes[first], sizes[second]) >= least
-            found.append(np.stack([first, second, counted.data])[:, enough])
+            if not is_dense:
+                product.sort_indices()
+            counts = product[product > 0] if is_dense else product.data
+            counted = np.stack([*product.nonzero(), counts]).astype(np.int64)
+            counted[0] += low
+            enough = counted[2] / sizes[counted[:2]].min(axis=0) >= least
+            found.append(counted[:, enough])
             if sum(part.shape[1] for part in found) > MOST_FOUND:
                 return None
         first, second, shared = np.concatenate(found, axis=1)

@@ -46,7 +46,10 @@ def _nearest_layout(folder: Path) -> list[str]:
         layout.name: [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
         for layout in layouts().values()
     }
-    name, missing = max(lacks.items(), key=lambda item: (len(layouts()[item[0]].needs) - len(item[1]), -len(item[1])))
+    name, missing = max(
+        lacks.items(),
+        key=lambda item: (len(layouts()[item[0]].needs) - len(item[1]), -len(item[1]), layouts()[item[0]].general),
+    )
     if len(missing) == len(layouts()[name].needs):
         return []
     are = "are" if len(missing) > 1 else "is"

@@ -14,6 +14,9 @@ from kgeval.data.columns import TRIPLE
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
 from kgeval.errors import DatasetError, reason
 
+N_TRIPLES = "N-Triples"
+"""where columns are from that the grammar names"""
+
 N_TRIPLE = (
     r"\s*(?P<head><[^<>]*>|_:\S+)\s*(?P<relation><[^<>]*>)"
     r'\s*(?P<tail><[^<>]*>|_:\S+?|".*"[^\s"]*)\s*\.\s*(?:#.*)?'

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
+from kgeval.data.n_triples import N_TRIPLES
 from kgeval.data.tables import BY_CELLS, NamedTable
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -40,9 +43,9 @@ def number(
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives. Given vocabularies are used as they are. Triples whose label says that they are false are kept aside.
     """
-    tables = _alike(tables)
+    tables, notes = _apart(_alike(tables))
+    notes += _notes_on_columns(tables)
     ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
-    notes = [*_notes_on_columns(tables)]
     entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
     relations = _numbered("relation", relations, ("relation",), tables, ids, notes)
     confidences = _of_all_splits("confidences", "a fourth column", NamedTable.confidences, tables)
@@ -69,7 +72,8 @@ def _suspicion(
 ) -> str | None:
     """Tell whether columns that only their positions name stand in another order than head, relation, tail.
 
-    Then what is read as relations are entities, which occur as heads or tails too, or are many for few heads or tails.
+    Then what is read as relations are entities: most occur as heads or tails too, or they are many for few heads or
+    tails. In an ordinary graph that has its own relations among its entities, these are few.
     """
     if any(table.origins.get("relation") != "column '2'" for table in tables.values()):
         return None
@@ -78,19 +82,43 @@ def _suspicion(
         occur[0, rows[:, 0]] = occur[1, rows[:, 2]] = True
     (heads, tails), count = occur.sum(axis=1).tolist(), len(relations)
     few = min(heads, tails)
-    shared = pc.sum(pc.is_in(entities.labels, value_set=relations.labels)).as_py()
+    twins = pc.is_in(entities.labels, value_set=relations.labels)
+    shared = pc.sum(twins).as_py()
     whole = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # ids of both are the same numbers
-    if count == shared and count >= few and count > 1 and not whole:
-        what = f"all {count:,} labels in the second column, the relations, are entities too"
+    if 2 * shared >= count >= max(few, 2) and not whole:
+        what = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
     elif count >= MANY and count >= MANY_TIMES * few:
         what = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
     else:
         return None
-    order = "relation,head,tail" if heads <= tails else "head,tail,relation"
+    alike = occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
+    order = min(((alike[0], heads), "relation,head,tail"), ((alike[1], tails), "head,tail,relation"))[1]
     return (
         f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
         f"columns); if not: --columns {','.join(TRIPLE)}"
     )
+
+
+def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], list[str]]:
+    """Tell blank nodes of several files of N-Triples apart, which are different nodes; note these, and literals."""
+    if any(N_TRIPLES not in table.origins.values() for table in tables.values()):
+        return {**tables}, []
+    ends = [pa.concat_arrays([*table["head"].chunks, *table["tail"].chunks]) for table in tables.values()]
+    blanks = (pc.unique(labels.filter(pc.starts_with(labels, "_:"))).to_pylist() for labels in ends)
+    shared = [label for label, count in Counter(chain.from_iterable(blanks)).items() if count > 1]
+    literals = sum(len(pc.unique(labels.filter(pc.starts_with(labels, '"')))) for labels in ends)
+    separate = {**tables}
+    for split, role in product(separate if shared else (), ("head", "tail")):
+        labels = separate[split][role]
+        own = pc.binary_join_element_wise(labels, f" of {Path(tables[split].source).name}", "")
+        is_shared = pc.is_in(labels, value_set=pa.array(shared))
+        separate[split] = separate[split].with_column(role, pc.if_else(is_shared, own, labels))
+    notes = {
+        f"{counted(len(shared), 'blank node')} of one name in several files, such as {next(iter(shared), '')}: a blank "
+        "node belongs to its file, so these are different entities.": len(shared),
+        f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
+    }
+    return separate, [note for note, count in notes.items() if count]
 
 
 def _alike(tables: Mapping[str, NamedTable]) -> Mapping[str, NamedTable]:

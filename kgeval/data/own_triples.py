@@ -33,7 +33,5 @@ def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Voca
     if (column := table.times()) is None:
         raise DatasetError(f"{path}: no column 'time', but the dataset is temporal. Add the column.")
     contexts = times.ids(column)
-    if (contexts < 0).any():
-        unknown = column[int(np.argmax(contexts < 0))].as_py()
-        table.refuse(contexts < 0, f"the dataset has no time {unknown!r}.")
+    table.refuse(contexts < 0, "time", "is none of the dataset.")
     return Triples(ids[keep], contexts[keep]).distinct().triples

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
-from kgeval.data.n_triples import is_n_triples, read_n_triples
+from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples
 from kgeval.data.text import (
     WHOLE_NUMBER,
     Row,
@@ -65,10 +65,11 @@ class NamedTable:
             return f"{self.source}, row {row + 1}"
         return f"{self.source}, line {line_of(Path(self.source), row, self.skip, delimiter=self.delimiter)}"
 
-    def refuse(self, wrong: BoolArray, why: str, error: type[Exception] = DatasetError) -> None:
-        """Refuse the first of some rows (bool[row])."""
+    def refuse(self, wrong: BoolArray, role: str, why: str, error: type[Exception] = DatasetError) -> None:
+        """Refuse the first of some rows (bool[row]), whose cell in the column of a role is shown."""
         if wrong.any():
-            raise error(f"{self.place(int(np.argmax(wrong)))}: {why}")
+            row = int(np.argmax(wrong))
+            raise error(f"{self.place(row)}: the {role} {self.data[role][row].as_py()!r:.60} {why}")
 
     def where(self, keep: BoolArray) -> NamedTable:
         return replace(self, data=self.data.filter(pa.array(keep)), rows=np.flatnonzero(keep))
@@ -78,6 +79,9 @@ class NamedTable:
         if other.data.column_names != self.data.column_names:
             raise DatasetError(f"{other.source} and {self.source} are both train triples, but have different columns.")
         return replace(self, data=pa.concat_tables([self.data, other.data]))
+
+    def with_column(self, role: str, column: pa.ChunkedArray) -> NamedTable:
+        return replace(self, data=self.data.set_column(self.data.column_names.index(role), role, column))
 
     def renamed(self, role: str, now: str) -> NamedTable:
         """Let a column hold something else."""
@@ -114,7 +118,7 @@ class NamedTable:
                 f"{self.source}: the column time holds {column.type}: times are dates, text or whole numbers."
             )
         text = pc.utf8_trim_whitespace(column.cast(pa.string())).fill_null("")
-        self.refuse(np.asarray(pc.equal(text, "")), "the time is empty, but every fact needs a time.")
+        self.refuse(np.asarray(pc.equal(text, "")), "time", "is empty, but every fact needs a time.")
         return text
 
     def confidences(self) -> Float64Array | None:
@@ -124,7 +128,8 @@ class NamedTable:
         numbers = self._numbers("confidence", "has a cell that is not a number")
         self.refuse(
             ~((numbers >= 0) & (numbers < np.inf)),
-            "the confidence is not a number from 0. If the column holds times or labels, say so: --columns …,time=… "
+            "confidence",
+            "is not a number from 0. If the column holds times or labels, say so: --columns …,time=… "
             "or …,label=… (in Python and in configurations columns).",
         )
         return numbers
@@ -135,7 +140,7 @@ class NamedTable:
             return None
         words = pc.utf8_lower(pc.utf8_trim_whitespace(self.data["label"].cast(pa.string()))).fill_null("")
         truths = [np.asarray(pc.is_in(words, pa.array(group))) for group in (TRUE, FALSE)]
-        self.refuse(~(truths[0] | truths[1]), "the label is neither true (1) nor false (0 or -1).")
+        self.refuse(~(truths[0] | truths[1]), "label", "is neither true (1) nor false (0 or -1).")
         return truths[0]
 
     def _numbers(self, role: str, why: str) -> Float64Array:
@@ -218,7 +223,7 @@ def read_table(
     delimiter = delimiter or find_delimiter(path, skip)
     first = next(rows(path, skip, delimiter=delimiter), Row(1, skip, []))
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
-        return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, "N-Triples"))
+        return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
     roles = (
         resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further, fourth)
@@ -346,9 +351,8 @@ def _named(
         data = data.rename_columns([role if name == FOURTH else name for name in data.column_names])
     table = NamedTable(source, data, origins, tuple(found[role] for role in unused), **place)
     for role in TRIPLE:
-        if role in table:
-            data = data.set_column(data.column_names.index(role), role, table.text(role))
-    return replace(table, data=data)
+        table = table.with_column(role, table.text(role)) if role in table else table
+    return table
 
 
 def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:

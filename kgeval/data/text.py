@@ -85,8 +85,10 @@ def read_columns(
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
     text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
-    if any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
-        # A quote that is never closed swallows the rows after it, and Arrow lets it.
+    if any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text) or (
+        quoted and _last_line(path).count(b'"') % 2
+    ):
+        # A quote that is never closed swallows the rows after it, or the end of the file, and Arrow lets it.
         deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
     return table
 
@@ -189,6 +191,18 @@ class _ReadAhead(io.RawIOBase):
             raise self._error
 
 
+def _last_line(path: Path) -> bytes:
+    """Read what follows the last line end of a file."""
+    line = b""
+    with _opened(path) as file:
+        if not _is_compressed(path):
+            file.seek(max(0, path.stat().st_size - 2**16))
+        while block := file.read(2**20):
+            line = block if b"\n" in block else (line + block)[-MAX_LINE:]
+            line = line.rpartition(b"\n")[2]
+    return line
+
+
 @contextmanager
 def _for_arrow(path: Path) -> Iterator[_ReadAhead]:
     """Open a text file that Arrow reads."""
@@ -260,7 +274,7 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
         filled = (line for line in islice(_lines(path, text), skip, None) if line.strip("\r\n"))
         lines = list(islice(filled, LOOKED_AT))
     if (path.with_suffix("") if _is_compressed(path) else path).suffix.lower() == ".csv":
-        usual, others = ",", "\t;|"
+        usual, others = ",", "\t;| "
     elif not lines or "\t" in lines[0]:
         return "\t"
     else:

@@ -33,8 +33,8 @@ def classify(
     entities, relations
         the labels of the model's ids, as ``kgeval.evaluate`` takes them
     negatives
-        which triples are false: ``NegativesFromFiles``, or ``GeneratedNegatives`` (the default: one in place of every
-        tail)
+        which triples are false: ``NegativesFromFiles`` or ``GeneratedNegatives``; by default those that the labels of
+        the dataset call false, or without labels one generated in place of every tail
     side
         the side by which a triple is scored; it changes scores only of models with inverse relations
     unseen
@@ -56,5 +56,6 @@ def classify(
     >>> summarize(table, ["accuracy"])["accuracy"] > 0.4
     True
     """
-    classification = Classification(negatives=negatives or GeneratedNegatives(), side=side, unseen=unseen)
+    given: dict[str, Any] = {} if negatives is None else {"negatives": negatives}
+    classification = Classification(**given, side=side, unseen=unseen)
     return classification(model, dataset, entities=entities, relations=relations)

@@ -58,17 +58,39 @@ def running32(ranks: Float64Array, values: Values) -> Any:
 def histogram32(ranks: Float64Array, values: Values, most: int = 0) -> Any:
     """Sum the values of a histogram of ranks, weighted by its counts, in float32, and divide in float64.
 
-    Torch adds: the order of its sum, which depends on the length of the histogram, decides the last digits. ``most`` is
-    that length: the most candidates that an answer has.
+    The order of torch's sum, which depends on the length of the histogram, decides the last digits. ``most`` is that
+    length: the most candidates that an answer has.
 
     >>> float(histogram32(np.array([1.0, 3.0]), lambda ranks: 1 / ranks))
     0.6666666865348816
     """
-    import torch
-
     counts = np.bincount(ranks.astype(np.int64), minlength=most + 1)[1:].astype(np.float32)
     places = np.arange(1, len(counts) + 1, dtype=np.float32)
-    return float(torch.sum(torch.from_numpy(counts * values(places)))) / len(ranks)
+    return float(sum_as_torch(counts * values(places))) / len(ranks)
+
+
+def sum_as_torch(terms: np.ndarray[Any, Any]) -> Any:
+    """Add float32 numbers in the order of torch on a processor: four rows of eight lanes, in a cascade of four levels.
+
+    >>> sum_as_torch(np.arange(9, dtype=np.float32))
+    np.float32(36.0)
+    """
+    width = 8 if len(terms) >= 8 else 1
+    rows = terms[: len(terms) // (4 * width) * 4 * width].reshape(-1, 4, width)
+    further = terms[rows.size : len(terms) // width * width].reshape(-1, width)
+    step, levels = 1 << max(4, max(len(rows) - 1, 0).bit_length() // 4), []
+    for _ in range(3):
+        whole = len(rows) // step * step
+        levels.append(_added(rows[whole:]))
+        rows = _added(rows[:whole].reshape(-1, step, 4, width).swapaxes(0, 1))
+    lanes = _added(np.stack([*levels, _added(rows)]))
+    lanes[0] = _added(np.stack([lanes[0], *further]))
+    return _added(np.append(terms[len(terms) // width * width :], _added(lanes)))
+
+
+def _added(rows: np.ndarray[Any, Any]) -> Any:
+    """Add rows one after the other."""
+    return np.add.accumulate(np.concatenate([np.zeros((1, *rows.shape[1:]), np.float32), rows]))[-1]
 
 
 Setting = Literal["filtered", "raw", "with_test"]

@@ -25,6 +25,13 @@ from kgeval.scorers.similarity import PRODUCTS
 TORCH_PAYS = 10**12
 """floating-point operations from which on the import of torch, for products in bfloat16, costs less than it saves"""
 
+LOOPS_PAY = 10**8
+"""floating-point operations from which on loading the compiled loops costs less than they save; on a new machine, they
+are compiled"""
+
+_uncompiled: list[int] = []
+"""the operations that numpy did in this process: many small evaluations load the loops as a large one does"""
+
 GPU_PAYS = 10**10
 """floating-point operations from which on a GPU is taken, if torch is there: less takes a processor milliseconds"""
 
@@ -38,6 +45,8 @@ def engine_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> Eng
         screens = name == "auto" and _operations(scorer, triples, evaluation, PRODUCTS) > TORCH_PAYS
         if screens or name == "bfloat16":
             import torch  # noqa: F401
+        if name == "auto" and not _loops_pay(scorer, triples, evaluation):
+            name = "reference"
         return Engine(kernel(name, block=block), evaluation.nan, memory, evaluation.batch_size)
     from kgeval.ranking.kernels.device.device_kernel import DeviceKernel
 
@@ -71,6 +80,13 @@ def _device_for(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> An
     import torch
 
     return find_device("cuda") if torch.version.cuda is not None and torch.cuda.is_available() else None
+
+
+def _loops_pay(scorer: Aligned, triples: Triples, evaluation: Evaluation) -> bool:
+    """Whether the compiled loops are loaded, or worth it; at most every entity competes, and has at least a score."""
+    scores = len(triples) * scorer.num_entities * len(evaluation.sides)
+    _uncompiled.append(max(scores, _operations(scorer, triples, evaluation)))
+    return "kgeval.ranking.kernels.compiled" in sys.modules or sum(_uncompiled) > LOOPS_PAY
 
 
 def _operations(

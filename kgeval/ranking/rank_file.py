@@ -100,8 +100,8 @@ class RankFile:
         sides = np.array([PLACES.get(word, word) for word in words])
         wrong = ~np.isin(sides, SIDES)
         if wrong.any():
-            side_found = str(sides[int(np.argmax(wrong))])
-            self.table.refuse(wrong, f"side {side_found!r}. {did_you_mean(side_found, PLACES)}", TableError)
+            word = str(sides[int(np.argmax(wrong))])
+            self.table.refuse(wrong, "side", f"is unknown. {did_you_mean(word, PLACES)}", TableError)
         return np.flatnonzero(sides == side)
 
     def numbers(self, name: str, rows: IntArray) -> Float64Array:

@@ -1,4 +1,4 @@
-"""Simulate seeds × triples: how often 95 % intervals hold the truth, and tests reject a true null; print a table."""
+"""Simulate seeds × triples, or relations of unequal sizes: how often 95 % intervals hold the truth; print a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from scripts.simulation import units
 from scripts.simulation.design import Cell
 from scripts.simulation.methods import (
     Method,
@@ -80,10 +81,11 @@ def _row(keys: list[object], shares: dict[str, float]) -> str:
 
 
 @click.command()
-@click.option("--draws", default=10_000, show_default=True, help="How often seeds and triples are drawn in each cell.")
-def main(draws: int) -> None:
-    """Simulate intervals and tests over seeds × triples, and print how often they hold."""
-    for line in rows(draws):
+@click.argument("what", type=click.Choice(["seeds", "units"]), default="seeds")
+@click.option("--draws", default=10_000, show_default=True, help="How often each cell is drawn.")
+def main(what: str, draws: int) -> None:
+    """Simulate intervals over seeds × triples (and tests), or over UNITS of unequal sizes: how often they hold."""
+    for line in (rows if what == "seeds" else units.rows)(draws):
         click.echo(line)
 
 

@@ -88,8 +88,8 @@ def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
     ("content", "message"),
     [
         ("e0000\tr00\te0001\t0.5\n", "none of its 1 rows has confidence 0"),
-        ("e0000\tr00\te0001\t2014\n", "row 1: the confidence '2014' is not a number from 0 to 1. Scale the column"),
-        ("e0000\tr00\tnobody\n", "row 1: unknown entity 'nobody' in the column tail"),
+        ("e0000\tr00\te0001\t2014\n", "the fourth column holds whole numbers, such as 2014"),
+        ("e0000\tr00\tnobody\n", "line 1: the tail 'nobody' is no entity of the dataset"),
         ("head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n", r"row 1: side 'tale'. Did you mean 'tail'\?"),
         ("e0000\tr00\n", "line 1: 2 columns"),
     ],

@@ -29,13 +29,14 @@ def as_dictionary(found):
     return {(int(r), int(q)): int(count) for r, q, count in zip(found.first, found.second, found.shared, strict=True)}
 
 
-@given(triples, triples, st.booleans(), st.sampled_from([1, 7, 2**24]))
-@example([(0, 0, 0), (0, 1, 0)], [(0, 0, 0)], True, 2**24)
-@example([], [], False, 2**24)
-def test_overlaps_are_those_of_sets(rows, more, turned, at_once):
+@given(triples, triples, st.booleans(), st.sampled_from([1, 7, 2**24]), st.sampled_from([-1, 2**24]))
+@example([(0, 0, 0), (0, 1, 0)], [(0, 0, 0)], True, 2**24, -1)
+@example([], [], False, 2**24, -1)
+@example([], [], False, 2**24, 2**24)
+def test_overlaps_are_those_of_sets(rows, more, turned, at_once, dense):
     facts = PairedFacts.of([Triples.of(rows), Triples.of(more)], ENTITIES, RELATIONS)
     common, sizes = by_definition({*rows, *more}, turned=turned)
-    facts = replace(facts, at_once=at_once)
+    facts = replace(facts, at_once=at_once, dense=dense)
     found = facts.turned(least=0) if turned else facts.shared(least=0)
     assert as_dictionary(found) == common
     assert list(as_dictionary(found)) == sorted(common)

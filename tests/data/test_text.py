@@ -32,6 +32,7 @@ def triples(path):
         (QUOTED + "a,b,\udcff\n", "line 4: not UTF-8 text"),
         (QUOTED + 'a,b,"c\nd,e,f\n', "line 4: not a row of a text file (unexpected end of data)"),
         (QUOTED + 'a,b,"c\nd,"e,f\ng,h,i\n', "line 4: not a row of a text file"),
+        (QUOTED + 'a,b,"c', "line 4: not a row of a text file"),
         ("head,relation,tail\n" + QUOTED + "a,b\n", "line 5: 2 columns where 3 columns"),
         ('"he\nadd",relation,tail\na,b,c\n', "no column is the head; found the columns 'he\\nadd', 'relation', 'tail'"),
     ],

@@ -96,7 +96,7 @@ def share_held(name, population, draws, unit, naive=False, asymptotic=0.85):
         table.column("triple")[:] = np.arange(len(table.column("triple")))
     selection = RowSelection(TableView(table), rows, of_rows)
     _, made, held = intervals_of(name, selection, truth(name, population), unit)
-    assert np.mean([interval.method == "linearised" for interval in made]) > asymptotic
+    assert np.mean([interval.method != "bounded mean" for interval in made]) > asymptotic
     return held
 
 

@@ -21,6 +21,7 @@ from kgeval.protocols.framework_metric import (
     in_train,
     running32,
     sum32,
+    sum_as_torch,
     up_to_the_last_of_train,
 )
 from kgeval.protocols.protocol import find_protocol, protocols
@@ -142,6 +143,14 @@ def test_means_differ_in_their_last_digits_only():
         found = float(mean(ranks, lambda r: 1 / r))
         assert found != exact
         assert found == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("count", [*range(1, 80), 511, 544, 4097, 14_541, 32_767])
+def test_the_sum_of_a_histogram_is_torchs_to_the_last_bit(count):
+    import torch
+
+    terms = np.random.default_rng(count).random(count, np.float32)
+    assert float(sum_as_torch(terms)) == float(torch.sum(torch.from_numpy(terms)))
 
 
 def without_raw(table):

@@ -192,7 +192,7 @@ def test_half_ranks_tie_with_one(tmp_path):
         ("h\tr\tt\traw_head_rank", ["31"], "the raw head rank 31 is beyond its 30 candidates. Was another dataset"),
         ("h\tr\tt\thead_rank", ["1", "1"], "line 3: its head was ranked in an earlier line"),
         ("h\tr\tt\thead_rank", ["1\t2"], "line 2: 5 columns where 4 columns"),
-        ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: side 'tale'. Did you mean 'tail'?"),
+        ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: the side 'tale' is unknown. Did you mean 'tail'?"),
         ("h\tr\tt\trank", ["1"], "the side of each rank must be given once"),
         ("h\tr\tt\tside\thead_rank", ["head\t1"], "the side of each rank must be given once"),
         ("h\tr\tt\tscore", ["1"], "no column of ranks; found column 'h' as head"),
@@ -431,3 +431,60 @@ def test_parquet_files_have_names_and_no_order(tmp_path, ranked):
     wide(ranked).to_parquet(tmp_path / "r.parquet")
     with pytest.raises(DatasetError, match="a Parquet file has names for its columns"):
         load_ranks(tmp_path / "r.parquet", DATA, columns=NAMES)
+
+
+def test_counts_of_a_file_are_read_as_they_stand(tmp_path):
+    """Any tie policy can then be computed; the candidates of the file count, with or without the answer itself."""
+    ranked = evaluate(lambda h, r, t: (h + t) % 3, DATA)
+    frame = ranked.to_pandas()
+    names = {"head_label": "head", "relation_label": "relation", "tail_label": "tail"}
+    columns = [*names, "side", "greater", "tied", "candidates"]
+    long = frame[columns].rename(columns=names)
+    for change in ({}, {"candidates": "n_candidates"}):
+        own = long.rename(columns=change)
+        if change:
+            own["n_candidates"] -= 1
+        table = loaded(tmp_path, own.assign(filtered_rank=1 + own["greater"] + own["tied"]))
+        assert not any("number of candidates" in note or "numbers of ties" in note for note in table.notes)
+        for ties in ("optimistic", "pessimistic", "realistic"):
+            for metric in ("mrr", "amri"):
+                assert summarize(table, [metric], ties=ties)[metric] == summarize(ranked, [metric], ties=ties)[metric]
+    other = loaded(tmp_path, long.assign(candidates=long["candidates"] + 5))
+    assert sum("have another number of candidates in the file" in note for note in other.notes) == 2
+    wide_names = {"greater": "head_greater", "tied": "head_tied"}
+    heads = long[long["side"] == "head"].drop(columns=["side", "candidates"]).rename(columns=wide_names)
+    expected = summarize(ranked, ["mrr"], ties="optimistic")["head.mrr"]
+    assert summarize(loaded(tmp_path, heads), ["mrr"], ties="optimistic")["head.mrr"] == expected
+
+
+def test_a_tie_policy_that_a_file_does_not_hold_is_refused_and_none_is_claimed(tmp_path, ranked):
+    table = loaded(tmp_path, wide(ranked))
+    assert summarize(table, ["mrr"]).heads[0].endswith("ties: as in the file")
+    for options in ({"ties": "optimistic"}, {"metrics": ["pessimistic.mrr"]}):
+        with pytest.raises(KgevalError, match="ranks cannot be computed, as the file of ranks has no numbers of ties"):
+            summarize(table, **{"metrics": ["mrr"], **options})
+
+
+def test_splits_may_be_joined_and_one_relation_named(tmp_path):
+    data = Dataset.from_labels(
+        train=[("a", "r", "b"), ("b", "r", "c")], valid=[("c", "r", "a")], test=[("a", "r", "c"), ("b", "r", "a")]
+    )
+    rows = ["head tail tail_rank", "c a 2", "a c 1", "b a 1"]
+    for split in (["valid", "test"], "valid,test", "valid+test"):
+        table = loaded(tmp_path, rows, data, split=split, columns="relation='r'")
+        assert (table.split, summarize(table, ["mrr"])["mrr"]) == ("valid+test", pytest.approx(2.5 / 3))
+    with pytest.raises(KgevalError, match=r"no column is the relation.*relation='NAME'"):
+        loaded(tmp_path, rows, data)
+
+
+def test_a_time_rule_is_claimed_where_it_is_said(tmp_path):
+    data = Dataset.from_labels(
+        train=[("a", "r", "b", "2001-01-01"), ("a", "r", "d", "2001-01-02")], test=[("a", "r", "c", "2001-01-01")]
+    )
+    rows = ["head relation tail date tail_rank", "a r c 2001-01-01 2"]
+    silent, static = (loaded(tmp_path, rows, data, **said) for said in ({}, {"times": "static"}))
+    assert (silent.times, static.times) == (None, "static")
+    assert "time-aware" not in str(silent.provenance)
+    assert sum("does not say whether its filter was time-aware" in note for note in silent.notes) == 1
+    # of 4 entities, b is known at the query's time, and d at another one
+    assert (silent.column("candidates").tolist(), static.column("candidates").tolist()) == ([3], [2])

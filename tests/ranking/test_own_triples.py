@@ -202,7 +202,7 @@ def test_files_that_do_not_fit_are_refused_by_their_row(tmp_path):
     data = random_dataset(4, entities=12, triples=80)
     (tmp_path / "strange.tsv").write_text("e0000\tr00\te0001\ne0000\tr00\tnobody\n")
     (tmp_path / "empty.tsv").write_text("")
-    with pytest.raises(DatasetError, match=r"strange\.tsv, row 2: unknown entity 'nobody' in the column tail"):
+    with pytest.raises(DatasetError, match=r"strange\.tsv, line 2: the tail 'nobody' is no entity of the dataset"):
         ranked(data, split=str(tmp_path / "strange.tsv"))
     with pytest.raises(DatasetError, match="no triples in it"):
         ranked(data, filter=["train", str(tmp_path / "empty.tsv")])

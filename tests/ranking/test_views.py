@@ -166,8 +166,8 @@ def test_only_euclidean_distances_are_squared():
 def test_each_side_is_ranked_by_its_own_scorer():
     dataset = random_dataset(5, entities=40, triples=300)
     vectors = random_family("TransH", {"norm": 2, "normalization": "none"}, entities=40)
-    scores = np.random.default_rng(0).integers(0, 9, (len(dataset.test), 40)).astype(float)
-    table = ScoreTable(dataset.test, head=scores)
+    scores = np.random.default_rng(0).integers(0, 9, (4, 40, 40)).astype(float)  # a row a query, however it is asked
+    table = ScoreTable(dataset.test, head=scores[dataset.test.relations, dataset.test.tails])
     both = evaluate(PerSideScorer(vectors, table), dataset)
     for side, scorer in (("tail", vectors), ("head", table)):
         alone, mine = evaluate(scorer, dataset, sides=(side,)), both.where(both.column("side") == side)

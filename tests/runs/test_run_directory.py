@@ -243,7 +243,7 @@ OF_FILE = "evaluation:\n  corruption: {kind: file, path: negatives.tsv}"
     ("block", "negatives", "message"),
     [
         (OF_FILE, "e0\teats\n", "negatives.tsv, line 1: 2 columns where 3 columns"),
-        (OF_FILE, "e0\teats\tnobody\n", "unknown entity 'nobody' in the column tail"),
+        (OF_FILE, "e0\teats\tnobody\n", "the tail 'nobody' is no entity of the dataset"),
         (OF_FILE, "e0\teats\te0\n", "none of its 1 negatives belongs"),
         ("protocol: ogb", "", "protocol: the protocol 'ogb' ranks among the fixed negatives"),
     ],

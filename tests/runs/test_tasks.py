@@ -76,7 +76,7 @@ def test_a_task_and_its_dataset_are_told_apart_with_the_line(config, place):
     content = load_config(config(f"dataset: {{path: graph}}\nmodel: model.safetensors\n{negatives}\n"))
     with pytest.raises(ConfigError) as refusal:
         run(content, place / "out")
-    assert "task: false.txt, row 2: unknown entity 'e99' in the column tail" in str(refusal.value)
+    assert "task: false.txt, line 2: the tail 'e99' is no entity of the dataset" in str(refusal.value)
     assert "(config line 3)" in str(refusal.value)
 
 

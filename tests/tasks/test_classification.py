@@ -215,9 +215,9 @@ def test_what_is_no_label_table_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("e0000\tr00\tnobody\n", "unknown entity 'nobody' in the column tail"),
+        ("e0000\tr00\tnobody\n", "the tail 'nobody' is no entity of the dataset"),
         ("e0000\tr00\te0001\t0.4\n", "no negatives in it"),
-        ("e0000\tr00\te0001\t7\n", "row 1: the confidence '7' is not a number from 0 to 1"),
+        ("e0000\tr00\te0001\t7\n", "the fourth column holds whole numbers, such as 7"),
         ("e0000\tr00\n", "2 columns"),
     ],
 )

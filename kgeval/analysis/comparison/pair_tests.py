@@ -17,8 +17,8 @@ from kgeval.analysis.comparison.paired_difference import (
     detectable_difference,
     with_adjusted_p,
 )
-from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, sign_flip_p_values, swapped_p_value
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, sign_flip_p_values, signed_sums, swapped_p_value
+from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import (
@@ -33,6 +33,7 @@ from kgeval.metrics.intervals.interval import (
     too_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, mean_terms, standard_error
+from kgeval.metrics.intervals.random_halves import RandomHalves
 from kgeval.metrics.intervals.selection_intervals import UnitScatter, drawn_values, percentiles
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Undefined
@@ -155,7 +156,7 @@ class _GroupTests:
             if isinstance(terms, Undefined):
                 return replace(empty, reason=f"it is undefined for {one}: {terms}"), None
         if isinstance(own, MeanTerms) and isinstance(others, MeanTerms):
-            return _contrast(own, others, empty)
+            return self._contrast(own, others, empty)
         if needs == "lists":
             return replace(empty, reason="it is a function of lists, not of means over lists"), None
         return self._resampled(empty), None
@@ -206,41 +207,47 @@ class _GroupTests:
             self.drawn[model, name] = drawn_values(name, selection, units, intervals=intervals)
         return self.drawn[model, name]
 
+    def _contrast(self, own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
+        shares = (own.unit_shares + others.unit_shares) / 2
+        estimate = replace(empty, units=int((shares > 0).sum()), difference=own.value - others.value)
+        if few := too_few(estimate.units, empty.unit, "a test"):
+            return replace(estimate, reason=few), None
+        # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
+        middle = (own.means + others.means) / 2
+        # How much each unit's sums are of the metric, to first order there; float64[unit].
+        of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
+        of_units = _without_rounding(of_own - of_others, of_own)
+        if not of_units.any():
+            return replace(estimate, difference=0.0, reason=f"no {empty.unit} differs"), of_units
+        return self._with_interval(estimate, own, others, shares), of_units
 
-def _contrast(own: MeanTerms, others: MeanTerms, empty: PairedDifference) -> Estimate:
-    weighed = (own.unit_shares > 0) | (others.unit_shares > 0)
-    estimate = replace(empty, units=int(weighed.sum()), difference=own.value - others.value)
-    if few := too_few(estimate.units, empty.unit, "a test"):
-        return replace(estimate, reason=few), None
-    # The flips exchange both models, of which neither is nearer to the hypothesis: the middle of both is.
-    middle = (own.means + others.means) / 2
-    # How much each unit's sums are of the metric, to first order there; float64[unit].
-    of_own, of_others = (terms.gradient_at(middle) @ terms.unit_sums for terms in (own, others))
-    of_units = _without_rounding(of_own - of_others, of_own)
-    if not of_units.any():
-        return replace(estimate, difference=0.0, reason=f"no {empty.unit} differs"), of_units
-    return _with_interval(estimate, own, others, weighed), of_units
-
-
-def _with_interval(
-    estimate: PairedDifference, own: MeanTerms, others: MeanTerms, weighed: BoolArray
-) -> PairedDifference:
-    """Add the interval of a difference, whose range is twice that of the metric, or say why it has none."""
-    error = standard_error((own.deviations - others.deviations)[weighed])
-    if is_rounding(error, own.value):  # all units differ alike
-        error = 0.0
-    effective = 1 / (own.unit_shares**2).sum()
-    scatter = UnitScatter(estimate.unit, np.array([error]), np.array([estimate.units]), np.array([effective]))
-    metric = estimate.metric.metric
-    reach = metric.highest - metric.lowest
-    of_differences = replace(metric, lowest=-reach, highest=reach)
-    settings = Intervals(unit=estimate.unit, level=estimate.level)
-    try:
-        interval = scatter.interval(of_differences, own.value - others.value, settings)
-    except NoInterval as reason:
-        return replace(estimate, reason=str(reason))
-    detectable = detectable_difference(error, level=estimate.level) if error else None
-    return replace(estimate, interval=interval, detectable=detectable)
+    def _with_interval(
+        self, estimate: PairedDifference, own: MeanTerms, others: MeanTerms, shares: Float64Array
+    ) -> PairedDifference:
+        """Add the interval of a difference, whose range is twice that of the metric, or say why it has none."""
+        deviations = own.deviations - others.deviations
+        error = standard_error(deviations[shares > 0])
+        if is_rounding(error, own.value):  # all units differ alike
+            error = 0.0
+        scatter = UnitScatter(
+            estimate.unit,
+            np.array([error]),
+            np.array([estimate.units]),
+            np.array([1 / (own.unit_shares**2).sum()]),
+            halves=RandomHalves(deviations, shares, np.zeros_like(shares, np.int64), signed_sums),
+        )
+        metric, options = estimate.metric.metric, self.options
+        reach = metric.highest - metric.lowest
+        of_differences = replace(metric, lowest=-reach, highest=reach)
+        draws = {"draws": max(options.draws, 100), "seed": options.seed % 2**64}  # those of the sign-flip test
+        settings = Intervals(unit=estimate.unit, level=options.level, **draws)
+        try:
+            interval = scatter.interval(of_differences, own.value - others.value, settings)
+        except NoInterval as reason:
+            return replace(estimate, reason=str(reason))
+        error = interval.standard_error
+        detectable = detectable_difference(error, level=options.level) if error else None
+        return replace(estimate, interval=interval, detectable=detectable)
 
 
 def _without_rounding(differences: Float64Array, values: Float64Array) -> Float64Array:

@@ -48,7 +48,7 @@ def sign_flip_p_values(contributions: Float64Array, *, draws: int = 9999, seed: 
     return np.asarray((1 + as_far) / (1 + draws), np.float64)
 
 
-def signed_sums(contributions: Float64Array, *, draws: int, seed: int) -> Float64Array:
+def signed_sums(contributions: Float64Array, draws: int, seed: int) -> Float64Array:
     """Sum the units of each column under random signs; float64[draw, column]."""
     from kgeval.analysis.comparison.flip_kernel import UNITS, add_signed_sums
 

@@ -121,7 +121,7 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
         return triples
     if (times := table.times()) is not None:
         contexts = dataset.times.ids(times)
-        table.refuse(contexts < 0, "the dataset has no such time. Is it the right dataset?")
+        table.refuse(contexts < 0, "time", "is none of the dataset. Is it the right one?")
         return Triples(triples.ids, contexts)
     asked = Triples.concatenated([dataset.splits[split] for split in ("valid", "test") if split in dataset.splits])
     for side in SIDES:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.unknown import first_object
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side
@@ -269,6 +269,16 @@ def _number(score: Any) -> float:
         return math.nan if isinstance(score, bool) or not isinstance(score, int | float) else float(score)
     except OverflowError:
         return math.nan
+
+
+def first_object(file: Path) -> Mapping[str, Any]:
+    """Read the first object of a file of JSON, which stands alone on a line or in an array; empty without one."""
+    with suppress(Exception), open_text(file) as text:
+        line = next(filter(str.strip, iter(lambda: text.readline(LONGEST), ""))).lstrip()
+        start = (line + text.read(LONGEST))[1:].lstrip() if line.startswith("[") else line
+        content = json.JSONDecoder().raw_decode(start)[0]
+        return content if isinstance(content, dict) else {}
+    return {}
 
 
 def has_list(content: Any) -> bool:

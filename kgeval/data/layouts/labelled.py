@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ STEMS = {
 ENDINGS = tuple(
     ending + packed for packed in ("", *COMPRESSED) for ending in (".txt", ".tsv", ".csv", ".nt", ".triples")
 )
-LABELLED_ENDINGS = (*ENDINGS, ".parquet", "")
+LABELLED_ENDINGS = (*ENDINGS, ".parquet")
 
 
 def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
@@ -96,11 +96,12 @@ def candidates(folder: Path, stems: Mapping[str, Sequence[str]] = STEMS) -> dict
     words = {word: split for split, names in stems.items() for word in names}
     groups: dict[str, dict[str, list[Path]]] = {}
     for file in sorted(folder.iterdir()) if folder.is_dir() else ():
-        ending = next(ending for ending in LABELLED_ENDINGS if file.name.lower().endswith(ending))
+        ending = next((ending for ending in LABELLED_ENDINGS if file.name.lower().endswith(ending)), "")
         stem = file.name[: len(file.name) - len(ending)].lower()
         parts = [stem] if stem in words else re.split(r"[-_. ]", stem)
         found = [part for part in parts if part in words]
-        if len(found) == 1 and not any(part.startswith("neg") for part in parts) and file.is_file():
+        is_one = len(found) == 1 and not any(part.startswith("neg") for part in parts)
+        if is_one and (ending or not file.suffix) and file.is_file():
             others = " ".join(part for part in parts if part not in words)
             groups.setdefault(others, {}).setdefault(words[found[0]], []).append(file)
     alone = groups.pop("", {})
@@ -135,54 +136,38 @@ def read_files(
     columns: Columns = UNSAID,
 ) -> Dataset:
     """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
-    tables = {path: read_triples(path, columns) for path in (*files.values(), *further_train)}
-    if not (columns.order or columns.names) and (header := common_header(tables.values())):
-        raise DatasetError(
-            f"every split begins with the row {' '.join(header)!r}, which occurs nowhere else: it names the columns, "
-            f"in words that kgeval does not know. Say which is which: --columns head={header[0]},relation={header[1]},"
-            f"tail={header[2]}; or --columns {','.join(TRIPLE)} if it is a triple (in Python and in configurations "
-            "columns)."
-        )
-    graph = _number_files(tables, files, relations, further_train)
-    del tables
+    splits = {split: read_triples(path, columns) for split, path in files.items()}
+    if not (columns.order or columns.names):
+        _refuse_unknown_header(splits.values())
+    for path in further_train:
+        splits["train"] = splits["train"].followed_by(read_triples(path, columns))
+    if relations is not None:
+        found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
+        relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
+    graph = number(splits, relations=relations)
+    del splits
     pa.default_memory_pool().release_unused()  # the text of a large graph
     return Dataset.build(name, **graph, files=(*files.values(), *further_train), id_source="kgeval")
 
 
-def _number_files(
-    tables: dict[Path, NamedTable],
-    files: Mapping[str, Path],
-    relations: Vocabulary | None,
-    further_train: Sequence[Path],
-) -> dict[str, Any]:
-    """Number the triples of the splits."""
-    splits = {split: tables[path] for split, path in files.items()}
-    for path in further_train:
-        splits["train"] = splits["train"].followed_by(tables[path])
-    if relations is not None:
-        found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
-        relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
-    return number(splits, relations=relations)
+def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
+    """Refuse a first row that all splits of a graph have in common, if its labels occur nowhere else.
 
-
-def common_header(tables: Collection[NamedTable]) -> list[str]:
-    """Return the first row that all splits of a graph have in common, if its labels occur nowhere else; else nothing.
-
-    Such a row names columns, whatever it calls them: no triple stands first in every split and is all that its entities
-    and its relation have.
+    Such a row names columns: no triple stands first in every split and is all that its entities and its relation have.
     """
-    first, *others = ([table[column][0].as_py() for column in TRIPLE] for table in tables)
+    first, *others = ([table[role][0].as_py() for role in TRIPLE] for table in tables)
     if not others or any(row != first for row in others):
-        return []
+        return
     rests = [table.data.slice(1) for table in tables]
-    entities = [rest[column] for rest in rests for column in ("head", "tail")]
-    relations = [rest["relation"] for rest in rests]
-    unique = all(
-        not pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py()
-        for labels, columns in ((first[::2], entities), (first[1:2], relations))
-        for column in columns
-    )
-    return first if unique and all(rest.num_rows for rest in rests) else []
+    columns = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
+    again = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in columns)
+    if not again and all(rest.num_rows for rest in rests):
+        names = ",".join(f"{role}={name}" for role, name in zip(TRIPLE, first, strict=True))
+        raise DatasetError(
+            f"every split begins with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns, in "
+            f"words that kgeval does not know. Say which is which: --columns {names}; or --columns {','.join(TRIPLE)} "
+            "if it is a triple (in Python and in configurations columns)."
+        )
 
 
 SPLIT_OF = {word: split for split, words in STEMS.items() for word in words}
@@ -198,7 +183,7 @@ def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
         )
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table.text("split"))).to_numpy(zero_copy_only=False)
     names = np.array([SPLIT_OF.get(word, "") for word in words])
-    table.refuse(names == "", f"the split is none of {', '.join(SPLIT_OF)}.")
+    table.refuse(names == "", "split", f"is none of {', '.join(SPLIT_OF)}.")
     splits: dict[str, NamedTable] = {split: table.where(names == split) for split in SPLITS if (names == split).any()}
     return Dataset.build(path.name.split(".")[0], **number(splits), files=(path,), id_source="kgeval")
 

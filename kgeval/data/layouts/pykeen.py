@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts.inductive import with_training_graph
@@ -18,30 +23,103 @@ from kgeval.errors import DatasetError, did_you_mean, nearest
 PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
 """what PyKEEN calls the splits"""
 
+SHIPPED = ("kinships", "nations", "umls")
+"""the datasets whose files are in PyKEEN's own package"""
+
+UNPACKED = {
+    **dict.fromkeys(("codexlarge", "codexmedium", "codexsmall", "countries", "wn18rr", "yago310"), "{}.txt"),
+    "db100k": "_{}.txt",
+    "fb15k": "FB15k/freebase_mtr100_mte100-{}.txt",
+    "pharmkg8k": "{}.tsv",
+    "wikidata5m": "wikidata5m_transductive_{}.txt",
+    "wn18": "wordnet-mlj12/wordnet-mlj12-{}.txt",
+}
+"""what PyKEEN calls the file of each split, of the datasets that it downloads as plain files of triples"""
+
+LOGGER = logging.getLogger(__name__)
+
 
 def names() -> list[str]:
     """List the datasets that PyKEEN knows by name, the inductive ones too."""
     return sorted(name for resolver in _resolvers() for name in resolver.lookup_dict)
 
 
+def read_named(name: str, **options: Any) -> Dataset:
+    """Load a PyKEEN dataset by name: from its files where they are there, without importing PyKEEN; or by PyKEEN.
+
+    PyKEEN downloads the datasets that it does not bundle.
+    """
+    key = _key(name)
+    files = {} if options else _files(key)
+    resolver = None if files else _resolver(name)
+    try:
+        return _from_files(key, files) if resolver is None else from_dataset(resolver.make(key, options), key)
+    except Exception as error:  # PyKEEN downloads and unpacks here: every failure gives one message
+        raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
+
+
 def refuse_unknown(name: str) -> None:
     """Refuse the name of no PyKEEN dataset."""
-    if _resolver(name) is None:
+    if not _files(_key(name)):
+        _resolver(name)
+
+
+def _key(name: str) -> str:
+    return re.sub("[-_ ]", "", name.lower()).removesuffix("dataset")
+
+
+def _resolver(name: str) -> Any:
+    """Find the registry of PyKEEN that has a dataset."""
+    resolver = next((resolver for resolver in _resolvers() if _key(name) in resolver.lookup_dict), None)
+    if resolver is None:
         here = [entry.name for entry in Path().iterdir() if entry.is_dir() and not entry.name.startswith(".")]
         near = nearest(name, [*names(), *here])
         hint = did_you_mean(name, near or names(), listed="datasets")  # a folder that is not near may be anything
         raise DatasetError(f"no folder and no PyKEEN dataset is called {name!r}. {hint}")
+    return resolver
 
 
-def read_named(name: str, **options: Any) -> Dataset:
-    """Load a PyKEEN dataset by name; PyKEEN downloads those that it does not bundle."""
-    refuse_unknown(name)
-    resolver: Any = _resolver(name)
-    key = resolver.normalize(name)
-    try:
-        return from_dataset(resolver.make(key, options), key)
-    except Exception as error:  # PyKEEN downloads and unpacks here: every failure gives one message
-        raise DatasetError(f"PyKEEN could not load the dataset {name!r}: {error}") from error
+def _files(key: str) -> dict[str, Path]:
+    """Find the file of each split: in PyKEEN's package, or where it was downloaded to; none if one is missing."""
+    if key in SHIPPED and (package := importlib.util.find_spec("pykeen")) is not None:
+        folder = Path(str(package.origin)).parent / "datasets" / key
+    elif key in UNPACKED:
+        with writable_home():
+            import pystow
+
+            folder = pystow.join("pykeen", "datasets", key, ensure_exists=False)
+    else:
+        return {}
+    files: dict[str, Path] = {split: folder / UNPACKED.get(key, "{}.txt").format(split) for split in SPLITS}
+    return files if all(path.is_file() for path in files.values()) else {}
+
+
+def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
+    """Read files as PyKEEN does: it sorts triples, and leaves out repeated ones, inverses, and those unlike train's."""
+    import pandas as pd
+
+    rows = {
+        split: pd.read_csv(path, sep="\t", encoding="utf-8", dtype=str, header=None, keep_default_na=False)
+        for split, path in files.items()
+    }
+    train = rows["train"][~rows["train"][1].str.endswith("_inverse")]
+    entities, relations = sorted({*train[0], *train[2]}), sorted({*train[1]})
+    splits = {}
+    for split, frame in rows.items():
+        labels = map(pd.Index, (entities, relations, entities))
+        ids = np.stack([index.get_indexer(pd.Index(frame[column])) for column, index in enumerate(labels)], axis=1)
+        known = (ids >= 0).all(axis=1)
+        if not known.all():
+            left = f"{(~known).sum()} of {len(ids)}"
+            LOGGER.warning("%s: %s %s triples have a label that train lacks. They are left out.", key, left, split)
+        splits[split] = Triples.of(np.unique(ids[known], axis=0))
+    return Dataset.build(
+        key,
+        splits,
+        entities=Vocabulary(entities),
+        relations=Vocabulary(relations, "relation"),
+        id_source="PyKEEN",
+    )
 
 
 def from_objects(source: Any) -> Dataset:
@@ -128,7 +206,7 @@ def to_factories(dataset: Dataset, *, inverse: bool = False) -> dict[str, Any]:
 
 @contextmanager
 def writable_home() -> Iterator[None]:
-    """Import a part of PyKEEN, which makes a folder for its files when it is imported."""
+    """Import a part of PyKEEN, or PyStow, which makes a folder for its files when it is imported."""
     try:
         yield
     except OSError as error:
@@ -149,11 +227,6 @@ def _vocabulary(factory: Any, kind: str) -> Vocabulary:
     for label, index in label_to_id.items():
         labels[index] = str(label)
     return Vocabulary(labels, kind)
-
-
-def _resolver(name: str) -> Any:
-    """The registry that has a dataset; None if no registry has it."""
-    return next((known for known in _resolvers() if known.normalize(name) in known.lookup_dict), None)
 
 
 def _resolvers() -> tuple[Any, Any]:

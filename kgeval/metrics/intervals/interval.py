@@ -55,9 +55,9 @@ class Intervals(Settings):
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """the confidence level of the intervals"""
     draws: Annotated[int, Field(ge=100)] = 2000
-    """the number of bootstrap samples, for metrics that are no function of means"""
+    """the number of bootstrap samples, for metrics that are no function of means, or of random halves"""
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    """the seed of the bootstrap samples"""
+    """the seed of the bootstrap samples or random halves"""
 
     @model_validator(mode="before")
     @classmethod

@@ -4,8 +4,9 @@ Linearised intervals (delta method): the variance of f(M_1, M_2, …) from its g
 
 Cluster-robust linearisation (Binder, 1983): with s_cj = Σ w x_j and w_c = Σ w over the rows of unit c,
 M_j = Σ_c s_cj / Σ_c w_c, and d_c = Σ_j ∂f/∂M_j (s_cj − M_j w_c) / Σ_c w_c: V = C/(C − 1) Σ_c d_c², and the interval is
-f ± t √V with C − 1 degrees of freedom. Where few units carry the mean, it is that of a bounded mean. A difference that
-is at an end of its range in all units has the interval of Wilson (1927) in place of one without width.
+f ± t √V with C − 1 degrees of freedom. Where a few units have most of the weight, it is that of random halves; where
+few units carry the mean, that of a bounded mean. A difference that is at an end of its range in all units has the
+interval of Wilson (1927) in place of one without width.
 
 Bootstrap over units: a metric computed anew on tables that are made of drawn units (Efron, 1979).
 
@@ -39,6 +40,7 @@ from kgeval.metrics.intervals.interval import (
     refuse_few,
 )
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, mean_terms, units_of
+from kgeval.metrics.intervals.random_halves import HALVES, RandomHalves
 from kgeval.metrics.kinds import Needs
 from kgeval.metrics.lists.ranked_lists import RankedLists
 from kgeval.metrics.metric import Metric, Undefined
@@ -63,6 +65,8 @@ class UnitScatter:
     """float64[group], of freedom; by default one less than there are units"""
     bounded: BoundedMeans | None = None
     """how far few units carry the metric, and the interval that it then has; ``None`` where that is not known"""
+    halves: RandomHalves | None = None
+    """the interval where a few units have most of the weight; ``None`` where none can have"""
     method: str = "linearised"
 
     def interval(self, metric: Metric, value: float, intervals: Intervals, *, group: int = 0) -> Interval:
@@ -74,10 +78,14 @@ class UnitScatter:
             ends = wilson(metric, value, float(self.effective[group]), level)
             return Interval(*ends, level, self.unit, count, "Wilson", 0.0)
         degrees = count - 1 if self.degrees is None else float(self.degrees[group])
-        half = t_quantile(degrees, level) * error
-        low, high, clipped = clipped_to(metric, value, (value - half, value + half))
+        quantile, method = t_quantile(degrees, level), self.method
+        ends = (-quantile * error, quantile * error)
+        if self.halves is not None and doubt < 1 and self.halves.needed[group]:
+            ends, method = self.halves.ends(group, intervals), HALVES
+            error = (ends[1] - ends[0]) / (2 * quantile)
+        low, high, clipped = clipped_to(metric, value, (value + ends[0], value + ends[1]))
         if self.bounded is None or not doubt:
-            return Interval(low, high, level, self.unit, count, self.method, error, clipped)
+            return Interval(low, high, level, self.unit, count, method, error, clipped)
         lower, upper = self.bounded.ends(level)[:, group].tolist()
         if not np.isfinite([lower, upper]).all():
             raise NoInterval(f"few {PLURAL[self.unit]} decide the value, which has no bounds")
@@ -117,7 +125,8 @@ def unit_scatter(terms: MeanTerms, groups: IntArray) -> UnitScatter:
         variances = sums_by_group(deviations**2) * counts / np.maximum(counts - 1, 1)
         effective = totals**2 / sums_by_group(shares**2)
         bounded = BoundedMeans.of(terms, groups_of_units, means)
-    return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective, bounded=bounded)
+        halves = RandomHalves(deviations, shares / totals[groups], groups)
+    return UnitScatter(terms.units.kind, np.sqrt(variances), counts, effective, bounded=bounded, halves=halves)
 
 
 def wilson(metric: Metric, value: float, effective: float, level: float) -> tuple[float, float]:

@@ -76,7 +76,7 @@ class TableEstimates:
             np.array([count], np.float64),
             np.array([sample.degrees_of(group)]),
             bounded,
-            "stratified, regression" if self.sampling.typed_counts else "stratified",
+            method="stratified, regression" if self.sampling.typed_counts else "stratified",
         )
         return scatter.interval(name.metric, value, Intervals(level=level))
 

@@ -6,6 +6,7 @@ import sys
 import timeit
 from functools import cache
 
+from kgeval.compiling import tell_if_cold
 from kgeval.ranking.evaluation import KernelName
 from kgeval.ranking.kernels.collectors import Kernel
 from kgeval.ranking.plan import BLOCK, Precision
@@ -25,12 +26,12 @@ def kernel(name: KernelName = "auto", *, block: int = BLOCK) -> Kernel:
         from kgeval.ranking.kernels.reference import ReferenceKernel
 
         return ReferenceKernel()
-    if name == "compiled":
-        from kgeval.ranking.kernels.compiled import CompiledKernel
-
-        return CompiledKernel()
+    from kgeval.ranking.kernels.compiled import CompiledKernel
     from kgeval.ranking.kernels.screening.screened_kernel import ScreenedKernel
 
+    tell_if_cold()
+    if name == "compiled":
+        return CompiledKernel()
     if name != "auto":
         return ScreenedKernel(name, block=block)
     precisions: tuple[Precision, ...] = ("bfloat16", "float32") if fast_bfloat16() else ("float32",)
