@@ -27,11 +27,7 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 @click.command("answers")
 @run_or_model_and_dataset
 @click.option(
-    "--coverage",
-    type=float,
-    default=0.9,
-    metavar="NUMBER",
-    help="Probability that a set contains the true answer.",
+    "--coverage", type=float, default=0.9, metavar="NUMBER", help="Probability that a set contains the true answer."
 )
 @click.option(
     "--nonconformity",

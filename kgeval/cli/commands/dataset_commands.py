@@ -82,10 +82,7 @@ def audit_command(
     help="Corruption that generates the negatives, such as uniform:count=500; 'kgeval list corruptions' shows all.",
 )
 @click.option(
-    "--split",
-    default="test",
-    type=OneOf(["train", "valid", "test"]),
-    help="Split whose triples are corrupted.",
+    "--split", default="test", type=OneOf(["train", "valid", "test"]), help="Split whose triples are corrupted."
 )
 @click.option(
     "--sides",

@@ -56,13 +56,7 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
     defaults={"corruption": "all"},
     unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option(
-    "-k",
-    type=click.IntRange(min=1),
-    default=10,
-    metavar="NUMBER",
-    help="Number of answers to each query.",
-)
+@click.option("-k", type=click.IntRange(min=1), default=10, metavar="NUMBER", help="Number of answers to each query.")
 @click.option(
     "--known",
     type=click.Choice(["keep", "drop"]),
