@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from kgeval.errors import visible
 from kgeval.text_layout import wrap_lines
@@ -24,18 +24,12 @@ class Brief:
         return visible(f"{type(self).__name__}({self._brief()})")
 
 
-class TableShown(Protocol):
-    """A table that a result shows."""
-
-    def lines(self, width: int | None, *, ruled: bool = True) -> Iterator[str]: ...
-    def html(self) -> str: ...
-
-
 class Parts(NamedTuple):
     """What a result shows, from top to bottom."""
 
     heads: Sequence[str]
-    tables: Sequence[TableShown]
+    tables: Sequence[Any]
+    """of ``kgeval.table``"""
     below: Sequence[str] = ()
 
 

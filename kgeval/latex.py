@@ -8,28 +8,14 @@ from itertools import groupby
 
 from kgeval.errors import visible
 
-NAMES = {
-    "\\": "backslash",
-    "^": "asciicircum",
-    "~": "asciitilde",
-    "<": "less",
-    ">": "greater",
-    "|": "bar",
-    '"': "quotedbl",
-}
 
-SIGNS = {
-    "↑": "uparrow",
-    "↓": "downarrow",
-    "→": "rightarrow",
-    "±": "pm",
-    "≤": "leq",
-    "≥": "geq",
-    "≈": "approx",
-    "×": "times",
-    "∈": "in",
-}
-SYMBOLS = {"√": "surd", "Σ": "Sigma", "χ": "chi", "‖": "Vert", "⟨": "langle", "⟩": "rangle", "∘": "circ", "∞": "infty"}
+def _named(characters: str, names: str) -> dict[str, str]:
+    return dict(zip(characters, names.split(), strict=True))
+
+
+NAMES = _named('"\\^~<>|', "quotedbl backslash asciicircum asciitilde less greater bar")
+SIGNS = _named("↑↓→±≤≥≈×∈", "uparrow downarrow rightarrow pm leq geq approx times in")
+SYMBOLS = _named("√Σχ‖⟨⟩∘∞", "surd Sigma chi Vert langle rangle circ infty")
 
 ESCAPES = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#%_"}

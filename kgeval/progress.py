@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, elsewhere a plain line every ten seconds."""
+"""Progress on standard error: on a terminal a bar or the seconds, elsewhere a plain line every ten seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
 Progress = Callable[[int], None]
 """called with the number of ranks that were just computed"""
@@ -19,6 +19,8 @@ Progress = Callable[[int], None]
 class Pace:
     every: float = 10.0
     """seconds from one line to the next"""
+    tick: float = 0.5
+    """seconds from one status to the next on a terminal"""
     patience: float = 2.0
     """seconds that a loop takes before a terminal shows its bar"""
 
@@ -92,32 +94,26 @@ def _display(what: str, total: int | None, unit: str, pace: Pace) -> AbstractCon
     """Choose between bar and lines; a closed stream has neither."""
     if sys.stderr is None:
         return nullcontext(unreported)
-    if sys.stderr.isatty():
+    is_terminal = sys.stderr.isatty()
+    if is_terminal and total:
         return _bar(what, total, unit)
-    return _lines(what, total, unit, sys.stderr, pace.every)
+    return _lines(what, total, unit, sys.stderr, pace.tick if is_terminal else pace.every)
 
 
 @contextmanager
-def _bar(what: str, total: int | None, unit: str) -> Iterator[Progress]:
-    from rich import progress
-    from rich.console import Console
-    from rich.text import Text
+def _bar(what: str, total: int, unit: str) -> Iterator[Progress]:
+    from tqdm import tqdm
 
-    class Rate(progress.ProgressColumn):
-        def render(self, task: Any) -> Text:
-            return Text(_rate(task.finished_speed or task.speed or 0, unit))
-
-    counts = (progress.MofNCompleteColumn(), Rate(), progress.TimeRemainingColumn())
-    shown = counts if total else (progress.TimeElapsedColumn(),)
-    columns = (progress.TextColumn("{task.description}", markup=False), progress.BarColumn(), *shown)
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(what, total=total or None)
-        yield lambda done: bars.advance(task, done)
+    with tqdm(total=total, desc=what, unit=f" {unit}", leave=False, file=sys.stderr) as bar:
+        yield bar.update
+        bar.refresh()  # the last count
 
 
 @contextmanager
 def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float) -> Iterator[Progress]:
+    """Write a line now and then; on a terminal, over the one before."""
     start, done, over = time.perf_counter(), 0, threading.Event()
+    before, after = ("\r\x1b[K", "") if stream.isatty() else ("", "\n")
 
     def report(more: int) -> None:
         nonlocal done
@@ -125,7 +121,8 @@ def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float
 
     def write() -> None:
         while not over.wait(every):
-            print(_line(what, done, total, time.perf_counter() - start, unit), file=stream, flush=True)
+            line = _line(what, done, total, time.perf_counter() - start, unit)
+            print(f"{before}{line}", end=after, file=stream, flush=True)
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
@@ -134,6 +131,7 @@ def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float
     finally:
         over.set()
         writer.join()
+        print(before, end="", file=stream, flush=True)
 
 
 def _rate(rate: float, unit: str) -> str:

@@ -129,12 +129,7 @@ class Table:
         return [[written(cell, digits) for cell in row] for row in self.rows]
 
     def lines(
-        self,
-        width: int | None,
-        digits: int | None = None,
-        *,
-        spell: Callable[[str], str] = str,
-        ruled: bool = True,
+        self, width: int | None, digits: int | None = None, *, spell: Callable[[str], str] = str, ruled: bool = True
     ) -> Iterator[str]:
         """Yield the lines of the table as text that fits the columns of a terminal.
 

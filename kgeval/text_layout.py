@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
+from unicodedata import category, east_asian_width
 
 from kgeval.errors import visible
 
 GAP = "  "
 RULE = "─"
+
+INVISIBLE = ("Mn", "Me", "Cf")
+"""the kinds of characters without a column: accents that belong to the letter before them, and marks of formatting"""
 
 MIN_PROSE_WIDTH = 24
 """the least width of a column of running text"""
@@ -127,9 +131,9 @@ def cells(text: str) -> int:
     >>> cells("rank"), cells("秩")
     (4, 2)
     """
-    from rich.cells import cell_len
-
-    return cell_len(text)
+    if text.isascii():
+        return len(text)
+    return sum(category(letter) not in INVISIBLE and 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def _total(widths: Sequence[int]) -> int:

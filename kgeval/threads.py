@@ -50,10 +50,7 @@ def parallel_for(work: Callable[[slice], None], total: int, step: int) -> None:
             work(part)
         return
     blas = [library for library in libraries if library.user_api == "blas"]
-    with (
-        _held(blas, 1),
-        ThreadPoolExecutor(count, initializer=_compute_alone, initargs=(bound, libraries)) as pool,
-    ):
+    with _held(blas, 1), ThreadPoolExecutor(count, initializer=_compute_alone, initargs=(bound, libraries)) as pool:
         for _ in pool.map(work, parts):
             pass
     for library in blas if bound and not _is_forked else ():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.cli.setting_options import OPTIONS, pairs
 
 if TYPE_CHECKING:
+    from kgeval.data.dataset import Dataset
     from kgeval.runs.config.run_config import RunConfig
     from kgeval.runs.config.variables import Place
     from kgeval.runs.config.yaml_document import Document
@@ -115,6 +116,26 @@ def _dataset_block(source: str, options: Mapping[str, Any]) -> Any:
     if not further:
         return source
     return ({"name": source} if further.get("layout") == PYKEEN else dataset_block(source)) | further
+
+
+def model_and_dataset_of(config: RunConfig) -> tuple[Any, Dataset]:
+    """Read the model and the dataset of a configuration."""
+    from kgeval.cli.display import watching
+    from kgeval.runs.stored import load_model
+
+    with watching("loading dataset"):
+        dataset = config.dataset.load()
+    with watching("loading model"):
+        return load_model(config, dataset), dataset
+
+
+def refuse_other_keys(command: str, overrides: Sequence[str], idle: tuple[str, ...]) -> None:
+    """Refuse keys that have no effect in a command: those of protocol, task and output, and ``idle`` ones."""
+    from kgeval.errors import ConfigError
+
+    for key in (text.partition("=")[0] for text in overrides):
+        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(idle):
+            raise ConfigError(f"--set {key}: kgeval {command} does not use this key. Leave it out.")
 
 
 def run_and_show(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from inspect import getdoc
+from typing import TYPE_CHECKING
 
 from kgeval.settings.settings import plain
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Listing = tuple[list[str], list[list[str]]]
 """columns and rows"""
@@ -63,20 +67,24 @@ def _baselines() -> Listing:
     from kgeval.baselines.baseline import Baseline, baselines
 
     columns = ["name", "title", "rule", "tasks", "settings", "source"]
-    rows = []
-    for name, found in sorted(baselines().items()):
-        settings = ", ".join(field for field in found.model_fields if field not in Baseline.model_fields)
-        rows.append([name, found.title, found.rule, ", ".join(found.tasks), settings, found.source])
-    return columns, rows
+    return columns, [
+        [name, one.title, one.rule, ", ".join(one.tasks), _own_fields(one, Baseline.model_fields), one.source]
+        for name, one in sorted(baselines().items())
+    ]
+
+
+def _own_fields(settings: type[BaseModel], others: Container[str]) -> str:
+    return ", ".join(name for name in settings.model_fields if name not in others)
+
+
+def _first_paragraph(described: object) -> str:
+    return plain((getdoc(described) or "").partition("\n\n")[0])
 
 
 def _formats() -> Listing:
     from kgeval.checkpoints.reader import formats
 
-    rows = []
-    for name, reader in sorted(formats().items()):
-        described = (getdoc(reader.read) or "").partition("\n\n")[0]
-        rows.append([name, reader.summary, plain(described)])
+    rows = [[name, one.summary, _first_paragraph(one.read)] for name, one in sorted(formats().items())]
     return ["name", "files", "reading"], rows
 
 
@@ -89,12 +97,8 @@ def _protocols() -> Listing:
 def _corruptions() -> Listing:
     from kgeval.corruption.generator import generators
 
-    columns = ["kind", "candidates", "options"]
-    rows = []
-    for kind, generator in sorted(generators().items()):
-        summary = plain((generator.__doc__ or "").partition("\n\n")[0])
-        rows.append([kind, summary, ", ".join(name for name in generator.model_fields if name != "kind")])
-    return columns, rows
+    rows = [[kind, _first_paragraph(one), _own_fields(one, {"kind"})] for kind, one in sorted(generators().items())]
+    return ["kind", "candidates", "options"], rows
 
 
 def _slices() -> Listing:

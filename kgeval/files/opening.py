@@ -65,9 +65,6 @@ class Budget:
 SYSTEM = (Path("/proc"), Path("/sys"))
 """folders of the system, whose files may have no end"""
 
-SPARSE = 2**30
-"""the least bytes of a file that is checked for holes"""
-
 MAX_SETTINGS = 2**21
 """the most bytes of a file of settings"""
 
@@ -95,15 +92,10 @@ def refuse_special(path: Path) -> None:
         raise FileError(f"{path}: it is a pointer of Git LFS, not the file itself. Fetch the file: git lfs pull.")
 
 
-def checked(path: Path, *, times: int = 0, sparse: int = SPARSE) -> int:
-    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped.
-
-    From ``sparse`` bytes on, at least half of them must have been written.
-    """
+def checked(path: Path, *, times: int = 0) -> int:
+    """Return the size of a file that takes ``times`` bytes of memory for each to read, 0 if it is memory-mapped."""
     refuse_special(path)
     size = path.stat().st_size
-    if size >= sparse and _written(path, size) < size // 2:
-        raise FileError(f"{path}: most of its {size} bytes were never written. It was refused.")
     if times and times * size > (free := free_memory()):
         what = f"{path}: reading its {size} bytes takes {times} times as much memory"
         raise FileError(f"{what}, but {free} bytes are free.")
@@ -199,19 +191,3 @@ def _begins_with(path: Path, beginning: bytes) -> bool:
             return file.read(len(beginning)) == beginning
     except OSError:
         return False  # who opens it says why
-
-
-def _written(path: Path, size: int) -> int:
-    """Count the bytes of a file that were written, up to half of them."""
-    if not hasattr(os, "SEEK_DATA"):
-        return size
-    with path.open("rb") as file:
-        end = written = 0
-        while end < size and written < size // 2:
-            try:
-                start = os.lseek(file.fileno(), end, os.SEEK_DATA)
-                end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
-            except OSError:  # nothing but a hole is left
-                break
-            written += end - start
-    return written

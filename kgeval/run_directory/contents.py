@@ -122,15 +122,13 @@ def ranking_facts(table: RankTable) -> dict[str, Any]:
     return {"ranking": dict(table.work), "ranked": {"triples": table.num_triples, "ranks": len(table)}}
 
 
+def sizes_of(dataset: Dataset) -> dict[str, Any]:
+    sizes = {"name": dataset.name, "entities": len(dataset.entities), "relations": len(dataset.relations)}
+    return {**sizes, "triples": {split: len(triples) for split, triples in dataset.splits.items()}}
+
+
 def graph_facts(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "name": dataset.name,
-        "entities": len(dataset.entities),
-        "relations": len(dataset.relations),
-        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
-        "repeated": dict(dataset.repeated),
-        "sha256": dataset.sha256(),
-    }
+    return {**sizes_of(dataset), "repeated": dict(dataset.repeated), "sha256": dataset.sha256()}
 
 
 def as_json(content: Any) -> str:

@@ -48,14 +48,7 @@ from kgeval.tasks.classification import Classification
 class Job:
     """One model of a configuration: how it is read, evaluated and described, and where its run is written."""
 
-    def __init__(
-        self,
-        config: RunConfig,
-        name: str,
-        stage: Path | None,
-        dataset: Dataset,
-        read: ReadFiles,
-    ) -> None:
+    def __init__(self, config: RunConfig, name: str, stage: Path | None, dataset: Dataset, read: ReadFiles) -> None:
         self.name, self.stage, self.dataset, self._read = name, stage, dataset, read
         self._digests: dict[tuple[Path, ...], dict[Path, tuple[str, State]]] = {}
         self.folder = None if stage is None else stage.parent
@@ -143,12 +136,7 @@ class Job:
         return len(self.dataset.split(evaluation.split)) * len(self.sides_of(model))
 
     def evaluate(
-        self,
-        model: Any,
-        *,
-        progress: Progress,
-        rank_parts: RankParts | None = None,
-        earlier: RankTable | None = None,
+        self, model: Any, *, progress: Progress, rank_parts: RankParts | None = None, earlier: RankTable | None = None
     ) -> Outcome:
         """Evaluate the model; ``rank_parts`` divides a ranking, and an estimate goes on with an earlier sample."""
         config, dataset, by, title = self.config, self.dataset, self.config.by or (), self.title_of(model)

@@ -92,25 +92,9 @@ def _split(option: str, name: str, models: Collection[str], kind: KindName) -> t
     except MetricError as error:
         model = max((model for model in models if name.startswith(f"{model}.")), key=len, default="")
         if not model and models and "." in name:
-            unknown = next((repr(start) for start, end in _parts(name) if _is_metric(end, kind)), "")
-            what = f"no model {unknown}." if unknown else f"{error}"
-            raise ConfigError(f"{option}: {what} The models are {', '.join(models)}.") from error
+            raise ConfigError(f"{option}: {error} The models are {', '.join(models)}.") from error
         return model, name.removeprefix(f"{model}.")
     return "", name
-
-
-def _parts(name: str) -> Iterator[tuple[str, str]]:
-    """Yield each way to divide a name at a dot."""
-    words = name.split(".")
-    return ((".".join(words[:at]), ".".join(words[at:])) for at in range(1, len(words)))
-
-
-def _is_metric(name: str, kind: KindName) -> bool:
-    try:
-        parse(name, kind)
-    except MetricError:
-        return False
-    return True
 
 
 def _metric(name: str, kind: KindName, metrics: Sequence[str]) -> Metric:

@@ -16,7 +16,7 @@ from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
 from kgeval.data.vocabulary import display_label
-from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean, reason
+from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean
 from kgeval.files.opening import sha256_of_file
 from kgeval.files.settings_text import expanded
 from kgeval.metrics.kinds import KINDS
@@ -182,10 +182,8 @@ def read_request(run: StoredRun) -> TaskRequest:
         content[key] = None if key == "ties" else [name for name in content[key] if name not in unknown]
     try:
         return TaskRequest(**content)
-    except InputError as error:
+    except (InputError, ValueError, TypeError) as error:
         raise ConfigError(f"{run.config_file}: not the configuration of a run.\n{error}") from error
-    except (ValueError, TypeError) as error:
-        raise ConfigError(f"{run.config_file}: not the configuration of a run ({reason(error)}).") from error
 
 
 def _unknown_names(run: StoredRun) -> dict[str, list[str]]:

@@ -161,9 +161,10 @@ def test_a_bound_is_for_one_model_or_for_all_that_learn(three, command, bounds, 
 @pytest.mark.parametrize("command", ["run", "summarize"])
 def test_a_bound_for_no_model_is_refused(refused, three, command):
     told = refused(command, three[command], "--fail-under", "mymodel.mrr=1")
-    assert "--fail-under: no model 'mymodel'. The models are my.model, other, floor." in told
+    assert "--fail-under: metric 'mymodel.mrr': unexpected 'mymodel'. " in told
+    assert told.rstrip().endswith("The models are my.model, other, floor.")
     told = refused(command, three[command], "--fail-under", "My.Model.tail.mrr=1")
-    assert "no model 'My.Model'. The models are" in told
+    assert "The models are my.model, other, floor." in told
     told = refused(command, three[command], "--fail-under", "other.mmr=1")
     assert "unknown metric 'mmr'" in told
     told = refused(command, three[command], "--fail-under", "floor.mr=1")

@@ -90,7 +90,7 @@ def test_one_model_can_be_replaced_by_several(config):
         ("models.a=model.safetensors", r"give either model"),
         (".=1", r"unknown key"),
         ("evaluation..split=valid", r"unknown key ''"),
-        (f"{'a.' * 5000}a=1", r"--set 'a\.a.*…': the key has 5001 parts; at most 20 are allowed"),
+        (f"{'a.' * 5000}a=1", r"a: unknown key 'a' \(--set\)"),
         (f"{'a.' * 19}a={'[' * 90}{']' * 90}", r"unknown key 'a' \(--set\)"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.completion import PATH, OneOf
-from kgeval.cli.configuration import configuration
+from kgeval.cli.configuration import configuration, model_and_dataset_of
 from kgeval.cli.setting_options import REPEATED, blocks, setting_options, split_at_commas
 from kgeval.cli.shared_options import DIGITS, FORMAT, QUIET, refuse_file, run_or_model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
@@ -27,11 +27,7 @@ SETTINGS = ("sides", "filter", "unseen", "nan", "batch_size", "memory_limit", "t
 @click.command("answers")
 @run_or_model_and_dataset
 @click.option(
-    "--coverage",
-    type=float,
-    default=0.9,
-    metavar="NUMBER",
-    help="Probability that a set contains the true answer.",
+    "--coverage", type=float, default=0.9, metavar="NUMBER", help="Probability that a set contains the true answer."
 )
 @click.option(
     "--nonconformity",
@@ -125,7 +121,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     from kgeval.errors import ConfigError
     from kgeval.paths import exists_safely
     from kgeval.run_directory.stored_run import StoredRun
-    from kgeval.runs.stored import StoredModel, load_model, read_stored_model
+    from kgeval.runs.stored import StoredModel, read_stored_model
 
     block = blocks(options).get("evaluation", {})
     if dataset is None:
@@ -136,10 +132,7 @@ def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredMo
     if exists_safely(Path(source)) and StoredRun(Path(source)).is_complete:
         raise ConfigError(f"--dataset: the run {source!r} has its own. Leave it out.")
     config = configuration("answers", source, dataset, options, {"evaluation": block})
-    with watching("loading dataset"):
-        graph = config.dataset.load()
-    with watching("loading model"):
-        return StoredModel(load_model(config, graph), graph, config.evaluation, "standard")
+    return StoredModel(*model_and_dataset_of(config), config.evaluation, "standard")
 
 
 def _answer_sets(stored: StoredModel, options: dict[str, Any], *, list_sets: bool) -> AnswerSets:

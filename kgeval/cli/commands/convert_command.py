@@ -97,11 +97,10 @@ def _convert_dataset(source: str, out: Path, reading: dict[str, Any], *, force: 
     from kgeval.cli.display import watching
     from kgeval.data.layouts.converted import save_dataset
     from kgeval.data.loading import load_dataset
+    from kgeval.run_directory.contents import sizes_of
 
     with watching("loading dataset"):
         data = load_dataset(source, **reading)
     save_dataset(data, out, replace_folder=force)
-    sizes = {"name": data.name, "entities": len(data.entities), "relations": len(data.relations)}
-    triples = {split: len(rows) for split, rows in data.splits.items()}
-    result = {"path": str(out), **sizes, "triples": triples}
+    result = {"path": str(out), **sizes_of(data)}
     return "{name} of {entities} entities and {relations} relations written to {path}".format(**result), result

@@ -29,17 +29,7 @@ from kgeval.cli.shared_options import COLUMNS, FORMAT, JSON, LAYOUT, NAMES, QUIE
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @FORMAT
 @QUIET
-def audit_command(
-    dataset: str,
-    layout: str,
-    columns: str | None,
-    names: tuple[str, ...],
-    threshold: float,
-    out: Path | None,
-    form: str,
-    *,
-    force: bool,
-) -> None:
+def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *, force: bool, **reading: Any) -> None:
     """Search a dataset for what inflates metrics.
 
     It finds leaked triples, related relations, unseen and rare entities, hubs, and labels that look alike.
@@ -57,7 +47,7 @@ def audit_command(
     if out is not None:
         refuse_file(out, force=force)
     with watching("loading dataset"):
-        graph = load_dataset(dataset, layout=layout, names=names, columns=columns)
+        graph = load_dataset(dataset, **reading)
     with watching("comparing relations"):
         found = audit(graph, threshold=threshold)
     if out is not None:
@@ -82,10 +72,7 @@ def audit_command(
     help="Corruption that generates the negatives, such as uniform:count=500; 'kgeval list corruptions' shows all.",
 )
 @click.option(
-    "--split",
-    default="test",
-    type=OneOf(["train", "valid", "test"]),
-    help="Split whose triples are corrupted.",
+    "--split", default="test", type=OneOf(["train", "valid", "test"]), help="Split whose triples are corrupted."
 )
 @click.option(
     "--sides",
@@ -107,16 +94,7 @@ def audit_command(
 @click.option("--force", is_flag=True, help="Replace a file that is already there.")
 @QUIET
 @JSON
-def negatives_command(
-    dataset: str,
-    corruption: str,
-    layout: str,
-    columns: str | None,
-    out: Path,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def negatives_command(dataset: str, corruption: str, out: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Write the negatives that a corruption generates.
 
     Ranks among the negatives of the file are the same as with the corruption itself: use corruption file:path=FILE.
@@ -133,7 +111,7 @@ def negatives_command(
     refuse_file(out, force=force)
     notes: list[str] = []
     with watching("loading dataset"):
-        graph = load_dataset(dataset, layout=layout, columns=columns)
+        graph = load_dataset(dataset, layout=options.pop("layout"), columns=options.pop("columns"))
     tables = generate_negatives(graph, generator, **options, on_note=notes.append)
     written = write_negatives(out, tables)
     if as_json:

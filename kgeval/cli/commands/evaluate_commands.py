@@ -61,13 +61,7 @@ if TYPE_CHECKING:
 @DIGITS
 @QUIET
 def evaluate_command(
-    checkpoint: str,
-    dataset: str | None,
-    out: Path | None,
-    force: bool,
-    bounds: Bounds,
-    form: str,
-    **options: Any,
+    checkpoint: str, dataset: str | None, out: Path | None, force: bool, bounds: Bounds, form: str, **options: Any
 ) -> None:
     """Evaluate a checkpoint on a dataset: rank the true answers among all entities, for heads and tails, filtered.
 

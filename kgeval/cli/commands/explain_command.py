@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgeval.cli.completion import OneOf
-from kgeval.cli.configuration import configuration
+from kgeval.cli.configuration import configuration, model_and_dataset_of, refuse_other_keys
 from kgeval.cli.setting_options import blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset
 from kgeval.ranking.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from kgeval.data.dataset import Dataset
     from kgeval.protocols.explanation import Explanation
     from kgeval.protocols.number_check import NumberCheck
     from kgeval.runs.config.run_config import RunConfig
@@ -64,8 +65,9 @@ def explain_command(
     --number mrr=.3312
     """
     from kgeval.cli.display import show, show_notes
+    from kgeval.doors.explain import explain
 
-    _refuse_other_keys(options["overrides"])
+    refuse_other_keys("explain", options["overrides"], ("evaluation.filter", "evaluation.keep"))
     if bool(numbers) == bool(protocols):
         raise click.UsageError("give either --protocols P,P or --number METRIC=VALUE.")
     if numbers:
@@ -74,7 +76,8 @@ def explain_command(
         show(check, form)
         return show_notes(check.notes)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
-    explanation = _explanation(config, [name.strip() for name in protocols.split(",") if name.strip()], metric)
+    names = [name.strip() for name in protocols.split(",") if name.strip()]
+    explanation: Explanation = _by_every_protocol(config, partial(explain, protocols=names, metric=metric))
     show(explanation, form)
     notes = (f"{row.protocol}: {note}" for row in explanation.rows for note in row.notes)
     return show_notes([*explanation.notes, *notes])
@@ -84,7 +87,6 @@ def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], option
     """Check numbers against stored ranks, or against a model's ranks by every protocol."""
     from pathlib import Path
 
-    from kgeval.cli.display import watching
     from kgeval.doors.explain import explain_numbers
     from kgeval.protocols.number_check import check_numbers
     from kgeval.run_directory.stored_run import StoredRun
@@ -93,42 +95,15 @@ def _check(checkpoint: str, dataset: str | None, numbers: dict[str, str], option
     if run.is_complete or run.is_text or Path(checkpoint).suffix == ".parquet":
         return check_numbers(run.ranks(dataset), numbers)
     config = configuration("explain", checkpoint, dataset, options, blocks(options))
-    model, graph = _model_and_dataset(config)
-    with watching("ranking by every protocol"):
-        settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
-        return explain_numbers(model, graph, numbers, **settings)
+    check: NumberCheck = _by_every_protocol(config, partial(explain_numbers, numbers=numbers))
+    return check
 
 
-def _refuse_other_keys(overrides: tuple[str, ...]) -> None:
-    """Refuse keys that have no effect here, such as those of the protocol, the task and the output."""
-    from kgeval.errors import ConfigError
-
-    for text in overrides:
-        key = text.partition("=")[0]
-        unused = key == "evaluation.filter" or key.startswith("evaluation.keep")
-        if key.split(".")[0] not in ("dataset", "model", "evaluation") or unused:
-            raise ConfigError(f"--set {key}: kgeval explain does not use this key. Leave it out.")
-
-
-def _explanation(config: RunConfig, protocols: list[str], metric: str) -> Explanation:
+def _by_every_protocol(config: RunConfig, door: Callable[..., Any]) -> Any:
     from kgeval.cli.display import watching
-    from kgeval.doors.explain import explain
 
-    model, dataset = _model_and_dataset(config)
+    model, dataset = model_and_dataset_of(config)
     with watching("ranking by every protocol"):
-        settings = {name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
-        return explain(model, dataset, protocols, metric=metric, **settings)
-
-
-def _model_and_dataset(config: RunConfig) -> tuple[Any, Dataset]:
-    from kgeval.cli.display import watching
-    from kgeval.errors import ConfigError
-    from kgeval.runs.config.models import TrainingConfig
-    from kgeval.runs.stored import load_model
-
-    if config.model is None or isinstance(config.model, TrainingConfig):
-        raise ConfigError("model.kind: a checkpoint is needed. Train the model with 'kgeval run' first.")
-    with watching("loading dataset"):
-        dataset = config.dataset.load()
-    with watching("loading model"):
-        return load_model(config, dataset), dataset
+        return door(
+            model, dataset, **{name: getattr(config.evaluation, name) for name in config.evaluation.model_fields_set}
+        )

@@ -16,7 +16,6 @@ from kgeval.shown import Page
 from kgeval.table import Table
 
 if TYPE_CHECKING:
-    from kgeval.data.dataset import Dataset
     from kgeval.data.vocabulary import Vocabulary
     from kgeval.run_directory.stored_run import StoredRun
 
@@ -152,6 +151,7 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     from kgeval.data.human_names import num_named
     from kgeval.data.leaks import find_leaks, notes_on_leaks
     from kgeval.data.loading import load_dataset
+    from kgeval.run_directory.contents import sizes_of
 
     reading = {name: settings[name] for name in ("layout", "names", "columns")}
     dataset = load_dataset(path, **reading)
@@ -163,10 +163,10 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     learned = dataset.training_graph
     return {
         **({"suspicion": dataset.suspicion} if dataset.suspicion else {}),
-        **_sizes(dataset),
+        **sizes_of(dataset),
         **({"layout": dataset.layout} if dataset.layout else {}),
         **({"columns": dict(dataset.columns)} if dataset.columns else {}),
-        **({"training graph": _sizes(learned)} if learned is not None else {}),
+        **({"training graph": sizes_of(learned)} if learned is not None else {}),
         "repeated triples, left out": dict(dataset.repeated),
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
@@ -185,15 +185,6 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _times(times: Vocabulary) -> dict[str, Any]:
     return {"different": len(times), "first": times[0], "last": times[len(times) - 1]}
-
-
-def _sizes(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "name": dataset.name,
-        "entities": len(dataset.entities),
-        "relations": len(dataset.relations),
-        "triples": {split: len(triples) for split, triples in dataset.splits.items()},
-    }
 
 
 OMITTED = ("schema", "sha256", "written", "versions", "machine", "seconds", "origins", "ranking", "metrics")

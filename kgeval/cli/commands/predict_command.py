@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.completion import PATH
-from kgeval.cli.configuration import configuration
+from kgeval.cli.configuration import configuration, refuse_other_keys
 from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
@@ -56,13 +56,7 @@ OF_RANKINGS = ("evaluation.estimate", "evaluation.keep")
     defaults={"corruption": "all"},
     unseen="what to do with queries that have an entity or relation unknown to the model: error, or drop (leave out)",
 )
-@click.option(
-    "-k",
-    type=click.IntRange(min=1),
-    default=10,
-    metavar="NUMBER",
-    help="Number of answers to each query.",
-)
+@click.option("-k", type=click.IntRange(min=1), default=10, metavar="NUMBER", help="Number of answers to each query.")
 @click.option(
     "--known",
     type=click.Choice(["keep", "drop"]),
@@ -114,10 +108,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
     from kgeval.errors import ConfigError
 
     out, as_ogb = options["out"], options["written_as"] == "ogb-lsc"
-    for text in options["overrides"]:
-        key = text.partition("=")[0]
-        if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(OF_RANKINGS):
-            raise ConfigError(f"--set {key}: kgeval predict does not use this key. Leave it out.")
+    refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
     _refuse_two_kinds_of_queries(options)
     if as_ogb and out is None:
         raise ConfigError("--out-format ogb-lsc needs --out FILE or --out FOLDER.")

@@ -14,7 +14,7 @@ from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs,
 from kgeval.errors import ConfigError
 
 if TYPE_CHECKING:
-    from kgeval.metrics.intervals.interval import Unit
+    pass
 
 
 DATASET = click.option(
@@ -42,17 +42,7 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is alrea
 @FORCE
 @QUIET
 @JSON
-def report_command(
-    runs: tuple[str, ...],
-    out: Path,
-    dataset: str | None,
-    intervals: Unit,
-    ties: str | None,
-    allow: tuple[str, ...],
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
+def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
     """Write an HTML page that compares runs: leaderboard, significance, warnings, slices, hard triples, provenance.
 
     A RUN is PATH or NAME=PATH: a run directory, a folder of runs, or a file of ranks. The page is one file that
@@ -64,7 +54,7 @@ def report_command(
     from kgeval.reports.page import report
 
     refuse_file(out, force=force)
-    report(named_runs(runs), dataset=dataset, intervals=intervals, ties=ties, allow=allow).save(out)
+    report(named_runs(runs), **options).save(out)
     show_file(out, as_json=as_json)
 
 

@@ -65,13 +65,7 @@ def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: s
 
 
 def _summarize_one(
-    run: Path,
-    metrics: tuple[str, ...],
-    options: dict[str, Any],
-    bounds: Bounds,
-    *,
-    names: tuple[str, ...],
-    form: str,
+    run: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, names: tuple[str, ...], form: str
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
     from kgeval.cli.display import show, show_notes

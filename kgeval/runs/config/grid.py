@@ -47,8 +47,8 @@ class Only:
                 if value not in known[name]:
                     raise ConfigError(f"--only {name}={value}: no such {name}. {did_you_mean(value, known[name])}")
 
-    def __call__(self, name: str, value: str) -> bool:
-        return value in self.chosen.get(name, {value})
+    def __call__(self, name: str, value: str | int | None) -> bool:
+        return value is None or str(value) in self.chosen.get(name, {str(value)})
 
 
 def is_grid(document: Document) -> bool:
@@ -69,41 +69,31 @@ class Grid:
         content = self.document.content
         datasets, models = self._datasets(), self._models()
         common = self._seeds(content.get(SEEDS), (SEEDS,)) if SEEDS in content else []
-        runs = {name: [*self._runs_of(name, *model, common)] for name, model in models.items()}
+        runs = {
+            (model, seed): (place, path, block)
+            for model, (place, written) in models.items()
+            for seed, path, block in self._runs_of(place, written, common)
+        }
         if not self.problems:
-            seeds = [str(seed) for own in runs.values() for seed, _ in own if seed is not None]
-            only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": [*map(str, common), *seeds]})
+            seeds = [str(seed) for seed in (*common, *(seed for _, seed in runs)) if seed is not None]
+            only.refuse_unknown({"dataset": [*datasets], "model": [*models], "seed": seeds})
+        runs = {run: found for run, found in runs.items() if only("model", run[0]) and only("seed", run[1])}
+        origins: dict[Place, Place] = {}
+        for run, (place, path, _) in runs.items():
+            origins |= {("models", run_name(*run)): place, ("models", run_name(*run), "path"): path}
         rest = {key: value for key, value in content.items() if key not in (*KEYS, "dataset", "model", "models")}
         output = content.get("output") or str(Path("runs") / Path(self.document.source).stem)
-        chosen = {
-            (model, seed): own
-            for model, several in runs.items()
-            for seed, own in several
-            if only("model", model) and (seed is None or only("seed", str(seed)))
-        }
-        origins = self._origins(models, [*chosen])
         documents = {}
         for name, (place, block) in datasets.items():
             if only("dataset", name):
-                blocks = {run_name(*run): _filled(own, {"{dataset}": name}) for run, own in chosen.items()}
+                blocks = {run_name(*run): _filled(own, "{dataset}", name) for run, (*_, own) in runs.items()}
                 folder = str(Path(output) / name) if isinstance(output, str) else output
                 own_content = {**rest, "dataset": block, "models": blocks, "output": folder}
                 own_origins = {**origins, ("dataset",): place}
                 documents[name] = replace(self.document, content=own_content, origins=own_origins)
-        if not (documents and (chosen or self.problems)):
+        if not (documents and (runs or self.problems)):
             raise ConfigError("--only: no run matches all of these values.")
         return documents
-
-    @staticmethod
-    def _origins(models: Mapping[str, tuple[Place, Any]], runs: Sequence[tuple[str, int | None]]) -> dict[Place, Place]:
-        """Say where the block of each run stands in the configuration, and its path if each seed has one."""
-        origins: dict[Place, Place] = {}
-        for model, seed in runs:
-            run, (place, value) = ("models", run_name(model, seed)), models[model]
-            origins[run] = place
-            if isinstance(_blocks(value).get(SEEDS), Mapping):
-                origins[(*run, "path")] = (*place, SEEDS, str(seed))
-        return origins
 
     def _refuse(self, place: Place, why: str, cure: str = "") -> None:
         self.problems.append(Problem(place, why, cure))
@@ -159,8 +149,8 @@ class Grid:
             self._refuse(place, "expected a list of different whole numbers, such as [0, 1, 2]")
         return [*dict.fromkeys(seeds)]
 
-    def _runs_of(self, name: str, place: Place, value: Any, common: list[int]) -> Iterator[tuple[int | None, Any]]:
-        """Yield the seeds of a model and the block of each: its own seeds, or those of all models if it needs one."""
+    def _runs_of(self, place: Place, value: Any, common: list[int]) -> Iterator[tuple[int | None, Place, Any]]:
+        """Yield the seeds of a model, its own or the common ones; where the path of each stands; and its block."""
         block = model_block(value)
         own = _blocks(block)
         trained, by_seed = own.get("kind") == "pykeen", own.get(SEEDS)
@@ -175,13 +165,15 @@ class Grid:
         elif SEEDS in own and not takes_seed:
             cure = f"Write {{seed}} in the path, or a path for each seed, as in {SEEDS}: {{0: PATH, 1: PATH}}."
             self._refuse((*place, SEEDS), "all of these seeds would be one model", cure)
+        rest = {key: it for key, it in own.items() if key != SEEDS}
         if not seeds or not takes_seed:
-            yield None, {key: it for key, it in own.items() if key != SEEDS} or block
+            yield None, (*place, "path"), rest or block
             return
         for seed in seeds:
-            path = {"path": by_seed[seed]} if isinstance(by_seed, Mapping) else {}
-            filled = _filled({**own, **path}, {"{seed}": str(seed)})
-            yield seed, {**{key: it for key, it in filled.items() if key != SEEDS}, SEED[trained]: seed}
+            at, path = (*place, "path"), {}
+            if isinstance(by_seed, Mapping):
+                at, path = (*place, SEEDS, str(seed)), {"path": by_seed[seed]}
+            yield seed, at, {**_filled({**rest, **path}, "{seed}", str(seed)), SEED[trained]: seed}
 
 
 SEED = {True: "random_seed", False: "seed"}
@@ -214,14 +206,10 @@ def _spelled(block: Any) -> str:
     return str(_blocks(dataset_block(block)).get("path", block))
 
 
-def _filled(value: Any, words: Mapping[str, str]) -> Any:
-    """Replace ``{dataset}`` and ``{seed}`` in all texts of a block."""
+def _filled(value: Any, word: str, filled: str) -> Any:
+    """Replace ``{dataset}`` or ``{seed}`` in all texts of a block."""
     if isinstance(value, Mapping):
-        return {key: _filled(inner, words) for key, inner in value.items()}
+        return {key: _filled(inner, word, filled) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_filled(inner, words) for inner in value]
-    if not isinstance(value, str):
-        return value
-    for word, filled in words.items():
-        value = value.replace(word, filled)
-    return value
+        return [_filled(inner, word, filled) for inner in value]
+    return value.replace(word, filled) if isinstance(value, str) else value

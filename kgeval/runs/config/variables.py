@@ -144,7 +144,7 @@ def _is_hidden(place: Place, value: Any) -> bool:
     """Whether a value is stored as it was written: any text except known names, and everything for services."""
     if place[0] in SERVICES:
         return True
-    *blocks, key = [step for step in place if not step.isdecimal()]
+    *blocks, key = [step for step in place if not step.isdecimal()] or [""]
     is_path = place == ("model",) or blocks == ["models"]
     is_free = any(step == "options" or step.endswith("_kwargs") for step in blocks)
     return isinstance(value, str) and (is_path or is_free or key not in NAMED)

@@ -21,9 +21,6 @@ from kgeval.settings.messages import Problem, as_texts, short_repr
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 """a variable without the brace at its end"""
 
-MAX_PARENTS = 19
-"""the most blocks that a key of ``--set`` may be in"""
-
 
 @dataclass(frozen=True)
 class Document:
@@ -92,8 +89,6 @@ class Document:
             raise ConfigError(f"{option}: the variable is not closed. Write ${{{unclosed[1]}}}.")
         place: Any = self.content
         *parents, last = key.split(".")
-        if len(parents) > MAX_PARENTS:
-            raise ConfigError(f"{option}: the key has {len(parents) + 1} parts; at most {MAX_PARENTS + 1} are allowed.")
         for depth, name in enumerate(parents, 1):
             block = expand(parents[:depth], place.get(name, {}))
             if not isinstance(block, dict):
