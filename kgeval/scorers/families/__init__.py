@@ -51,29 +51,18 @@ if TYPE_CHECKING:
     from kgeval.scorers.families.translations import TransF as TransF
 
 _FAMILIES = {
-    "bilinear": (
-        "AutoSF",
-        "CP",
-        "ClampedDistMult",
-        "DistMA",
-        "DistMult",
-        "HolE",
-        "MultiLinearTucker",
-        "RESCAL",
-        "SimplE",
-        "TuckER",
-    ),
-    "complex": ("ComplEx", "PRotatE", "RotatE", "TComplEx", "TNTComplEx"),
-    "convolutions": ("AConEx", "ConEx", "ConvE", "ConvKB"),
-    "hypercomplex": ("Keci", "LFMult", "QuatE"),
-    "networks": ("CrossE", "ERMLP", "ERMLPE", "NTN", "ProjE", "Transformer"),
-    "projections": ("BigGraph", "TransD", "TransH", "TransR"),
-    "regions": ("BoxE", "KG2E"),
-    "translations": ("LineaRE", "MariusTransE", "MuRE", "PairRE", "SE", "TorusE", "TransE", "TransF"),
+    "bilinear": "AutoSF CP ClampedDistMult DistMA DistMult HolE MultiLinearTucker RESCAL SimplE TuckER",
+    "complex": "ComplEx PRotatE RotatE TComplEx TNTComplEx",
+    "convolutions": "AConEx ConEx ConvE ConvKB",
+    "hypercomplex": "Keci LFMult QuatE",
+    "networks": "CrossE ERMLP ERMLPE NTN ProjE Transformer",
+    "projections": "BigGraph TransD TransH TransR",
+    "regions": "BoxE KG2E",
+    "translations": "LineaRE MariusTransE MuRE PairRE SE TorusE TransE TransF",
 }
 """the classes of each module"""
 
-_HOMES = {name: f"scorers.families.{module}" for module, names in _FAMILIES.items() for name in names}
+_HOMES = {name: f"scorers.families.{module}" for module, names in _FAMILIES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
