@@ -225,12 +225,13 @@ def _readings(protocol: Protocol, table: RankTable, printed: Sequence[PrintedNum
 def _reported(protocol: Protocol, pooled: Part, *, filters: bool) -> set[tuple[str, Ties, Part, Setting]]:
     """List what a protocol reports: each metric (hits at any k) with its tie policy, side and setting."""
     own = protocol.framework_metrics or [FrameworkMetric(it, it, side) for it in protocol.metrics for side in PARTS]
+    # Some rules rank one side alone, of some models: that is then both sides to their framework.
+    ranked = [side for side in protocol.sides if all(quirk.predicts_side(side) for quirk in protocol.quirks)]
+    whole = {pooled, *(ranked if len(ranked) == 1 else ())}
     return {
-        (
-            *(name.name, name.ties or protocol.ties),
-            *(pooled if one.side == "both" else one.side, one.setting if filters else "raw"),
-        )
+        (name.name, name.ties or protocol.ties, side, one.setting if filters else "raw")
         for one, name in ((one, parse(one.metric)) for one in own)
+        for side in (whole if one.side == "both" else (one.side,))
     }
 
 

@@ -42,9 +42,9 @@ def test_the_header_of_a_dicee_table_tells_its_labels(tmp_path, labels):
     [
         ("a,0\nb,1\n", "its first row is 'a,0'; expected ',entity' as dicee writes"),
         (",entity,x\n0,a,1\n", "its first row is ',entity,x'"),
-        (",entity\nx,a\n", "not a table of ids and labels"),
+        (",entity\nx,a\n", "line 2: the id 'x' is not a whole number"),
         (",entity\n0,a,b\n", "line 2: 3 columns"),
-        ("", "not a table of ids and labels"),
+        ("", "its first row is ''; expected ',entity'"),
     ],
 )
 def test_a_table_that_is_none_of_dicees_is_refused(tmp_path, content, reason):

@@ -28,7 +28,7 @@ from kgeval.checkpoints.shared.locate import (
     find_labels,
     vocabulary_of_ids,
 )
-from kgeval.checkpoints.shared.tensors import names_in
+from kgeval.checkpoints.shared.state_dict_format import holds
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.pickles.pickled import read_pickle
@@ -105,23 +105,17 @@ def _pickled_labels(file: Path) -> CheckpointLabels:
     content = read_pickle(file)
     if not isinstance(content, dict):
         raise CheckpointError(f"{file}: holds no labels of AmpliGraph.")
-    entities, relations = (_vocabulary(content.get(f"{kind}_dict"), kind, file) for kind in ("entities", "relations"))
-    return CheckpointLabels(entities, relations, (file,))
+    entities = _vocabulary(content.get("entities_dict"), "entity", file)
+    return CheckpointLabels(entities, _vocabulary(content.get("relations_dict"), "relation", file), (file,))
 
 
 def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
     if not isinstance(named, dict):
         raise CheckpointError(
-            f"{file}: its {kind} are in a database of AmpliGraph, not in this file. Write them to entities.tsv and "
-            "relations.tsv (id<TAB>label), and give their folder with the option labels=FOLDER."
+            f"{file}: its {kind} labels are in a database of AmpliGraph, not in this file. Write them to entities.tsv "
+            "and relations.tsv (id<TAB>label), and give their folder with the option labels=FOLDER."
         )
-    try:
-        ordered = [named[row] for row in range(len(named))]
-    except KeyError as error:
-        raise CheckpointError(f"{file}: its {kind} are not numbered from 0 to {len(named) - 1}.") from error
-    if not all(isinstance(label, str) for label in ordered):
-        raise CheckpointError(f"{file}: its {kind} are not all text.")
-    return Vocabulary(ordered, "entity" if kind == "entities" else "relation")
+    return vocabulary_of_ids(file, {label: row for row, label in named.items() if isinstance(label, str)}, kind)
 
 
 def _folder(path: Path) -> Path | None:
@@ -169,7 +163,7 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     family = MODELS1[name](entity, relation, norm)
     entities = vocabulary_of_ids(file, content["ent_to_idx"], "entity", LABELS)
     relations = vocabulary_of_ids(file, content["rel_to_idx"], "relation", LABELS)
-    return Checkpoint(family, "ampligraph1", (file,), entities, relations, options.origins, name=name)
+    return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)
 
 
 def _norm(settings: Any) -> Any:
@@ -177,9 +171,7 @@ def _norm(settings: Any) -> Any:
     return further.get("norm", NORM) if isinstance(further, dict) else NORM
 
 
-def _fits(file: Path) -> bool:
-    return file.suffix in {".pkl", ".pickle"} and names_in(file) >= NAMES
-
+_fits = holds({".pkl", ".pickle"}, NAMES)
 
 AMPLIGRAPH1 = Reader(
     name="ampligraph1",

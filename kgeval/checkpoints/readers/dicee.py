@@ -21,11 +21,12 @@ from kgeval.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS,
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import PyKEENModel
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm, naming
-from kgeval.checkpoints.shared.locate import folder_of, json_in, with_inverses
+from kgeval.checkpoints.shared.locate import CheckpointLabels, folder_of, json_in, vocabulary_of_ids, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
-from kgeval.data.text import read_columns, rows
+from kgeval.data.id_files import vocabulary_by_id
+from kgeval.data.text import first_line, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, DatasetError, UsageError
+from kgeval.errors import CheckpointError, UsageError
 from kgeval.paths import no_file
 from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult
@@ -65,9 +66,9 @@ def read(path: Path, options: Options) -> Checkpoint:
     tensors = Tensors.read(file)
     name = _model_name(folder / CONFIG, config, options)
     entity, relation = tensors.matrix(ENTITY), tensors.matrix(RELATION)
-    entity_file, entities = _ids(folder, "entity", len(entity))
-    relation_file, relations = _ids(folder, "relation", len(relation))
-    forward, order = with_inverses({label: row for row, label in enumerate(relations)}, INVERSE)
+    entity_file, entities = _labels(folder, "entity", len(entity))
+    relation_file, relations = _labels(folder, "relation", len(relation))
+    forward, order = with_inverses(relations, INVERSE)
     inverse = bool(order) and len(order) == len(relations)
     order = order if inverse else list(range(len(relations)))
     options.resolve("reciprocal", inverse, relation_file.name)
@@ -79,14 +80,10 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.resolve(key, config.get(key), CONFIG)
     options.record_origins(family, "dice-embeddings", by_triple="scoring_technique")
     tensors.refuse_unused(name, COUNTERS)
-    return Checkpoint(
-        Reciprocal(family) if inverse else family,
-        "dicee",
-        (file, folder / CONFIG, entity_file, relation_file),
-        Vocabulary(entities),
-        Vocabulary(forward if inverse else relations, "relation"),
-        options.origins,
-    )
+    relations = Vocabulary(forward, "relation") if inverse else relations
+    labels = CheckpointLabels(entities, relations, (entity_file, relation_file))
+    model = Reciprocal(family) if inverse else family
+    return labels.checkpoint(model, "dicee", [file, folder / CONFIG], options)
 
 
 def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) -> Family:
@@ -136,34 +133,22 @@ def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
     return name
 
 
-def _ids(folder: Path, kind: str, count: int) -> tuple[Path, list[str]]:
-    for ending in (".p", ".csv"):
-        file = folder / f"{kind}_to_idx{ending}"
-        if file.is_file():
-            ids = _pickled(file) if ending == ".p" else _tabled(file, kind)
-            if sorted(ids.values()) != list(range(count)):
-                raise CheckpointError(f"{file}: its {len(ids)} ids are not 0 to {count - 1}, each once.")
-            return file, sorted(ids, key=ids.__getitem__)
-    raise CheckpointError(f"{folder}: {kind}_to_idx.p or {kind}_to_idx.csv is missing.")
-
-
-def _pickled(file: Path) -> dict[str, int]:
-    ids = read_pickle(file)
-    if not isinstance(ids, dict) or not all(type(row) is int for row in ids.values()):
-        raise CheckpointError(f"{file}: expected a dictionary of the id of each label.")
-    return {str(label): row for label, row in ids.items()}
-
-
-def _tabled(file: Path, kind: str) -> dict[str, int]:
-    """Read a table of two columns: the header calls that of the labels ``entity`` or ``relation``."""
-    try:
-        header = next(rows(file)).cells
+def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
+    """Read the labels of a kind: of a pickled dictionary, or of a table whose header calls their column so."""
+    file, table_file = (folder / f"{kind}_to_idx{ending}" for ending in (".p", ".csv"))
+    if file.is_file():
+        labels = vocabulary_of_ids(file, read_pickle(file), kind)
+    elif (file := table_file).is_file():
+        header = first_line(file).split(",")
         if len(header) != 2 or header.count(kind) != 1:
             raise CheckpointError(f"{file}: its first row is {','.join(header)!r}; expected ',{kind}' as dicee writes.")
         table = read_columns(file, ["label" if name == kind else "id" for name in header], skip=1)
-        return dict(zip(table["label"].to_pylist(), map(int, table["id"].to_pylist()), strict=True))
-    except (DatasetError, ValueError, StopIteration) as error:
-        raise CheckpointError(f"{file}: not a table of ids and labels ({error}).") from error
+        labels = vocabulary_by_id(file, table, kind, skip=1)
+    else:
+        raise CheckpointError(f"{folder}: {kind}_to_idx.p or {kind}_to_idx.csv is missing.")
+    if len(labels) != count:
+        raise CheckpointError(f"{file}: its {len(labels)} ids are not 0 to {count - 1}, each once.")
+    return file, labels
 
 
 def _keci(parts: Parts) -> Family:

@@ -24,10 +24,11 @@ from kgeval.checkpoints.shared.locate import (
     find_labels,
     folder_of,
 )
+from kgeval.checkpoints.shared.state_dict_format import holds
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, normalize_rows
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import pickle_strings, read_torch
+from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
 from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.convolutions import ConvE
@@ -175,8 +176,7 @@ def _called(name: str) -> Callable[[Path], bool]:
     return lambda file: file.name == name and _fits(file)
 
 
-def _fits(file: Path) -> bool:
-    return file.suffix == ".pt" and "kge.config Config" in pickle_strings(file)
+_fits = holds({".pt"}, {"kge.config Config"})
 
 
 READER = Reader(

@@ -73,12 +73,8 @@ def _read_json(file: Path) -> Tensors:
 
 
 def _phases(tensors: Tensors) -> FloatArray:
-    """Relations are phases, stored in units of the embedding range over π; OpenKE's π is a float32."""
-    relation, extent = tensors.matrix(RELATION), tensors.number(RANGE)
-    pi = tensors.number("pi_const") or float(np.float32(np.pi))
-    if not extent:
-        raise CheckpointError(f"{tensors.path}: {RANGE} is {extent}, but phases are divided by it.")
-    return np.asarray(relation, np.float64) / (extent / pi)
+    """OpenKE's π is a float32."""
+    return tensors.phases(RELATION, RANGE, tensors.number("pi_const") or float(np.float32(np.pi)))
 
 
 def _is_model(file: Path, prefix: str = "") -> bool:

@@ -33,10 +33,18 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
 from kgeval.checkpoints.shared.locate import contains_file, find_labels, read_labels
-from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, OF_QUERIES, SAFE, has_table, read_npz, read_safetensors
+from kgeval.checkpoints.shared.mapped_arrays import (
+    ARRAYS,
+    OF_QUERIES,
+    SAFE,
+    has_table,
+    read_npz,
+    read_safetensors,
+    readable,
+)
 from kgeval.checkpoints.shared.tensors import Tensors, model_of_named
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, reason
+from kgeval.errors import CheckpointError, InputError
 from kgeval.files.opening import JSON, Budget
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal, Typed
@@ -92,7 +100,7 @@ def _labels_of(file: Path, stored: NativeFile, options: Options) -> tuple[dict[s
 
 def _read_safetensors(file: Path) -> NativeFile:
     tensors, metadata = read_safetensors(file)
-    try:
+    with readable(file, ".safetensors file"):
         options = _parse_json(metadata.get("options", "{}"), dict)
         reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
         details = {
@@ -105,10 +113,6 @@ def _read_safetensors(file: Path) -> NativeFile:
         labels = {
             kind: _embedded_labels(tensors.pop(name), kind, budget) for name, kind in LABELS.items() if name in tensors
         }
-    except CheckpointError:
-        raise
-    except Exception as error:  # its metadata can say anything
-        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
     version = metadata.get("version", VERSION)
     if metadata.get("format") == FORMAT and version != VERSION:
         raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -119,15 +119,7 @@ def _arrays(folder: Path, config: Path, settings: dict[str, Any]) -> Tensors:
 
 
 def _phases(name: str, pi: float = PI) -> Take:
-    def make(tensors: Tensors) -> Float64Array:
-        array, extent = tensors.matrix(name), tensors.number("embedding_range")
-        if not extent:
-            raise CheckpointError(
-                f"{tensors.path}: the tensor 'embedding_range' is missing or zero, but phases are divided by it."
-            )
-        return np.asarray(array, np.float64) / (extent / pi)
-
-    return Take(f"{name} / (embedding_range / π)", make)
+    return Take(f"{name} / (embedding_range / π)", lambda tensors: tensors.phases(name, "embedding_range", pi))
 
 
 def _protate_entity(tensors: Tensors) -> FloatArray:

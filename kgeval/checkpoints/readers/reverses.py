@@ -9,7 +9,7 @@ entities have the ids of their sorted labels, and so have relations and their re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -19,8 +19,16 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, folder_of, with_inverses
-from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, names_in
+from kgeval.checkpoints.shared.locate import (
+    CheckpointLabels,
+    contains_file,
+    find_checkpoint_file,
+    folder_of,
+    vocabulary_of_ids,
+    with_inverses,
+)
+from kgeval.checkpoints.shared.state_dict_format import holds
+from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
@@ -45,7 +53,7 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
     tensors = Tensors.read(file)
     place = Path(str(options.resolve("labels", None, "") or folder_of(path)))
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
-    entities, relations = _tokens(entity_file), _tokens(relation_file)
+    entities, relations = _tokens(entity_file, "entity"), _tokens(relation_file, "relation")
     forward, rows = with_inverses(relations, REVERSE)
     sizes = len(entities), len(relations)
     stored = next((name for name, tensor in DISTINGUISHING_TENSOR.items() if tensor in tensors), None)
@@ -53,19 +61,16 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
     model = Reciprocal(CONVE_MODELS[name](tensors, sizes, rows, options))
     options.record_origins(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
-    dataset = options.dataset
-    return Checkpoint(
-        model,
-        "conve",
-        (file, entity_file, relation_file),
-        _with_dataset_spelling(list(entities), None if dataset is None else dataset.entities, "entity"),
-        _with_dataset_spelling(forward, None if dataset is None else dataset.relations, "relation"),
-        options.origins,
+    known = (None, None) if (dataset := options.dataset) is None else (dataset.entities, dataset.relations)
+    labels = CheckpointLabels(
+        _with_dataset_spelling(entities, known[0], "entity"),
+        _with_dataset_spelling(forward, known[1], "relation"),
+        (entity_file, relation_file),
     )
+    return labels.checkpoint(model, "conve", [file], options)
 
 
-def _tokens(file: Path) -> dict[str, int]:
-    """Read the ids of the tokens; they are 0 … n − 1 in the order of the ids."""
+def _tokens(file: Path, kind: str) -> Vocabulary:
     if not file.is_file():
         raise CheckpointError(
             f"{file}: missing. The ConvE code writes it to $HOME/.data/<data>/. Copy it beside the model, or give its "
@@ -73,13 +78,10 @@ def _tokens(file: Path) -> dict[str, int]:
         )
     content = read_pickle(file)
     tokens = content[0] if isinstance(content, list) and content else None
-    ids = list(tokens.values()) if isinstance(tokens, dict) else [None]
-    if not all(type(row) is int for row in ids) or {*ids} != {*range(len(ids))}:
-        raise CheckpointError(f"{file}: not a vocabulary of the ConvE code.")
-    return {str(name): row for name, row in sorted(content[0].items(), key=lambda item: item[1])}
+    return vocabulary_of_ids(file, tokens, kind)
 
 
-def _with_dataset_spelling(lowered: list[str], labels: Vocabulary | None, kind: str) -> Vocabulary:
+def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, kind: str) -> Vocabulary:
     spellings: dict[str, set[str]] = {}
     for label in labels or ():
         spellings.setdefault(label.lower(), set()).add(label)
@@ -149,10 +151,7 @@ CONVE_TABLES = (frozenset({"emb_e.weight", "emb_rel.weight"}), frozenset({"emb_e
 """the tables that a model has"""
 
 
-def _is_conve(file: Path) -> bool:
-    found = names_in(file) if file.suffix in {".model", ".pt", ".pth"} else frozenset()
-    return any(names <= found for names in CONVE_TABLES)
-
+_is_conve = holds({".model", ".pt", ".pth"}, *CONVE_TABLES)
 
 CONVE = Reader(
     name="conve",
@@ -178,16 +177,10 @@ def read_tucker(path: Path, options: Options) -> Checkpoint:
     before, after = (fold_batch_norm(tensors.under(name), width) for name in ("bn0.", "bn1."))
     family = TuckER(entity, relation, core.transpose(1, 0, 2), *before, *after)
     tensors.refuse_unused("TuckER", COUNTERS)
-    return Checkpoint(
-        family if forward is None else Reciprocal(family),
-        "tucker",
-        (file,),
-        None,
-        None if forward is None else Vocabulary(forward, "relation"),
-        options.origins,
-        numbering="sorted",
-        missing_without_dataset="which of its rows are relations, and which their reverses" if forward is None else "",
-    )
+    missing = "which of its rows are relations, and which their reverses" if forward is None else ""
+    labels = CheckpointLabels(relations=None if forward is None else Vocabulary(forward, "relation"))
+    model = family if forward is None else Reciprocal(family)
+    return labels.checkpoint(model, "tucker", [file], options, numbering="sorted", missing_without_dataset=missing)
 
 
 def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:
@@ -199,7 +192,7 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
     for triples in dataset.splits.values():
         names = [dataset.relations[int(relation)] for relation in np.unique(triples.relations)]
         known.update(dict.fromkeys(sorted(chain(names, (name + REVERSE for name in names)))))
-    forward, rows = with_inverses({name: row for row, name in enumerate(known)}, REVERSE)
+    forward, rows = with_inverses(known, REVERSE)
     if count != len(known) or len(known) != len(rows):
         raise CheckpointError(
             f"{file}: it has {count} rows for relations and their reverses, but the dataset has {len(forward)} "
@@ -208,14 +201,14 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
     return forward, rows
 
 
-def _is_tucker(file: Path) -> bool:
-    return file.suffix in {".pt", ".pth", ".pkl", ".model"} and {"E.weight", "R.weight", "W"} <= names_in(file)
+TUCKER_TENSORS = frozenset({"E.weight", "R.weight", "W"})
 
+_is_tucker = holds({".pt", ".pth", ".pkl", ".model"}, TUCKER_TENSORS)
 
 TUCKER = Reader(
     name="tucker",
     summary="a state_dict of the TuckER code (.pt); the dataset says which row is which relation",
     recognises=lambda path: contains_file(path, _is_tucker),
     read=read_tucker,
-    known_by=(frozenset({"E.weight", "R.weight", "W"}),),
+    known_by=(TUCKER_TENSORS,),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,8 +142,9 @@ def _numbers(column: pa.ChunkedArray) -> IntArray | None:
     return ids if np.array_equal(np.sort(ids), np.arange(len(ids))) else None
 
 
-def with_inverses(rows: Mapping[str, int], ending: str) -> tuple[list[str], list[int]]:
+def with_inverses(labels: Iterable[str], ending: str) -> tuple[list[str], list[int]]:
     """Return the relations that have inverses, called so with an ending; and their rows, those of the inverses last."""
+    rows = {label: row for row, label in enumerate(labels)}
     forward = [label for label in rows if label + ending in rows]
     return forward, [rows[label + end] for end in ("", ending) for label in forward]
 

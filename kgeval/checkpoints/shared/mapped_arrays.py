@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from kgeval.arrays import FloatArray, bfloat16_to_float32
 from kgeval.checkpoints.shared.locate import folder_of
-from kgeval.errors import CheckpointError, FileError, UsageError, reason
+from kgeval.errors import CheckpointError, UsageError, reason
 from kgeval.files.containers import open_zip
 from kgeval.files.opening import Budget, checked
 
@@ -35,6 +36,17 @@ OTHERS = {"BOOL", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)
 """types that are read for labels only"""
 
 
+@contextmanager
+def readable(file: Path, what: str) -> Iterator[None]:
+    """Refuse a file whose reading fails in any way: libraries have many ways of refusing what is damaged."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        raise CheckpointError(f"{file}: not a readable {what}, or cut short ({reason(error)}).") from error
+
+
 class SafeTensors(NamedTuple):
     arrays: dict[str, FloatArray]
     metadata: dict[str, str]
@@ -45,15 +57,10 @@ def read_safetensors(file: Path, *, large: int = LARGE) -> SafeTensors:
     from safetensors import safe_open
 
     checked(file)
-    try:
-        with safe_open(file, framework="np") as opened:
-            mapped, names = memory_mapped_arrays(file, large), opened.keys()
-            arrays = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
-            return SafeTensors(arrays, opened.metadata() or {})
-    except CheckpointError:
-        raise
-    except Exception as error:  # its header can say anything
-        raise CheckpointError(f"{file}: not a readable .safetensors file, or cut short ({reason(error)}).") from error
+    with readable(file, ".safetensors file"), safe_open(file, framework="np") as opened:
+        mapped, names = memory_mapped_arrays(file, large), opened.keys()
+        arrays = {name: mapped[name] if name in mapped else opened.get_tensor(name) for name in names}
+        return SafeTensors(arrays, opened.metadata() or {})
 
 
 def memory_mapped_arrays(file: Path, large: int) -> dict[str, FloatArray]:
@@ -94,16 +101,12 @@ UNPACKED = 100
 
 def read_npz(file: Path) -> dict[str, FloatArray]:
     """Read the arrays of an ``.npz``, after a look at what it announces."""
-    try:
+    with readable(file, ".npz file"):
         checked(file)
         with open_zip(file) as archive:
             _refuse_bombs(archive, file)
         with np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except FileError:
-        raise
-    except Exception as error:  # zipfile and numpy have many ways of refusing a damaged archive
-        raise CheckpointError(f"{file}: not a readable .npz file, or cut short ({reason(error)}).") from error
 
 
 def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
@@ -177,14 +180,10 @@ def mapped_array(file: Path) -> FloatArray:
 
 
 def _map_file(file: Path) -> FloatArray:
-    try:
+    with readable(file, "array"):
         checked(file)
         array: FloatArray = np.lib.format.open_memmap(file, mode="r")
-    except FileError:
-        raise
-    except Exception as error:  # numpy has many ways of refusing a damaged file
-        raise CheckpointError(f"{file}: not a readable array, or cut short ({reason(error)}).") from error
-    return array
+        return array
 
 
 def _only_tensor(file: Path) -> FloatArray:

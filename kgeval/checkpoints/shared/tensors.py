@@ -106,6 +106,14 @@ class Tensors:
         shape = (1,) * np.ndim(array)  # frameworks keep it in no, one or two dimensions
         return float(self.take(name, *shape, least=-np.inf).reshape(()))
 
+    def phases(self, name: str, extent_name: str, pi: float) -> Float64Array:
+        """Take phases, which are stored in units of a range over π."""
+        array, extent = self.matrix(name), self.number(extent_name)
+        if not extent:
+            what = f"the tensor {self._prefix + extent_name!r} is missing or zero"
+            raise CheckpointError(f"{self.path}: {what}, but phases are divided by it.")
+        return np.asarray(array, np.float64) / (extent / pi)
+
     def under(self, prefix: str) -> Tensors:
         """Return the tensors under a prefix, by the rest of their names; what is taken of them is used here too."""
         inside = {name.removeprefix(prefix): array for name, array in self._arrays.items() if name.startswith(prefix)}
