@@ -36,6 +36,7 @@ ADVICE = {
     **dict.fromkeys((".txt", ".tsv", ".csv", ".nt", ".gz"), TRIPLES),
     **dict.fromkeys((".yaml", ".yml"), "If it is a configuration: kgeval run {path}"),
     ".parquet": "If it holds ranks: kgeval summarize {path}",
+    ".npy": "If it holds scores, name it tail_scores.npy or head_scores.npy. Of several files, give the folder.",
 }
 """the suffix of a file -> what it may be"""
 

@@ -130,6 +130,7 @@ def as_dataset(dataset: Dataset | Source) -> Dataset:
 
 def recognised(path: Path) -> Layout:
     """Find the layout of a folder; refuse one that none fits, or several."""
+    refuse_special(path)
     every = [candidate for candidate in layouts().values() if candidate.recognises(path)]
     fitting = [candidate for candidate in every if not candidate.general] or every
     if len(fitting) == 1:

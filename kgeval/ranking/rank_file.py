@@ -122,7 +122,8 @@ def is_foreign(path: Path) -> bool:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError, ValueError):
         return False
-    return not any(key.startswith(b"kgeval") for key in schema.metadata or {})
+    is_own = any(key.startswith(b"kgeval") for key in schema.metadata or {})
+    return not (is_own or {*RankTable.SCHEMA.names} <= {*schema.names})
 
 
 def _separator_character(separator: str) -> str:

@@ -151,7 +151,7 @@ def with_nan(folder):
         (
             lambda folder: (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n"),
             {"similarity": "dot"},
-            "queries.tsv, triple 1: unknown entity 'atlantis'",
+            "queries.tsv, line 1: the head 'atlantis' is no entity of the dataset",
         ),
         (
             lambda folder: (folder / "queries.tsv").write_text("atlantis\tr00\te0001\n"),

@@ -150,7 +150,7 @@ def test_arrays_that_are_not_the_models_are_refused(tmp_path, arrays, options, m
         ("".join(f"{i}\te{i % 6}\n" for i in range(7)), r"two ids carry the entity label 'e0'"),
         ("0\ta\n1\n", r"line 2: 1 column where 2 columns"),
         ("0\ta\tb\n", r"line 1: 3 columns where 2 columns"),
-        ("0,a\n", r"line 1: 1 column where 2 columns"),
+        ("0a\n", r"line 1: 1 column where 2 columns"),
     ],
 )
 def test_label_files_that_do_not_fit_are_refused(model_file, lines, message):

@@ -209,7 +209,7 @@ def test_triples_beside_a_pickle_are_no_checkpoint(tmp_path):
     folder = tmp_path / "multihop"
     folder.mkdir()
     for name in ("train", "dev", "test"):
-        (folder / f"{name}.dat").write_text("a\tb\tr\n")
+        (folder / f"{name}.triples").write_text("a\tb\tr\n")
     (folder / "adj_list.pkl").write_bytes(pickle.dumps({0: {1: {2}}}))
     what, advice, last = said_of(folder)
     assert found_in(what).startswith("adj_list.pkl (a dictionary with ")

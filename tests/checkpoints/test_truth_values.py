@@ -51,7 +51,7 @@ def test_a_number_of_dglke(tmp_path, key):
 def test_ids_of_the_conve_code(tmp_path):
     layouts.conve_distmult(tmp_path)
     (tmp_path / "vocab_e1").write_bytes(pickle.dumps([{"OOV": 0, "": True}], protocol=2))
-    with pytest.raises(CheckpointError, match="its (entity|relation) ids are not 0, 1, 2"):
+    with pytest.raises(CheckpointError, match=r"its (entity|relation) ids are not 0, 1, 2"):
         load_checkpoint(tmp_path)
 
 

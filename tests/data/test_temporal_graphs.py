@@ -120,7 +120,7 @@ def test_a_folder_of_tkbc_is_the_graph_it_was_made_of(tmp_path, labels):
 @pytest.mark.parametrize(
     ("train", "test", "why"),
     [
-        ("head\trelation\ttail\ttime\na\tr\tb\t\n", "a\tr\tb\t2014-01-01\n", "line 2: the time is empty"),
+        ("head\trelation\ttail\ttime\na\tr\tb\t\n", "a\tr\tb\t2014-01-01\n", "line 2: the time '' is empty"),
         ("a\tr\tb\t2014-01-01\n", "a\tr\tb\n", "no times, but train.txt has them"),
         (
             "head\trelation\ttail\ttime\tdate\na\tr\tb\t1\t2\n",
