@@ -18,18 +18,15 @@ if TYPE_CHECKING:
     from kgeval.corruption.unsampled import EntityList as EntityList
     from kgeval.corruption.unsampled import TypeConstrained as TypeConstrained
 
-_HOMES = {
-    "AllEntities": "corruption.unsampled",
-    "CandidateUnion": "corruption.union",
-    "CorruptionGenerator": "corruption.generator",
-    "DegreeWeighted": "corruption.limited",
-    "EntityList": "corruption.unsampled",
-    "FileNegatives": "corruption.limited",
-    "OGBNegatives": "corruption.limited",
-    "PopularityWeighted": "corruption.limited",
-    "TypeConstrained": "corruption.unsampled",
-    "Uniform": "corruption.limited",
+_NAMES = {
+    "corruption.generator": "CorruptionGenerator",
+    "corruption.limited": "DegreeWeighted FileNegatives OGBNegatives PopularityWeighted Uniform",
+    "corruption.union": "CandidateUnion",
+    "corruption.unsampled": "AllEntities EntityList TypeConstrained",
 }
+"""the public names of each module"""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 

@@ -28,23 +28,18 @@ if TYPE_CHECKING:
     from kgeval.metrics.ranks.classic import hits_at_k as hits_at_k
     from kgeval.metrics.ranks.classic import mean_reciprocal_rank as mean_reciprocal_rank
 
-_HOMES = {
-    "Interval": "metrics.intervals.interval",
-    "Intervals": "metrics.intervals.interval",
-    "OverSeeds": "metrics.intervals.over_seeds",
-    "ScoredLabels": "metrics.labels.scored_labels",
-    "average_precision": "metrics.lists.retrieval",
-    "cumulative_gain": "metrics.lists.gain",
-    "dcg": "metrics.lists.gain",
-    "f1_at_k": "metrics.lists.retrieval",
-    "hits_at_k": "metrics.ranks.classic",
-    "mean_reciprocal_rank": "metrics.ranks.classic",
-    "interval_over_seeds": "metrics.intervals.over_seeds",
-    "ndcg": "metrics.lists.gain",
-    "precision_at_k": "metrics.lists.retrieval",
-    "recall_at_k": "metrics.lists.retrieval",
-    "rmse": "metrics.confidence_metrics",
+_NAMES = {
+    "metrics.confidence_metrics": "rmse",
+    "metrics.intervals.interval": "Interval Intervals",
+    "metrics.intervals.over_seeds": "OverSeeds interval_over_seeds",
+    "metrics.labels.scored_labels": "ScoredLabels",
+    "metrics.lists.gain": "cumulative_gain dcg ndcg",
+    "metrics.lists.retrieval": "average_precision f1_at_k precision_at_k recall_at_k",
+    "metrics.ranks.classic": "hits_at_k mean_reciprocal_rank",
 }
+"""the public names of each module"""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 

@@ -68,6 +68,11 @@ class MetricName:
             raise MetricError(f"{self.base} says nothing about which model is better.")
         return self.metric.increasing
 
+    @property
+    def column(self) -> str:
+        """The name as the head of a column: without the side if that is both sides."""
+        return self.base if self.side == "both" else str(self)
+
     def of_part(self, pooled: Part | None) -> MetricName:
         """The same; a name without a side is of the part that :func:`pooled_side` gives."""
         return replace(self, side=self.side or pooled)
@@ -138,13 +143,10 @@ def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | No
     left = left[average is not None :]
     if not left:
         return side, ties, average
-    if kind == "ranks":
-        raise MetricError(f"metric {text!r}: {_misplaced(left[0], side, ties)}")
-    if left[0] == "macro":
-        raise MetricError(
-            f"metric {text!r}: macro is the mean over queries. Write 'relation.…', the mean over relations."
-        )
-    raise MetricError(f"metric {text!r}: unknown average {left[0]!r}. {did_you_mean(left[0], averages)}")
+    words = (*PREFIXES, *tie_policies(), *AVERAGES)
+    shape = "[side.][ties.][average.]name[@k]" if kind == "ranks" else "micro.name (of all rows) and relation.name"
+    hint = f" {did_you_mean(left[0], words if kind == 'ranks' else averages)}" if left[0] not in ("", *words) else ""
+    raise MetricError(f"metric {text!r}: unexpected {left[0]!r}. Names are {shape}.{hint}")
 
 
 def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average | None) -> None:
@@ -154,22 +156,6 @@ def _refuse_unfit(text: str, metric: Metric, ties: str | None, average: Average 
         raise MetricError(f"metric {text!r}: {metric.name} is not a mean; leave {average!r} out.")
     if average and metric.needs == "lists" and not WEIGHINGS[average].lists:
         raise MetricError(f"metric {text!r}: {average} weighs answers; {metric.name} has one value for each query.")
-
-
-def _misplaced(prefix: str, side: Part | None, ties: str | None) -> str:
-    policies = tuple(tie_policies())
-    if prefix in PREFIXES and side:
-        return f"names two sides, {_PREFIX_OF[side]!r} and {prefix!r}. Request them one by one."
-    if prefix in policies and ties:
-        return f"names two tie policies, {ties!r} and {prefix!r}. Request them one by one."
-    if prefix in PREFIXES and ties:
-        return f"the side stands first. Write '{prefix}.{ties}.…'."
-    choices = (*PREFIXES, *policies, *AVERAGES)
-    if prefix in choices:
-        return f"unexpected {prefix!r}. Names are [side.][ties.][average.]name[@k]."
-    if not prefix:
-        return "a name is missing before a dot. Names are [side.][ties.][average.]name[@k]."
-    return f"unknown side, tie policy or average {prefix!r}. {did_you_mean(prefix, choices)}"
 
 
 def _resolve(text: str, last: str, kind: KindName, known: dict[str, Metric]) -> tuple[Metric, int]:

@@ -286,14 +286,16 @@ def test_all_unknown_names_are_told_at_once():
 @pytest.mark.parametrize("kind", ["classification", "confidences"])
 def test_macro_means_over_queries_and_relation_over_relations(kind):
     name = {"classification": "f1", "confidences": "rmse"}[kind]
-    with pytest.raises(MetricError, match=r"macro is the mean over queries. Write 'relation.…'"):
+    with pytest.raises(
+        MetricError, match=r"unexpected 'macro'. Names are micro.name \(of all rows\) and relation.name"
+    ):
         parse_all(f"macro.{name}", kind)
     assert [str(found) for found in parse_all([f"micro.{name}", f"relation.{name}"], kind)] == [
         name,
         f"relation.{name}",
     ]
     for prefix in ("head", "random", "strat"):
-        with pytest.raises(MetricError, match=f"unknown average '{prefix}'"):
+        with pytest.raises(MetricError, match=f"unexpected '{prefix}'"):
             parse_all(f"{prefix}.{name}", kind)
 
 

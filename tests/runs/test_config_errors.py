@@ -101,9 +101,9 @@ def test_every_metric_that_is_wrong_is_told(config):
         (SOUND + "evaluation: 5", "evaluation: expected a block of keys"),
         (SOUND + "5: x", "5: a key is text, found 5 (config line 3)."),
         (SOUND + "evaluation: {sides: [tail, tail]}", "sides: a side is repeated in ['tail', 'tail'] (config"),
-        (SOUND + "metrics: [head.tail.mrr]", "names two sides, 'head' and 'tail'"),
-        (SOUND + "metrics: [realistic.expected.mrr]", "names two tie policies, 'realistic' and 'expected'"),
-        (SOUND + "metrics: [realistic.head.mrr]", "the side stands first (config line 3). Write 'head.realistic.…'"),
+        (SOUND + "metrics: [head.tail.mrr]", "unexpected 'tail'"),
+        (SOUND + "metrics: [realistic.expected.mrr]", "unexpected 'expected'"),
+        (SOUND + "metrics: [realistic.head.mrr]", "unexpected 'head' (config line 3). Names are"),
     ],
 )
 def test_each_problem_is_one_line(config, content, expected):
