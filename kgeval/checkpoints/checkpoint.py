@@ -92,10 +92,6 @@ class Checkpoint:
         """The number of its times; ``None`` if scores do not depend on time."""
         return getattr(self.model, "num_times", None)
 
-    @property
-    def _untyped(self) -> Family | Reciprocal:
-        return self.model.model if isinstance(self.model, Typed) else self.model
-
     def scores(self, queries: Queries, candidates: IntArray) -> FloatArray:
         """Return the model's scores, in its own ids."""
         refuse_other_queries(queries, candidates)
@@ -111,7 +107,7 @@ class Checkpoint:
             "formula": family.formula,
             "options": family.options,
             "origins": dict(self.origins),
-            "reciprocal": isinstance(self._untyped, Reciprocal),
+            "reciprocal": isinstance(getattr(self.model, "model", self.model), Reciprocal),
             "entities": self.num_entities,
             "relations": self.num_relations,
             **({"times": self.num_times} if self.num_times is not None else {}),

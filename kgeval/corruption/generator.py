@@ -87,8 +87,9 @@ class CorruptionGenerator(ReadOnce):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it reads."""
-        return ()
+        """The files that it reads: that of its setting ``path``, if it has one."""
+        path = getattr(self, "path", None)
+        return () if path is None else (Path(path),)
 
     @property
     def learns_from(self) -> tuple[Split, ...]:

@@ -42,10 +42,6 @@ class FileNegatives(CorruptionGenerator):
     path: str
     """text or Parquet with the columns head, relation, tail and optionally side: a header names them, in any order"""
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
-
     def read(self, dataset: Dataset) -> dict[Side, KnownAnswers]:
         table = read_triples(Path(self.path))
         for name in table.unused:  # without its side, a negative would silently belong to both
@@ -107,10 +103,6 @@ class OGBNegatives(CorruptionGenerator):
     also an answer among its own negatives"""
 
     leaves_out_answers: ClassVar[bool] = True
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
 
     def queries(self, triples: Triples, side: Side) -> Queries:
         """Make one query of every triple."""

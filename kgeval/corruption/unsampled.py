@@ -67,10 +67,6 @@ class EntityList(CorruptionGenerator):
     path: str
     """a text file with the label of an entity on each line"""
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (Path(self.path),)
-
     def read(self, dataset: Dataset) -> tuple[IntArray, int]:
         """Read the ids of the entities, ascending, and how many labels the dataset does not have."""
         from kgeval.data.entity_types import read_listed

@@ -68,6 +68,11 @@ class MetricName:
             raise MetricError(f"{self.base} says nothing about which model is better.")
         return self.metric.increasing
 
+    @property
+    def column(self) -> str:
+        """The name as the head of a column: without the side if that is both sides."""
+        return self.base if self.side == "both" else str(self)
+
     def of_part(self, pooled: Part | None) -> MetricName:
         """The same; a name without a side is of the part that :func:`pooled_side` gives."""
         return replace(self, side=self.side or pooled)

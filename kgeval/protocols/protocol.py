@@ -246,13 +246,7 @@ class ResolvedEvaluation:
         answers = len(dataset.split(evaluation.split)) * len(evaluation.sides) if evaluation.estimate is None else None
         with reporting(answers, progress=progress) as report:
             ranking = ranking_of(
-                model,
-                dataset,
-                evaluation,
-                rules=self.rules,
-                entities=entities,
-                relations=relations,
-                progress=report,
+                model, dataset, evaluation, rules=self.rules, entities=entities, relations=relations, progress=report
             )
             return rank_all_or_sample(ranking, title=title, options=MetricOptions(self.ties))
 

@@ -130,12 +130,8 @@ def filtering(study: Study) -> Lamp:
     missing = sorted({split for splits in filters for split in needed - {*(splits or ())}})
     if missing and any(splits and not {*SPLITS}.issuperset(splits) for splits in filters):
         return Lamp("Filter", unknown=True)  # the filter has triples of which the ranks do not tell the split
-    return Lamp("Filter", _unfiltered(missing))
-
-
-def _unfiltered(splits: list[str]) -> str:
-    named = " and ".join(splits)
-    return f"Known answers from {named} were not filtered out, which lowers the metrics." if splits else ""
+    warning = f"Known answers from {' and '.join(missing)} were not filtered out, which lowers the metrics."
+    return Lamp("Filter", warning if missing else "")
 
 
 def relations(study: Study) -> Lamp:

@@ -121,7 +121,7 @@ def test_labels_that_ampligraph_keeps_in_a_database_are_asked_for(tmp_path, grap
     sound = load_checkpoint(tmp_path, dataset=graph)
     content = {"entities_dict": "ents.db", "relations_dict": "rels.db"}
     (tmp_path / "model/model_metadata.ampkl").write_bytes(pickle.dumps(content))
-    with pytest.raises(CheckpointError, match=r"its entities are in a database .* the option labels=FOLDER"):
+    with pytest.raises(CheckpointError, match=r"its entity labels are in a database .* the option labels=FOLDER"):
         load_checkpoint(tmp_path, dataset=graph)
     (tmp_path / "written").mkdir()
     for name, labels in (("entities", ENTITIES), ("relations", RELATIONS)):

@@ -210,7 +210,7 @@ def test_a_folder_with_two_models_is_refused(tmp_path):
     for name in ("a.npz", "b.safetensors"):
         write_arrays(tmp_path / name, arrays_of("DistMult"))
     with pytest.raises(
-        CheckpointError, match=r"expected one .npz or .safetensors file in it, found a.npz, b.safetensors"
+        CheckpointError, match=r"holds several checkpoints: a.npz, b.safetensors. Give one of the files"
     ):
         load_checkpoint(tmp_path, model="DistMult")
 

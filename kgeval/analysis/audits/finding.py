@@ -81,27 +81,17 @@ KINDS = {
         RELATIONS, "Two relations have at least {threshold} of their pairs (head, tail) in common.", AKRAMI
     ),
     "reverse-duplicate relations": Kind(
-        RELATIONS,
-        "At least {threshold} of each relation's pairs are in the other, head and tail swapped.",
-        AKRAMI,
+        RELATIONS, "At least {threshold} of each relation's pairs are in the other, head and tail swapped.", AKRAMI
     ),
     "symmetric relations": Kind(RELATIONS, "At least {threshold} of its pairs are in it both ways.", AKRAMI),
     "Cartesian relations": Kind(
-        RELATIONS,
-        "At least {threshold} of all pairs of its heads and tails are triples.",
-        AKRAMI,
+        RELATIONS, "At least {threshold} of all pairs of its heads and tails are triples.", AKRAMI
     ),
     "inverse rules": Kind(
-        RELATIONS,
-        "In train, at least {threshold} of one relation's pairs are in the other, swapped.",
-        DETTMERS,
+        RELATIONS, "In train, at least {threshold} of one relation's pairs are in the other, swapped.", DETTMERS
     ),
     "repeated": Kind(TRIPLES, "Train has the triple itself."),
-    "reverse": Kind(
-        TRIPLES,
-        "Train has it swapped, under a reverse duplicate or the same symmetric relation.",
-        AKRAMI,
-    ),
+    "reverse": Kind(TRIPLES, "Train has it swapped, under a reverse duplicate or the same symmetric relation.", AKRAMI),
     "duplicate": Kind(TRIPLES, "Train has its head and tail under a near-duplicate relation.", AKRAMI),
     "inverse": Kind(TRIPLES, "Train has it swapped, under the partner of an inverse rule.", DETTMERS),
     "leaked": Kind(TRIPLES, "Any of the four above: a model can look it up in train.", TOUTANOVA),

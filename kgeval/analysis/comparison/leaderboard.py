@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
 from kgeval.errors import first_few
-from kgeval.metrics.names import ARROWS, PARTS, MetricName, short_title
+from kgeval.metrics.names import PARTS, MetricName, title_of
 from kgeval.metrics.rank_summary import RankSummary, shared_columns
 from kgeval.metrics.summary import Group, notes_with_models
 from kgeval.provenance import LabelProvenance, Provenance, shared_description
@@ -37,7 +37,7 @@ class Leaderboard:
 
     def table(self) -> Table:
         """Lay the numbers out; a metric of both sides is named without the side."""
-        columns = [*self.by, "model", *map(title_of, self.names)]
+        columns = [*self.by, "model", *(name.column for name in self.names)]
         rows: list[list[Cell]] = [
             [*self._key_of(row), *(_figure(row.group, name) for name in self.names)] for row in self.rows
         ]
@@ -61,9 +61,8 @@ class Leaderboard:
                 f"Underlined: no significant difference to the best ({options.draws:,} sign flips per {options.unit}, "
                 f"two-sided, p > {options.alpha:.2g}; {adjustment(tested)})."
             )
-        titles = [f"{short_title(name)} {ARROWS[name.metric.increasing]}".rstrip() for name in self.names]
         return Table(
-            [*(name.capitalize() for name in self.by), "Model", *titles],
+            [*(name.capitalize() for name in self.by), "Model", *map(title_of, self.names)],
             [[*self._key_of(row), *cells] for row, *cells in zip(self.rows, *columns, strict=True)],
             1 + len(self.by),
             title="; ".join(dict.fromkeys(one.heads[0].partition(" on ")[2] for one in self.summaries.values())),
@@ -96,11 +95,6 @@ class Leaderboard:
                 for model, figure in figures.items()
             ]
         return marked
-
-
-def title_of(name: MetricName) -> str:
-    """Name a metric, without the side if that is both."""
-    return name.base if name.side == "both" else str(name)
 
 
 def leaderboard_of(summaries: Mapping[str, RankSummary], grouped: Mapping[str, RankSummary]) -> Leaderboard:

@@ -13,7 +13,7 @@ from kgeval.analysis.comparison.paired_difference import DifferenceOptions, adju
 from kgeval.errors import counted, first_few
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
-from kgeval.metrics.names import ARROWS, MetricName, short_title
+from kgeval.metrics.names import MetricName, title_of
 from kgeval.provenance import shared_description
 from kgeval.shown import Shown
 from kgeval.table import Cell, Figure, Table
@@ -140,10 +140,9 @@ class ModelGrid(Shown):
     def tables(self) -> tuple[Table, ...]:
         """Return the numbers, a row for each model, and the order of the models on each dataset."""
         columns = [self._figures(block, metric) for block in self.blocks for metric in self.metrics]
-        names = [metric.base if metric.side in (None, "both") else str(metric) for metric in self.metrics]
+        names = [metric.column for metric in self.metrics]
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
-        columns_of_blocks = names * len(self.blocks)
-        numbers = Table(["model", *columns_of_blocks], rows, heads=self._titles(), item="model")
+        numbers = Table(["model", *names * len(self.blocks)], rows, heads=self._titles(), item="model")
         orders: list[list[Cell]] = [
             [block.title, name, order]
             for block in self.blocks
@@ -155,23 +154,14 @@ class ModelGrid(Shown):
     def papers(self) -> tuple[Table, ...]:
         """Return the numbers for a paper: the best are bold; models not seen to differ from it are underlined."""
         columns = [self._figures(block, metric, marked=True) for block in self.blocks for metric in self.metrics]
-        titles = [f"{short_title(metric)} {ARROWS[metric.metric.increasing]}".rstrip() for metric in self.metrics]
+        titles = [title_of(metric) for metric in self.metrics]
         rows = [[model, *cells] for model, *cells in zip(self.models, *columns, strict=True)]
         notes = ["Bold: the best in the column."] if any(cell.best for column in columns for cell in column) else []
         if any(cell.near for column in columns for cell in column):
             notes.append(f"Underlined: no significant difference to the best ({self._test_in_words()}).")
         notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_undefined(), *self._notes_on_untested()]
-        columns_of_blocks = titles * len(self.blocks)
-        return (
-            Table(
-                ["Model", *columns_of_blocks],
-                rows,
-                title=self.heads[0],
-                notes=notes,
-                heads=self._titles(),
-                item="model",
-            ),
-        )
+        columns = ["Model", *titles * len(self.blocks)]
+        return (Table(columns, rows, title=self.heads[0], notes=notes, heads=self._titles(), item="model"),)
 
     def _titles(self) -> list[str]:
         if len(self.blocks) == 1:

@@ -106,7 +106,7 @@ class PairedDifference(Brief):
     @property
     def name(self) -> str:
         """The metric's name, without the side if that is both."""
-        return self.metric.base if self.metric.side == "both" else str(self.metric)
+        return self.metric.column
 
     @property
     def resampled(self) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.comparison.comparable import TRIPLES, differing_fields, notes_on_unknowns, same_rows
-from kgeval.analysis.comparison.leaderboard import title_of
 from kgeval.arrays import IntArray
 from kgeval.data.columns import TRIPLE
 from kgeval.errors import MetricError
@@ -122,7 +121,7 @@ def same_ranks(tables: Mapping[str, RankTable], metrics: Any = RANKS.metrics, **
     options = MetricOptions(**policies)
     summaries = {name: rank_summary(table, metrics, by=(), options=options) for name, table in tables.items()}
     wanted = dict.fromkeys(name for summary in summaries.values() for name in summary.requested_columns)
-    values = {title_of(name): {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
+    values = {name.column: {of: its.groups[0].values.get(name) for of, its in summaries.items()} for name in wanted}
     fields = differing_fields(tables, rows, provenances, (*ALIKE, TRIPLES))
     notes = [*(f"{field}: {what}." for field, what in fields.items()), *notes_on_unknowns(provenances)]
     notes += [] if len(prefixes) > 1 else ["raw ranks were not compared: one table has none."]

@@ -68,21 +68,16 @@ def _tables(where: Path, entity: Any, relation: Any) -> tuple[FloatArray, FloatA
         return entities, check_shape("relations", relation, None, entities.shape[1])
 
 
-def _number(settings: dict[str, Any], name: str, otherwise: str) -> int:
+def _number(settings: dict[str, Any], name: str) -> int:
     value = settings.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise CheckpointError(f"{KERAS}: {name} is {value!r}{otherwise}.")
+        raise CheckpointError(f"{KERAS}: {name} is {value!r}; expected a positive number.")
     return value
-
-
-def _width(settings: dict[str, Any]) -> int:
-    """How many dimensions the model has, complex ones where it is complex."""
-    return _number(settings, "k", "; expected a positive number")
 
 
 def _rotate(entity: FloatArray, relation: FloatArray, settings: dict[str, Any]) -> Family:
     """Phases are stored in units of Glorot's range over π; the second half of the relations is not used."""
-    size, width = _number(settings, "max_rel_size", ", but phases are divided by it"), _width(settings)
+    size, width = _number(settings, "max_rel_size"), _number(settings, "k")  # so many complex dimensions
     extent = np.sqrt(6 / (2 * width * size))
     return RotatE(entity, np.asarray(relation[:, :width], np.float64) / (extent / np.pi), 1)
 
@@ -96,7 +91,7 @@ MODELS: dict[str, Callable[[FloatArray, FloatArray, dict[str, Any]], Family]] = 
     "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
-    "HolE": lambda entity, relation, settings: _hole(entity, relation, _width(settings)),
+    "HolE": lambda entity, relation, settings: _hole(entity, relation, _number(settings, "k")),
     "RotatE": _rotate,
 }
 

@@ -32,7 +32,7 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
-from kgeval.checkpoints.shared.locate import contains_file, find_labels, read_labels
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, read_labels
 from kgeval.checkpoints.shared.mapped_arrays import (
     ARRAYS,
     OF_QUERIES,
@@ -68,7 +68,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
     The option ``labels`` names another folder of label files, as for other formats.
     """
-    file = _file(path)
+    file = find_checkpoint_file(path, [lambda file: file.suffix in ARRAYS], ".npz or .safetensors file")
     stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file))
     labels, label_files = _labels_of(file, stored, options)
     said = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
@@ -76,16 +76,6 @@ def read(path: Path, options: Options) -> Checkpoint:
     entities, relations, times = (labels.get(kind) for kind in ("entity", "relation", "time"))
     labelled = ((file, *label_files), entities, relations, options.origins)
     return Checkpoint(model, "native", *labelled, times=times, **stored.details)
-
-
-def _file(path: Path) -> Path:
-    if path.is_file():
-        return path
-    files = sorted(entry for entry in path.iterdir() if entry.suffix in ARRAYS)
-    if len(files) != 1:
-        names = ", ".join(file.name for file in files) or "none"
-        raise CheckpointError(f"{str(path)!r}: expected one .npz or .safetensors file in it, found {names}.")
-    return files[0]
 
 
 def _labels_of(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:

@@ -196,11 +196,7 @@ def _mure(parts: PyKEENModel) -> Family:
     if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
         raise NoFormula("its distance is not the squared Euclidean one.")
     return MuRE(
-        parts.entity(),
-        parts.relation(),
-        diagonal=parts.relation(1),
-        head_bias=parts.bias(1),
-        tail_bias=parts.bias(2),
+        parts.entity(), parts.relation(), diagonal=parts.relation(1), head_bias=parts.bias(1), tail_bias=parts.bias(2)
     )
 
 

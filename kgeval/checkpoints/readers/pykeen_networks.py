@@ -95,12 +95,7 @@ def _ermlpe(parts: PyKEENModel) -> Family:
     """Its layers are: dropout, linear, dropout, batch normalisation, relu; and the same again from the second on."""
     (hidden, hidden_bias), (dense, dense_bias) = (_normalised(parts, first) for first in (1, 5))
     return ERMLPE(
-        parts.entity(),
-        parts.relation(),
-        hidden=hidden,
-        hidden_bias=hidden_bias,
-        dense=dense,
-        dense_bias=dense_bias,
+        parts.entity(), parts.relation(), hidden=hidden, hidden_bias=hidden_bias, dense=dense, dense_bias=dense_bias
     )
 
 

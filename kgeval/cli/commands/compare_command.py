@@ -178,12 +178,11 @@ def _show_datasets(
             "--format html does not go with --across-datasets. Choose text, markdown, latex, csv or json."
         )
     from kgeval.analysis.comparison.dataset_ranks import rank_models
-    from kgeval.analysis.comparison.leaderboard import title_of
     from kgeval.cli.streams import say_json
     from kgeval.runs.compared_runs import values_by_dataset
 
     found = {
-        title_of(name): rank_models(
+        name.column: rank_models(
             values, increasing=name.highest_is_best, level=options["level"], reference=options.get("reference")
         )
         for name, values in values_by_dataset(grid, metrics, policies).items()
