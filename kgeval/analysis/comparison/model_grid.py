@@ -160,8 +160,8 @@ class ModelGrid(Shown):
         if any(cell.near for column in columns for cell in column):
             notes.append(f"Underlined: no significant difference to the best ({self._test_in_words()}).")
         notes += [*self._remarks(), *self._notes_on_runs(), *self._notes_on_undefined(), *self._notes_on_untested()]
-        columns = ["Model", *titles * len(self.blocks)]
-        return (Table(columns, rows, title=self.heads[0], notes=notes, heads=self._titles(), item="model"),)
+        head = ["Model", *titles * len(self.blocks)]
+        return (Table(head, rows, title=self.heads[0], notes=notes, heads=self._titles(), item="model"),)
 
     def _titles(self) -> list[str]:
         if len(self.blocks) == 1:
