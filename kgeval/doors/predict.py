@@ -44,6 +44,9 @@ def predict(  # noqa: PLR0913
     the work. An entity whose score is minus infinity, such as one that is not in a list of predictions, is not an
     answer.
 
+    Split, sides and restrictions choose the queries if none are given; ``unseen="worst"`` drops queries, as ``"drop"``
+    does. A corruption of drawn negatives, which leave the answers out, is refused.
+
     Parameters
     ----------
     queries
@@ -58,9 +61,6 @@ def predict(  # noqa: PLR0913
     progress
         likewise; a function is called with the number of queries that were just answered
     {settings}
-
-    Split, sides and restrictions choose the queries if none are given; ``unseen="worst"`` drops queries, as ``"drop"``
-    does. A corruption of drawn negatives, which leave the answers out, is refused.
 
     Returns
     -------
