@@ -119,11 +119,16 @@ def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float
         nonlocal done
         done += more
 
+    def show() -> None:
+        line = _line(what, done, total, time.perf_counter() - start, unit)
+        print(f"{before}{line}", end=after, file=stream, flush=True)
+
     def write() -> None:
         while not over.wait(every):
-            line = _line(what, done, total, time.perf_counter() - start, unit)
-            print(f"{before}{line}", end=after, file=stream, flush=True)
+            show()
 
+    if before:  # a terminal has it at once
+        show()
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     try:

@@ -54,10 +54,6 @@ def test_a_format_is_listed_with_its_models_or_with_what_is_read(done, data):
     assert trec["reading"] in " ".join(done("list", "formats", "trec").split())
 
 
-def test_a_protocol_is_found_by_the_name_that_its_framework_uses(data):
-    assert data("list", "protocols", "dgl-ke") == data("list", "protocols", "dglke")
-
-
 def test_lists_and_descriptions_take_quiet(done):
     assert done("list", "protocols", "-q") == done("list", "protocols")
     assert done("inspect", "run", "--quiet") == done("inspect", "run")

@@ -34,9 +34,7 @@ def test_the_filters_are_words_of_the_command_line(dated):
     mrr = {name: result["metrics"]["both"]["mrr"] for name, result in said.items()}
     assert mrr["raw"] < mrr["time-aware"] < mrr["static"]
     assert [said[name]["provenance"]["times"] for name in said] == ["time-aware", "static", "time-aware"]
-    shown = {times: invoke(*EVALUATE, "--times", times).stdout for times in ("all", "static", "same", "time-aware")}
-    assert "filtered by train, test (static)" in shown["all"]
-    assert (shown["static"], shown["time-aware"]) == (shown["all"], shown["same"])
+    assert "filtered by train, test (static)" in invoke(*EVALUATE, "--times", "static").stdout
 
 
 def test_a_run_keeps_the_times_and_groups_by_them(dated):
