@@ -27,6 +27,9 @@ class Pace:
 
 USUAL = Pace()
 
+CLEARED = "\r\x1b[K"
+"""what empties the line of a status or a bar on a terminal"""
+
 _shown: ContextVar[Pace | None] = ContextVar("shown", default=None)
 
 
@@ -113,7 +116,7 @@ def _bar(what: str, total: int, unit: str) -> Iterator[Progress]:
 def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float) -> Iterator[Progress]:
     """Write a line now and then; on a terminal, over the one before."""
     start, done, over = time.perf_counter(), 0, threading.Event()
-    before, after = ("\r\x1b[K", "") if stream.isatty() else ("", "\n")
+    before, after = (CLEARED, "") if stream.isatty() else ("", "\n")
 
     def report(more: int) -> None:
         nonlocal done
