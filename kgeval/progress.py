@@ -27,6 +27,9 @@ class Pace:
 
 USUAL = Pace()
 
+CLEARED = "\r\x1b[K"
+"""what empties the line of a status or a bar on a terminal"""
+
 _shown: ContextVar[Pace | None] = ContextVar("shown", default=None)
 
 
@@ -113,17 +116,22 @@ def _bar(what: str, total: int, unit: str) -> Iterator[Progress]:
 def _lines(what: str, total: int | None, unit: str, stream: TextIO, every: float) -> Iterator[Progress]:
     """Write a line now and then; on a terminal, over the one before."""
     start, done, over = time.perf_counter(), 0, threading.Event()
-    before, after = ("\r\x1b[K", "") if stream.isatty() else ("", "\n")
+    before, after = (CLEARED, "") if stream.isatty() else ("", "\n")
 
     def report(more: int) -> None:
         nonlocal done
         done += more
 
+    def show() -> None:
+        line = _line(what, done, total, time.perf_counter() - start, unit)
+        print(f"{before}{line}", end=after, file=stream, flush=True)
+
     def write() -> None:
         while not over.wait(every):
-            line = _line(what, done, total, time.perf_counter() - start, unit)
-            print(f"{before}{line}", end=after, file=stream, flush=True)
+            show()
 
+    if before:  # a terminal has it at once
+        show()
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     try:

@@ -14,6 +14,7 @@ import click
 from kgeval.cli.row_order import arranged_as_wanted
 from kgeval.cli.streams import encodable, say, say_json, width
 from kgeval.errors import visible
+from kgeval.progress import CLEARED
 from kgeval.text_layout import wrap_lines
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Ite
 
 def _remark(text: str) -> None:
     if not _quiet():
+        if width(err=True) is not None:
+            click.echo(CLEARED, nl=False, err=True)
         for line in wrap_lines(text, width(err=True)):
             say(line, err=True)
 
