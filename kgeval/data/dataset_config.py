@@ -12,6 +12,7 @@ from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
 from kgeval.data.layout import layouts
+from kgeval.data.layouts.labelled import LABELLED_ENDINGS
 from kgeval.data.layouts.pykeen import read_named, refuse_unknown
 from kgeval.data.loading import PYKEEN, load_dataset, recognised
 from kgeval.data.text import first_line
@@ -89,6 +90,8 @@ class DatasetConfig(Settings):
     def _there(cls, value: str | None) -> str | None:
         if value is not None and not exists_safely(Path(value)):
             raise NoPathError(f"no such folder {short_repr(value)}. {suggest_paths(Path(value))}".strip())
+        if value is not None and Path(value).is_file() and not value.lower().endswith(LABELLED_ENDINGS):
+            raise ValueError(f"{short_repr(value)} is a file, and no table of triples. Give a folder, or such a table")
         return value
 
     @field_validator("layout")

@@ -82,7 +82,7 @@ def test_every_metric_that_is_wrong_is_told(config):
         ),
         ("dataset: {name: umls, layout: labels}\nmodel: model.safetensors", "no folder 'umls' (config line 1)"),
         ("dataset: {path: grph}\nmodel: model.safetensors", "dataset.path: no such folder 'grph' (config line 1)"),
-        ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "dataset.path: no such folder"),
+        ("dataset: {path: model.safetensors}\nmodel: model.safetensors", "is a file, and no table of triples"),
         ("dataset: 5\nmodel: model.safetensors", "dataset: expected a block of keys"),
         (GRAPH + "model: 5", "model: expected a block of keys, found 5 (config line 2)."),
         (GRAPH + "model: [model.safetensors]", "model: expected a block of keys"),
