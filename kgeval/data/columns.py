@@ -92,16 +92,23 @@ def meaning(name: str) -> Meaning | None:
 def is_header(cells: Sequence[str]) -> bool:
     """Whether the first row of a file names columns rather than a triple.
 
-    It does if it names all three columns, or two of them in whole words: then the third is missing or misspelt. A
-    letter alone may well be an entity, and so may three, unless they are usual.
+    It does if it names all three columns, at least one of them in a word, or two of them in words: then the third is
+    missing or misspelt. Letters alone, numbered letters and weak names may well be labels, unless they are usual.
 
-    >>> is_header(["t", "h", "r"]), is_header(["head", "about", "tail"]), is_header(["h", "likes", "t"])
+    >>> is_header(["t", "h", "r"]), is_header(["head", "about", "tail"]), is_header(["e1", "type", "e2"])
     (True, True, False)
     """
     found = {cell.lower(): of for cell in map(unquoted, cells) if (of := meaning(cell)) and of.role in TRIPLE}
-    words = {of.role for cell, of in found.items() if len(cell) > 1 and of.rank < MAX_WEAK}
+    words = {name: of.role for name, of in found.items() if _is_word(name, of)}
+    whole = {role for name, role in words.items() if not re.search("[0-9]", name)}
     all_three = len({of.role for of in found.values()}) == 3
-    return len(words) == 2 or (all_three and (max(map(len, found)) > 1 or found.keys() in LETTERS))
+    return len(whole) == 2 or (all_three and (bool(words) or found.keys() in LETTERS))
+
+
+def _is_word(name: str, of: Meaning) -> bool:
+    """Whether a name is more than a letter or a numbered letter, and no weak one without a sign that it is a name."""
+    is_marked = name[0] in ":_" or of.rank % MAX_WEAK > 0
+    return len(name) > 1 and (of.rank < MAX_WEAK or is_marked) and (is_marked or not re.search("[0-9]", name))
 
 
 def unquoted(cell: str) -> str:

@@ -228,8 +228,11 @@ def read_table(
     roles = (
         resolve(path, header, columns, further, needs) if header else _by_place(path, first, columns, further, fourth)
     )
+    data = read_columns(path, roles, skip=first.end if header else skip, delimiter=delimiter)
+    if header and not columns.are_given and _are_labels(header, roles, data):
+        header, roles = [], _by_place(path, first, columns, further, fourth)
+        data = read_columns(path, roles, skip=skip, delimiter=delimiter)
     skip = first.end if header else skip
-    data = read_columns(path, roles, skip=skip, delimiter=delimiter)
     return _named(path, data, roles, header, columns, further, skip=skip, delimiter=delimiter)
 
 
@@ -238,6 +241,13 @@ def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str]
     if columns.names:
         return not all(map(str.isdecimal, columns.names.values())) or {*columns.names.values()} <= {*cells}
     return not columns.order and (is_header(cells) or (further is not None and not any(map(NUMBER.fullmatch, cells))))
+
+
+def _are_labels(header: Sequence[str], roles: Sequence[str], data: pa.Table) -> bool:
+    """Whether a first row with numbered words, such as ``node1``, is a triple: they occur below it as well."""
+    used = zip(header, roles, strict=True)
+    numbered = [name for name, role in used if role in ("head", "tail") and re.search("[0-9]", name)]
+    return any(pc.index(data[role], name).as_py() >= 0 for name in numbered for role in ("head", "tail"))
 
 
 def _by_place(

@@ -162,12 +162,12 @@ def check_numbers(ranks: RankTable | Mapping[str, RankTable], numbers: Mapping[s
 
     Examples
     --------
-    OpenKE counts no tie, so that its number is higher than those of others.
+    OpenKE counts no tie, and PyKEEN reports such ranks too.
 
     >>> from kgeval import evaluate
     >>> table = evaluate(lambda h, r, t: (h * 31 + t * 7) % 5, "nations")
     >>> print(check_numbers(table, {"mr": "3.925"}).heads[0])
-    mr 3.925: filtered, both sides, optimistic ties (openke).
+    mr 3.925: filtered, both sides, optimistic ties (openke, pykeen).
     """
     printed = tuple(PrintedNumber.of(metric, value) for metric, value in numbers.items())
     if not printed:

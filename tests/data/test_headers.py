@@ -84,7 +84,12 @@ def test_parquet_columns_without_meaning_are_refused(tmp_path, table, found):
 
 
 @pytest.mark.parametrize(
-    "row", [("h", "likes", "t"), ("head", "likes", "b"), ("r", "r", "r"), ("h", "t", "t")], ids=str
+    "row",
+    [
+        *(("h", "likes", "t"), ("head", "likes", "b"), ("r", "r", "r"), ("h", "t", "t"), ("e1", "type", "e2")),
+        *(("e2", "likes", "e1"), ("e1", "r", "e2"), ("n1", "p", "n2"), ("start", "type", "end"), ("x", "r", "y")),
+    ],
+    ids=str,
 )
 def test_a_triple_that_looks_a_little_like_a_header_is_a_triple(tmp_path, row):
     assert read(write(tmp_path / "triples.tsv", row, ROWS)) == [row, *ROWS]
@@ -217,3 +222,11 @@ def test_labels_in_angle_brackets_alone_are_no_n_triples(tmp_path):
     row = ("<http://a>", "<http://likes>", "<http://b>")
     (tmp_path / "triples.tsv").write_text("\t".join(row) + "\n")
     assert read(tmp_path / "triples.tsv") == [row]
+
+
+def test_numbered_words_that_occur_below_are_labels(tmp_path):
+    rows = [("node1", "type", "node2"), ("node2", "type", "node1"), ("node3", "label", "node1")]
+    (tmp_path / "triples.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    assert read(tmp_path / "triples.tsv") == rows
+    (tmp_path / "kgtk.tsv").write_text("node1\tlabel\tnode2\nQ1\tP1\tQ2\n")
+    assert read(tmp_path / "kgtk.tsv") == [("Q1", "P1", "Q2")]

@@ -68,7 +68,7 @@ def test_of_seeds_the_mean_is_shown_with_the_interval_over_seeds():
         expected = interval_over_seeds([run.table for run in runs], metric).interval
         assert row["seeds"] == tuple(values)
         assert row["value"] == pytest.approx(np.mean(values))
-        assert (row["low"], row["high"]) == (expected.low, expected.high)
+        assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), rel=1e-12)
         alone = kgeval.summarize(runs[2].table, metric, intervals="triple").interval(metric)
         assert row["high"] - row["low"] > alone.high - alone.low
     section = standings(found)
@@ -206,7 +206,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
     for name, table in tables.items():
         expected = kgeval.summarize(table, "mrr", intervals=unit).interval("mrr")
         row = found.scores[(found.scores["metric"] == "mrr") & (found.scores["model"] == name)].iloc[0]
-        assert (row["low"], row["high"]) == (expected.low, expected.high)
+        assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), rel=1e-12)
     (pair,) = kgeval.compare({"m1": tables["m1"], "m0": tables["m0"]}, ["mrr"], intervals=unit).pairs
     assert (found.pairs[0].p, found.pairs[0].interval) == (pair.p, pair.interval)
     section = standings(found)
@@ -217,7 +217,7 @@ def test_intervals_tests_and_slices_are_of_the_unit(unit):
     summary = kgeval.summarize(tables["m1"], "mrr", by="side", intervals=unit)
     expected = next(group for group in summary.groups if group.key["side"] == side.group)
     (interval,) = expected.intervals.values()
-    assert (side.low, side.high) == (interval.low, interval.high)
+    assert (side.low, side.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
 
 
 def test_where_there_are_too_few_units_the_page_says_so():

@@ -130,7 +130,7 @@ def lose_something(out: Path) -> str:
     if kind == "cut":
         os.truncate(path, random.randrange(path.stat().st_size))
     for lost in {"cut": [], "gone": [path], "all gone": list(folder.iterdir())}[kind]:
-        lost.unlink()
+        shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
     return f"a shard {kind}" if kind != "all gone" else kind
 
 
