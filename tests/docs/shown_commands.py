@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
+from kgeval.progress import CLEARED
+
 WIDTH = 80
 """columns of the terminal"""
 
@@ -47,7 +49,11 @@ def printed_by(command: str, folder: Path) -> str:
 def broken(text: str) -> str:
     """Break the lines that are wider than the terminal: those of LaTeX."""
     wrap = {"width": WIDTH, "break_long_words": False, "break_on_hyphens": False}
-    lines = [line.rstrip() for line in text.strip("\n").splitlines() if not line.startswith("Compiling ")]
+    lines = [
+        line.rstrip()
+        for line in text.replace(CLEARED, "").strip("\n").splitlines()
+        if not line.startswith("Compiling ")
+    ]
     return "\n".join("\n".join(textwrap.wrap(line, **wrap)) if len(line) > WIDTH else line for line in lines) + "\n"
 
 
