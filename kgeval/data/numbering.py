@@ -17,7 +17,7 @@ from kgeval.arrays import IntArray
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
 from kgeval.data.n_triples import N_TRIPLES
-from kgeval.data.tables import BY_CELLS, NamedTable
+from kgeval.data.tables import NamedTable, with_fourth_named
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, counted, first_few
@@ -43,7 +43,7 @@ def number(
     Ids follow the sorted labels of the first split, then those that occur only in the others: the ids that PyKEEN
     gives. Given vocabularies are used as they are. Triples whose label says that they are false are kept aside.
     """
-    tables, notes = _apart(_alike(tables))
+    tables, notes = _apart(with_fourth_named(tables))
     notes += _notes_on_columns(tables)
     ids: dict[str, IntArray] = {split: np.empty((len(table), 3), np.int64) for split, table in tables.items()}
     entities = _numbered("entity", entities, ("head", "tail"), tables, ids, notes)
@@ -119,14 +119,6 @@ def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], lis
         f"{counted(literals, 'literal')} among the tails: entities as any other.": literals,
     }
     return separate, [note for note, count in notes.items() if count]
-
-
-def _alike(tables: Mapping[str, NamedTable]) -> Mapping[str, NamedTable]:
-    """Take numbers as confidences in all splits where those of some show that they are: 0 and 1 alone may be labels."""
-    guessed = {name for table in tables.values() for name, origin in table.origins.items() if BY_CELLS in origin}
-    if not {"label", "confidence"} <= guessed:
-        return tables
-    return {split: table.renamed("label", "confidence") for split, table in tables.items()}
 
 
 def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
@@ -212,12 +204,16 @@ def _without_blanks(
     codes: list[npt.NDArray[np.int32]], labels: pa.Array
 ) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
     """Cut the blanks around labels that are ids; each code then has another number, in the same order."""
-    padded = pc.match_substring_regex(labels, "^( +-?[0-9]+ *|-?[0-9]+ +)$")
-    if not pc.any(padded).as_py():
+    if not pc.any(_padded(labels)).as_py():
         return codes, labels
+    padded = pc.match_substring_regex(labels, "^( +-?[0-9]+ *|-?[0-9]+ +)$")
     encoded = pc.if_else(padded, pc.utf8_trim(labels, " "), labels).dictionary_encode()
     renumbered = np.asarray(encoded.indices)
     return [renumbered[rows] for rows in codes], encoded.dictionary
+
+
+def _padded(labels: pa.Array) -> pa.Array:
+    return pc.or_(pc.starts_with(labels, " "), pc.ends_with(labels, " "))
 
 
 def _notes_on_labels(
@@ -236,8 +232,8 @@ def _notes_on_labels(
             f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}: the empty text is a label as "
             "any other. Fill the cells, or leave the rows out."
         )
-    cut = pc.utf8_trim(labels, " ")
-    padded = labels.filter(pc.and_(pc.not_equal(cut, labels), pc.is_in(cut, labels)))
+    padded = labels.filter(_padded(labels))
+    padded = padded.filter(pc.is_in(pc.utf8_trim(padded, " "), labels)) if len(padded) else padded
     if len(padded):
         yield (
             f"{counted(len(padded), f'{kind} label')} differ from others by blanks around them alone: "

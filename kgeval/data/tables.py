@@ -75,18 +75,20 @@ class NamedTable:
         return replace(self, data=self.data.filter(pa.array(keep)), rows=np.flatnonzero(keep))
 
     def followed_by(self, other: NamedTable) -> NamedTable:
-        """Append the rows of another table, which must hold the same."""
+        """Append the rows of another table, which must hold the same; messages then count the rows of both."""
         if other.data.column_names != self.data.column_names:
             raise DatasetError(f"{other.source} and {self.source} are both train triples, but have different columns.")
-        return replace(self, data=pa.concat_tables([self.data, other.data]))
+        source, data = f"{self.source} and {Path(other.source).name}", pa.concat_tables([self.data, other.data])
+        return replace(self, data=data, source=source, delimiter=None)
 
     def with_column(self, role: str, column: pa.ChunkedArray) -> NamedTable:
         return replace(self, data=self.data.set_column(self.data.column_names.index(role), role, column))
 
     def renamed(self, role: str, now: str) -> NamedTable:
-        """Let a column hold something else."""
+        """Say what a column holds, as its cells tell it."""
         names = [now if name == role else name for name in self.data.column_names]
-        origins = {now if name == role else name: origin for name, origin in self.origins.items()}
+        origins = {name: origin for name, origin in self.origins.items() if name != role}
+        origins[now] = f"{self.origins[role]}, by its cells"
         return replace(self, data=self.data.rename_columns(names), origins=origins)
 
     def text(self, role: str) -> pa.ChunkedArray:
@@ -170,9 +172,6 @@ NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa
 FOURTH = "fourth column"
 """what a column is called until its cells tell what it holds"""
 
-BY_CELLS = ", by its cells"
-"""how it is known then"""
-
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
 """dates that sort as text"""
 
@@ -192,13 +191,13 @@ def read_triples(path: str | Path, columns: Columns = UNSAID, *, fourth: str | N
 
     Text whose first line is one of N-Triples is read as such, and so is ``.nt``. Otherwise ``columns`` or a header name
     the columns, in any order. Without these they are head, relation, tail, and perhaps a fourth one: dates are times,
-    truth values labels, and other numbers confidences, unless whole numbers could also be times. Where it is known,
-    ``fourth`` says what a fourth column holds.
+    truth values labels, and other numbers confidences, unless whole numbers could also be times. ``fourth`` says what
+    it holds where that is known, or ``FOURTH`` if the other splits are still to tell it: :func:`with_fourth_named`.
     """
     table = read_table(Path(path), columns, fourth=fourth or FOURTH)
     if not len(table):
         raise DatasetError(f"{path}: no triples in it. Expected rows of head, relation, tail.")
-    return table
+    return table if fourth else with_fourth_named({"": table})[""]
 
 
 def read_table(
@@ -301,7 +300,7 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
         rows = rows.to_pandas()
     if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a data frame, of pandas or polars
         header, rows = [str(name) for name in rows.columns], rows.to_numpy()
-        header = [] if all(map(str.isdecimal, header)) and not columns.names else header
+        header = [] if columns.order or (all(map(str.isdecimal, header)) and not columns.names) else header
     try:
         listed = [row if isinstance(row, str) else tuple(row) for row in rows]
     except TypeError as error:
@@ -320,21 +319,22 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
 
 
 def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
-    if role in (*TRIPLE, "split", "side"):
-        for row, label in enumerate(cells):
-            if not isinstance(label, str):
-                raise DatasetError(
-                    f"{source}, row {row + 1}: the {role} is {label!r:.60} of type {type(label).__name__}: labels are "
-                    "text. Give str(label) of each; for triples of ids, call Dataset.build."
-                )
-    elif role in ("time", FOURTH):
+    """Lay cells out as a column: text, for which numbers stand as times and fourth columns alone; or numbers."""
+    is_text = role in (*TRIPLE, "split", "side", "time", FOURTH)
+    if role in ("time", FOURTH):
         cells = [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
+    for row, cell in enumerate(cells):
+        if is_text and not isinstance(cell, str):
+            raise DatasetError(
+                f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}: labels are text. "
+                "Give str(label) of each; for triples of ids, call Dataset.build."
+            )
     try:
-        return pa.array(cells, pa.string() if role in (*TRIPLE, "split", "side", "time", FOURTH) else None)
+        return pa.array(cells, pa.string() if is_text else None)
     except UnicodeEncodeError as error:
         raise DatasetError(f"{source}: the {role} {error.object!r} is not Unicode text ({error.reason}).") from error
     except (pa.ArrowException, TypeError) as error:
-        raise DatasetError(f"{source}: the column {role} has cells of several types ({reason(error)}).") from error
+        raise DatasetError(f"{source}: the column {role} has a cell that is not a number ({reason(error)}).") from error
 
 
 def _named(
@@ -355,14 +355,20 @@ def _named(
     for role, text in columns.constants.items():
         data = data.append_column(role, pa.repeat(text, len(data)))
         origins[role] = f"{text!r} in every row (option)"
-    if FOURTH in roles:
-        role = _role_of_cells(f"{source}: the {FOURTH}", data[FOURTH])
-        origins[role] = f"{origins.pop(FOURTH)}{BY_CELLS}"
-        data = data.rename_columns([role if name == FOURTH else name for name in data.column_names])
     table = NamedTable(source, data, origins, tuple(found[role] for role in unused), **place)
     for role in TRIPLE:
         table = table.with_column(role, table.text(role)) if role in table else table
     return table
+
+
+def with_fourth_named(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]:
+    """Call the fourth column of all splits, which has no name, by what its cells are in all of them."""
+    unnamed = {split: table for split, table in tables.items() if FOURTH in table}
+    if not unnamed:
+        return {**tables}
+    cells = pa.chunked_array([chunk for table in unnamed.values() for chunk in table[FOURTH].chunks], pa.string())
+    role = _role_of_cells(f"{next(iter(unnamed.values())).source}: the {FOURTH}", cells)
+    return {**tables, **{split: table.renamed(FOURTH, role) for split, table in unnamed.items()}}
 
 
 def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:

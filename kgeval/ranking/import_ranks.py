@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -117,23 +117,14 @@ def load_ranks(  # noqa: PLR0913
         raise TableError(f"{path}: none of its rows is a rank of the {split} split of dataset {dataset.name}.")
     table = RankTable.concat(parts)
     leaks, notes_on_leaks = count_leaks(dataset, split)
-    notes = notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []
-    notes += [*file.notes, *check.notes]
-    if missing := len(dataset.split(split)) - table.num_triples:
-        notes.append(f"not in {path}: {counted(missing, f'{split} triple')}.")
-    absent = [name for name in known if name not in dataset.splits]
-    if absent:
-        notes.append(f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates.")
-    if dataset.times is not None and times is None and known:
-        notes.append(
-            "the file does not say whether its filter was time-aware or static; candidates were counted as time-aware. "
-            "To say which: --times (in Python times=)."
-        )
-    has_ties = all(group.has_ties for group in file.ranks)
-    notes += [
+    notes = [
+        *(notes_on_exchanged_sides(*parts) if len(parts) == len(SIDES) else []),
+        *file.notes,
+        *check.notes,
+        *_notes_on_rows(file, dataset, table, split),
+        *_notes_on_filter(dataset, known, times),
         *notes_on_leaks,
-        *([] if has_ties else ["a file of ranks has no numbers of ties: all metrics have the tie policy of the file."]),
-        f"the ranks were read from {path}.",
+        *_notes_on_source(file),
         *dataset.notes,
     ]
     candidates = AllEntities().describe(dataset, np.array([len(dataset.entities)]))
@@ -141,15 +132,37 @@ def load_ranks(  # noqa: PLR0913
         table.data,
         split,
         tuple(notes),
-        filter=tuple(name for name in known if name not in absent),
+        filter=tuple(name for name in known if name in dataset.splits),
         dataset=dataset.name,
         candidates=candidates,
         times=None if dataset.times is None else times,
         missing=len(parts) * len(dataset.split(split)) - len(table),
         leaks=leaks,
-        has_ties=has_ties,
+        has_ties=file.has_ties,
         suspicion=dataset.suspicion,
     )
+
+
+def _notes_on_rows(file: RankFile, dataset: Dataset, table: RankTable, split: str) -> Iterator[str]:
+    if missing := len(dataset.split(split)) - table.num_triples:
+        yield f"not in {file.table.source}: {counted(missing, f'{split} triple')}."
+
+
+def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes | None) -> Iterator[str]:
+    """Note what the dataset or the file leaves open about the known answers."""
+    if absent := [name for name in known if name not in dataset.splits]:
+        yield f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates."
+    if dataset.times is not None and times is None and known:
+        yield (
+            "the file does not say whether its filter was time-aware or static; candidates were counted as time-aware. "
+            "To say which: --times (in Python times=)."
+        )
+
+
+def _notes_on_source(file: RankFile) -> Iterator[str]:
+    if not file.has_ties:
+        yield "a file of ranks has no numbers of ties: all metrics have the tie policy of the file."
+    yield f"the ranks were read from {file.table.source}."
 
 
 def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
@@ -311,6 +324,15 @@ def _ranked(check: _RowCheck, group: RankColumns, side: Side, rows: IntArray, ca
         is_rank &= check.passing(wrong, rows, no_number, f"{setting} ranks that are no numbers from {least}")
     counts = _counts(check.file, group, rows, candidates)
     highest = 1 + counts.greater + counts.tied
+    if group.has_ties and "rank" in group.names:
+        ranks = check.file.numbers(group.names["rank"], rows)
+
+        def other(index: int) -> str:
+            span = f"{1 + counts.greater[index]} to {highest[index]}"
+            return f"the {setting} rank {ranks[index]:g} is not one from {span}, as greater and tied say it."
+
+        left_out = f"{setting} ranks that contradict greater and tied"
+        is_rank &= check.passing(is_rank & ((ranks <= counts.greater) | (ranks > highest)), rows, other, left_out)
 
     def beyond(index: int) -> str:
         what = (

@@ -92,6 +92,11 @@ class RankFile:
         ranks, notes = _rank_columns(table, setting)
         return cls(table, ranks, notes)
 
+    @property
+    def has_ties(self) -> bool:
+        """Whether all numbers of ties are known."""
+        return all(group.has_ties for group in self.ranks)
+
     def rows_of(self, side: Side) -> IntArray:
         """Find the rows of a side; int64[row]."""
         if "side" not in self.table:

@@ -121,7 +121,7 @@ def test_columns_are_named_in_every_way(tmp_path):
     by_name = {"head": "gene", "relation": "act", "tail": "drug"}
     tests = {"test": SPLITS["test"], "valid": SPLITS["valid"]}
     named = {split: pd.DataFrame(rows, columns=["gene", "act", "drug"]) for split, rows in tests.items()}
-    for columns in (by_name, "head=gene,relation=act,tail=drug"):
+    for columns in (by_name, "head=gene,relation=act,tail=drug", "head,relation,tail"):
         same(Dataset.from_labels(train=frame, **named, columns=columns))
     for split, rows in SPLITS.items():
         pd.DataFrame(rows).to_csv(tmp_path / f"{split}.csv", index=False, header=False)
@@ -292,9 +292,10 @@ def test_numbers_are_labels_confidences_or_asked_for(tmp_path):
     grades = load_dataset(tmp_path, columns="head,relation,tail,weight")
     assert grades.confidences["train"].labels.tolist() == [5, 3]
     assert list(load_dataset(tmp_path, columns="head,relation,tail,time").times) == ["3", "5"]
-    (tmp_path / "test.tsv").write_text("a\tr\tb\t0.5\n")
-    (tmp_path / "train.tsv").write_text("a\tr\tb\t1\nb\tr\ta\t0\n")  # 0 and 1 are confidences beside a half
-    assert load_dataset(tmp_path).confidences["train"].labels.tolist() == [1, 0]
+    (tmp_path / "test.tsv").write_text("a\tr\tb\t0.5\n")  # which tells what the numbers of train are
+    for cells in ([1, 0], [3, 2]):
+        (tmp_path / "train.tsv").write_text("a\tr\tb\t{}\nb\tr\ta\t{}\n".format(*cells))
+        assert load_dataset(tmp_path).confidences["train"].labels.tolist() == cells
 
 
 # Files
@@ -394,3 +395,11 @@ def test_a_blank_node_belongs_to_its_file_and_literals_are_counted(tmp_path):
     assert literal == "2 literals among the tails: entities as any other."
     (tmp_path / "test.nt").write_text("<c> <r> <d> .\n")
     assert "_:a" in load_dataset(tmp_path).entities
+
+
+def test_cells_of_two_train_files_are_noted_where_they_stand(tmp_path):
+    (tmp_path / "train.txt").write_text("a\tr\tb\n")
+    (tmp_path / "facts.txt").write_text("b\tr\tc\nc\t\ta\n")
+    (tmp_path / "test.txt").write_text("a\tr\tc\n")
+    data = load_dataset(tmp_path, layout="red-gnn")
+    assert f"1 relation cell without text, the first in {tmp_path / 'train.txt'} and facts.txt, row 3:" in data.notes[0]

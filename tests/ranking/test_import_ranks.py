@@ -449,6 +449,8 @@ def test_counts_of_a_file_are_read_as_they_stand(tmp_path):
         for ties in ("optimistic", "pessimistic", "realistic"):
             for metric in ("mrr", "amri"):
                 assert summarize(table, [metric], ties=ties)[metric] == summarize(ranked, [metric], ties=ties)[metric]
+    with pytest.raises(TableError, match=r"line 2: the filtered \w+ rank \d+ is not one from \d+ to \d+"):
+        loaded(tmp_path, long.assign(filtered_rank=2 + long["greater"] + long["tied"]))
     other = loaded(tmp_path, long.assign(candidates=long["candidates"] + 5))
     assert sum("have another number of candidates in the file" in note for note in other.notes) == 2
     wide_names = {"greater": "head_greater", "tied": "head_tied"}

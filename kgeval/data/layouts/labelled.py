@@ -20,7 +20,7 @@ from kgeval.data.columns import TRIPLE, UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layout import Layout
 from kgeval.data.numbering import number
-from kgeval.data.tables import NamedTable, read_triples
+from kgeval.data.tables import FOURTH, NamedTable, read_triples
 from kgeval.data.text import COMPRESSED, rows
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
@@ -136,11 +136,11 @@ def read_files(
     columns: Columns = UNSAID,
 ) -> Dataset:
     """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
-    splits = {split: read_triples(path, columns) for split, path in files.items()}
+    splits = {split: read_triples(path, columns, fourth=FOURTH) for split, path in files.items()}
     if not (columns.order or columns.names):
         _refuse_unknown_header(splits.values())
     for path in further_train:
-        splits["train"] = splits["train"].followed_by(read_triples(path, columns))
+        splits["train"] = splits["train"].followed_by(read_triples(path, columns, fourth=FOURTH))
     if relations is not None:
         found = {label for table in splits.values() for label in table["relation"].unique().to_pylist()}
         relations = Vocabulary([*relations, *sorted(found.difference(relations))], "relation")
