@@ -12,7 +12,7 @@ from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse_all, pooled_side
-from kgeval.metrics.ranks.ties import REALISTIC, tie_policy
+from kgeval.metrics.ranks.ties import EXPECTED, REALISTIC, tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, TableView
 from kgeval.metrics.summary import SERIOUS, Group, Summary
 from kgeval.provenance import Provenance
@@ -128,14 +128,22 @@ class RankSummary(Summary):
         return (Table(["", *sides], [[base, *(there.get((base, side), "") for side in sides)] for base in bases]),)
 
 
+def common_ties_of(summaries: Iterable[RankSummary]) -> str:
+    """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
+    return next((summary.ties for summary in summaries if summary.ties != OF_FILE), OF_FILE)
+
+
 def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
-    """Refuse a tie policy for ranks whose numbers of ties are not known; realistic ones are those of the file."""
+    """Refuse a tie policy that favours or punishes, for ranks whose numbers of ties are not known.
+
+    The two that do neither are the policies by which ranks of a file stand beside other models: as the file has them.
+    """
     policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
-    other = next((policy for policy in policies if policy != REALISTIC.name), None)
+    other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)
     if other is not None and not table.provenance.has_ties:
         raise MetricError(
             f"ties: {other} ranks cannot be computed, as the file of ranks has no numbers of ties, and its own policy "
-            "holds. Leave ties out, or add the columns greater and tied to the file."
+            "holds. Choose no other, or add the columns greater and tied to the file."
         )
 
 

@@ -16,7 +16,7 @@ from kgeval.analysis.comparison.paired_difference import (
 from kgeval.errors import first_few
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
-from kgeval.metrics.rank_summary import RankSummary
+from kgeval.metrics.rank_summary import RankSummary, common_ties_of
 from kgeval.metrics.summary import notes_with_models
 from kgeval.shown import Shown
 from kgeval.table import Cell, Figure, Table, number, written
@@ -58,7 +58,7 @@ class Comparison(Shown):
     @property
     def ties(self) -> str:
         """The name of the tie policy of all metrics that name none."""
-        return next(iter(self.summaries.values())).ties
+        return common_ties_of(self.summaries.values())
 
     @property
     def family(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
 from kgeval.errors import first_few
 from kgeval.metrics.names import PARTS, MetricName, title_of
-from kgeval.metrics.rank_summary import RankSummary, shared_columns
+from kgeval.metrics.rank_summary import RankSummary, common_ties_of, shared_columns
 from kgeval.metrics.summary import Group, notes_with_models
 from kgeval.provenance import LabelProvenance, Provenance, shared_description
 from kgeval.shown import Page
@@ -134,7 +134,7 @@ def side_by_side(summaries: Mapping[str, RankSummary]) -> Page:
         [model, *(_text(getattr(summaries[str(model)].provenance, name)) for name in different), *figures]
         for model, *figures in table.rows
     ]
-    ties = next(iter(summaries.values())).ties
+    ties = common_ties_of(summaries.values())
     table = replace(table, columns=["model", *different, *table.columns[1:]], rows=rows, keys=1 + len(different))
     return Page((f"{head}, ties: {ties}", *further), (table,))
 
