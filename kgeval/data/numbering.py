@@ -66,6 +66,9 @@ def number(
 MANY, MANY_TIMES = 20, 10
 """the least relations that are many, and how many times as many as heads or tails"""
 
+FIRST = 2**16
+"""rows that tell an ordinary graph fast"""
+
 
 def _suspicion(
     tables: Mapping[str, NamedTable], ids: Mapping[str, IntArray], entities: Vocabulary, relations: Vocabulary
@@ -77,6 +80,9 @@ def _suspicion(
     """
     if any(table.origins.get("relation") != "column '2'" for table in tables.values()):
         return None
+    beginning = next(iter(ids.values()))[:FIRST]
+    if min(len(np.unique(beginning[:, column])) for column in (0, 2)) > len(relations):
+        return None  # an ordinary graph, of which all rows would have even more heads and tails
     occur = np.zeros((2, len(entities)), np.bool_)
     for rows in ids.values():
         occur[0, rows[:, 0]] = occur[1, rows[:, 2]] = True
