@@ -50,7 +50,7 @@ IDENTIFIERS = (
 """Words beside such a name that say how it identifies; of two columns for one role, the earlier word is used."""
 
 KIND = re.compile("(type|kind|class|attr)$")
-"""What may follow the name of a relation, as in ``edge_type``; the type of an entity is another column."""
+"""The end of some names of relations, as in ``edge_type``. The type of an entity is no relation."""
 
 MAX_WEAK = 100
 """more than there are identifiers: a weak name comes after all others"""
@@ -185,7 +185,8 @@ def resolve(
 ) -> list[str]:
     """Call each column by what it holds; a column that holds nothing of use keeps its name, in lower case.
 
-    ``names`` are those of a header, ``needs`` what a table must hold, and ``further`` matches what else it may hold.
+    ``names`` is the header. The table must have the roles in ``needs``. ``further`` matches other names of this kind of
+    table, such as those of ranks.
 
     Raises
     ------

@@ -35,7 +35,7 @@ ReadableFile = Annotated[PathText, AfterValidator(readable)]
 
 
 def _columns(value: Any) -> Any:
-    """Check what the columns of files are said to hold: a text, a block, or a list."""
+    """Check the setting ``columns``: a text, a block or a list."""
     if not isinstance(value, str | dict | list | tuple | None):
         raise ValueError(  # noqa: TRY004  # which pydantic tells
             f"expected what columns hold, such as {{head: gene, tail: drug}}, found {value!r:.60}"

@@ -48,7 +48,7 @@ QUOTING = ",;|"
 """separators whose cells may be quoted"""
 
 LOOKED_AT = 20
-"""rows from which the separator is told"""
+"""the number of rows that are read to find the separator"""
 
 
 def read_columns(

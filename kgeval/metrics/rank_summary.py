@@ -134,9 +134,10 @@ def common_ties_of(summaries: Iterable[RankSummary]) -> str:
 
 
 def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
-    """Refuse a tie policy that favours or punishes, for ranks whose numbers of ties are not known.
+    """Refuse optimistic, pessimistic and random ranks where the numbers of ties are not known.
 
-    The two that do neither are the policies by which ranks of a file stand beside other models: as the file has them.
+    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them. They then mean the
+    ranks as they stand in the file.
     """
     policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
     other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)

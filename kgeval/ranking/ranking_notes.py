@@ -179,7 +179,7 @@ def notes_on_masks(ranks: pa.Table) -> list[str]:
     filtered, raw = RankCounts.of(ranks), RankCounts.of(ranks, "raw_")
     others = raw.candidates - filtered.candidates
     alike = (raw.greater == filtered.greater) & (raw.tied == filtered.tied)
-    # By chance, the answer is the first among itself and others in one of others + 1 cases.
+    # By chance, an answer beats all n other known answers with probability 1 / (n + 1).
     if np.log1p(others).sum() < UNLIKELY or not alike[others > 0].all():
         return []
     what = f"the raw ranks are the filtered ones, though {int((others > 0).sum()):,} answers have other known answers"

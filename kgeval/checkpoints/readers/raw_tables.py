@@ -45,7 +45,7 @@ ENTITY, RELATION = "_entity.npy", "_relation.npy"
 
 
 def read_dglke(path: Path, options: Options) -> Checkpoint:
-    """Read a model, whose name and dataset in ``config.json`` are those of its arrays' files; or by its files alone."""
+    """Read a model: its arrays are named as ``config.json`` says, or without it by the model."""
     folder = folder_of(path)
     config = _dglke_config(folder) or {}
     if (folder / DGLKE_CONFIG).is_file() and not config:
