@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 MAX_CHOICES = 30
 """how many valid names a message lists"""
@@ -118,6 +119,15 @@ def visible(text: str) -> str:
     ('a\\x1b[2Jb', '\\u202eevil', 'Zoë\n')
     """
     return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+@contextmanager
+def naming(where: object, error: type[InputError] = DatasetError) -> Iterator[None]:
+    """Name the place in the refusal of what it holds."""
+    try:
+        yield
+    except InputError as refusal:
+        raise error(f"{where}: {refusal}") from refusal
 
 
 def reason(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.known import KnownAnswers
 from kgeval.data.labelled_triples import false_rows, read_triple_ids
-from kgeval.data.layouts.ogb_and_pbg import entity_ids, read_content, triples_of
+from kgeval.data.layouts.ogb_and_pbg import find_ids, read_content, triples_of
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.tables import read_triples
@@ -117,7 +117,7 @@ class OGBNegatives(CorruptionGenerator):
         content = read_content(path)
         triples = triples_of(path, content, dataset.entities, dataset.relations)
         sides = [side for side in SIDES if f"{side}_neg" in content]
-        negatives = {side: entity_ids(path, content, f"{side}_neg", dataset.entities) for side in sides}
+        negatives = {side: find_ids(path, content, f"{side}_neg", dataset.entities) for side in sides}
         index = TripleIndex.of(triples)
         first = np.empty(len(index), np.int64)
         first[index.find(triples)[::-1]] = np.arange(len(triples))[::-1]

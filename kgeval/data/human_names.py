@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.data.dataset import Dataset
-from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
+from kgeval.data.tables import read_pairs
 from kgeval.errors import DatasetError, reason
 
 FILES = ("entity2text.txt", "relation2text.txt")
@@ -68,12 +67,8 @@ def read_names(path: str | Path) -> Names:
     if not isinstance(path, (str, os.PathLike)):
         raise DatasetError(f"names: expected a dictionary by label, a file or several files; found {path!r:.60}.")
     path = Path(path)
-    rows = read_columns(path, ["row"], delimiter=UNIT_SEPARATOR)["row"]
-    cells = pc.extract_regex(rows, r"^(?P<label>[^\t]*)\t\s*(?P<name>.*?)\s*$")
-    if cells.null_count:
-        line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))))
-        raise DatasetError(f"{path}, line {line}: expected a label, a tab and its name.")
-    labels, names = (pc.struct_field(cells, index) for index in range(2))
+    table = read_pairs(path, ["label", "name"], "a tab")
+    labels, names = table["label"], pc.ascii_trim_whitespace(table["name"])
     counts = pc.value_counts(labels)
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,50 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import IntArray
-from kgeval.data.tables import NO_INTERVALS
-from kgeval.data.text import UNIT_SEPARATOR, WHOLE_NUMBER, first_line, line_of, read_columns, refuse_missing, rows
+from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
+from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError, reason
+from kgeval.errors import DatasetError, naming, reason
 from kgeval.files import opening as files
-from kgeval.files.opening import free_memory
 from kgeval.files.settings_text import read_yaml
 from kgeval.paths import exists_safely
-
-
-def read_mapping(path: Path) -> pa.Table:
-    """Read rows of ``label,id`` as Marius writes them: the id follows the last comma, and nothing is quoted."""
-    rows = read_columns(path, ["row"], delimiter=UNIT_SEPARATOR)["row"]
-    whole = np.asarray(pc.match_substring(rows, ","), np.bool_)
-    if not whole.all():
-        line = line_of(path, int(np.argmin(whole)))
-        raise DatasetError(f"{path}, line {line}: expected label,id; found no comma.")
-    parts = pc.split_pattern(rows, ",", max_splits=1, reverse=True)
-    return pa.table({name: pc.list_element(parts, index) for index, name in enumerate(("label", "id"))})
-
-
-def counted_vocabulary(path: Path, kind: str) -> Vocabulary:
-    """Read the labels of ``entity2id.txt`` or ``relation2id.txt``, whose first line may be their number.
-
-    Between label and id are a tab or a space, or any number of spaces where the first row has no tab.
-    """
-    announced = announced_rows(path)
-    skip = 0 if announced is None else 1
-    first = next(rows(path, skip, delimiter=UNIT_SEPARATOR), None)
-    tabs = first is None or "\t" in first.cells[0]
-    table = read_columns(path, ["label", "id"], skip=skip) if tabs else _split_at_spaces(path, skip)
-    refuse_cut(path, table, announced)
-    return vocabulary_by_id(path, table, kind, skip=skip)
-
-
-def _split_at_spaces(path: Path, skip: int) -> pa.Table:
-    whole = read_columns(path, ["row"], skip=skip, delimiter=UNIT_SEPARATOR)["row"]
-    cells = pc.extract_regex(whole, "^(?P<label>.*?) +(?P<id>[^ ]+) *$").combine_chunks()
-    if cells.null_count:
-        line = line_of(path, int(np.argmax(np.asarray(cells.is_null()))), skip)
-        raise DatasetError(f"{path}, line {line}: expected a label, spaces and its id.")
-    return pa.table(dict(zip(("label", "id"), cells.flatten(), strict=True)))
 
 
 def announced_rows(path: Path) -> int | None:
@@ -67,52 +31,30 @@ def announced_rows(path: Path) -> int | None:
     return int(cells[0]) if len(cells) == 1 else None
 
 
-def refuse_cut(path: Path, table: pa.Table, announced: int | None) -> None:
-    if announced not in (None, table.num_rows):
+def read_counted(path: Path, read: Callable[..., NamedTable]) -> NamedTable:
+    """Read a table whose first line may be the number of its rows; ``read`` takes the path and ``skip``."""
+    announced = announced_rows(path)
+    table = read(path, skip=int(announced is not None))
+    if announced not in (None, len(table)):
         raise DatasetError(
-            f"{path}: line 1 announces {announced} rows, but {table.num_rows} follow. The file may be cut short."
+            f"{path}: line 1 announces {announced} rows, but {len(table)} follow. The file may be cut short."
         )
+    return table
 
 
-def read_vocabulary(path: Path, kind: str, names: Sequence[str] = ("id", "label"), *, skip: int = 0) -> Vocabulary:
-    """Read rows of labels and ids, in any order; ``skip`` lines precede the first."""
-    return vocabulary_by_id(path, read_columns(path, names, skip=skip), kind, skip=skip)
-
-
-def vocabulary_by_id(path: Path, table: pa.Table, kind: str, *, skip: int = 0) -> Vocabulary:
-    """Order labels by their ids; ``table`` has the string columns ``label`` and ``id``."""
-    ids = _row_ids(path, table, skip)
-    order = np.argsort(ids, kind="stable")
-    count = len(ids)
-    if not np.array_equal(ids[order], np.arange(count)):
-        row = _misplaced(ids, order)
-        raise DatasetError(
-            f"{path}, line {line_of(path, row, skip)}: the id {ids[row]} is wrong: the {count} ids must be 0 to "
-            f"{count - 1}, each once."
-        )
-    try:
-        return Vocabulary(table["label"].take(pa.array(order)), kind)
-    except InputError as error:
-        raise DatasetError(f"{path}: {error}") from error
-
-
-def _row_ids(path: Path, table: pa.Table, skip: int) -> IntArray:
+def vocabulary_by_id(table: NamedTable, kind: str) -> Vocabulary:
+    """Order labels by their ids; the table has the text columns ``label`` and ``id``."""
     spelled = pc.utf8_trim_whitespace(table["id"])
     whole = np.asarray(pc.match_substring_regex(spelled, "^-?[0-9]{1,18}$"), np.bool_)
-    if not whole.all():
-        row = int(np.argmin(whole))
-        raise DatasetError(
-            f"{path}, line {line_of(path, row, skip)}: the id {spelled[row].as_py()[:40]!r} is not a whole number. "
-            f"Expected lines of {'<TAB>'.join(table.column_names)}."
-        )
-    return np.asarray(spelled.cast(pa.int64()))
-
-
-def _misplaced(ids: IntArray, order: IntArray) -> int:
-    """Find the first row whose id is beyond the others, or else repeats an earlier one."""
-    beyond = (ids < 0) | (ids >= len(ids))
-    repeats = order[1:][np.diff(ids[order]) == 0]
-    return int(np.argmax(beyond)) if beyond.any() else int(repeats.min())
+    table.refuse(~whole, "id", f"is not a whole number. Expected lines of {'<TAB>'.join(table.data.column_names)}.")
+    table = table.with_column("id", spelled.cast(pa.int64()))
+    ids, count = np.asarray(table["id"]), len(table)
+    order = np.argsort(ids, kind="stable")
+    wrong = (ids < 0) | (ids >= count)
+    wrong[order[1:][np.diff(ids[order]) == 0]] = True
+    table.refuse(wrong, "id", f"is wrong: the {count} ids must be 0 to {count - 1}, each once.")
+    with naming(table.source):
+        return Vocabulary(table["label"].take(pa.array(order)), kind)
 
 
 @dataclass(frozen=True)
@@ -121,12 +63,11 @@ class LabelFiles:
 
     entities: str
     relations: str
-    id_first: bool = True
-    """whether the columns are id, label; otherwise label, id"""
-    commas: bool = False
-    """whether commas separate the columns, and tabs do not"""
+    columns: tuple[str, str] = ("id", "label")
+    between: str = ""
+    """what is between a label and its id, if the label may hold it too"""
     counted: bool = False
-    """whether the first line is the number of rows, or was left out"""
+    """whether the first line is the number of rows, or was left out; ``between`` is then for files without tabs"""
     columns_may_be_swapped: bool = False
     """whether some published files have the columns in the other order"""
     times: str | None = None
@@ -141,36 +82,37 @@ class LabelFiles:
         names = {"entity": self.entities, "relation": self.relations, "time": self.times}
         return {kind: folder / name for kind, name in names.items() if name is not None}
 
+    def table(self, path: Path, *, skip: int = 0, delimiter: str | None = None) -> NamedTable:
+        """Read the columns ``id`` and ``label`` of one of the files."""
+        if not self.between or (self.counted and find_delimiter(path, skip) == "\t"):
+            return read_text(path, self.columns, skip=skip, delimiter=delimiter)
+        return read_pairs(path, self.columns, self.between, skip=skip)
+
     def read(self, path: Path, kind: str) -> Vocabulary:
         """Read one of the files of a dataset."""
-        if self.counted:
-            return counted_vocabulary(path, kind)
-        if self.commas:
-            return vocabulary_by_id(path, read_mapping(path), kind)
-        return read_vocabulary(path, kind, ("id", "label") if self.id_first else ("label", "id"))
+        return vocabulary_by_id(read_counted(path, self.table) if self.counted else self.table(path), kind)
 
     def read_both(self, folder: Path) -> tuple[Vocabulary, Vocabulary]:
         """Read the labels of the entities and of the relations of a dataset, whose files must be there."""
         return self.read(folder / self.entities, "entity"), self.read(folder / self.relations, "relation")
 
 
+LABEL_FIRST = ("label", "id")
+
 ROTATE = LabelFiles("entities.dict", "relations.dict")
 DGLKE = LabelFiles("entities.tsv", "relations.tsv", columns_may_be_swapped=True)
 LIBKGE = LabelFiles("entity_ids.del", "relation_ids.del")
-OPENKE = LabelFiles("entity2id.txt", "relation2id.txt", id_first=False, counted=True)
-KBC = LabelFiles("ent_id", "rel_id", id_first=False, times="ts_id")
-MARIUS = LabelFiles("node_mapping.txt", "relation_mapping.txt", id_first=False, commas=True)
-TSV = LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", id_first=False, columns_may_be_swapped=True)
-JSON = LabelFiles("entity_to_id.json", "relation_to_id.json", id_first=False)
+OPENKE = LabelFiles("entity2id.txt", "relation2id.txt", LABEL_FIRST, "spaces", counted=True)
+KBC = LabelFiles("ent_id", "rel_id", LABEL_FIRST, times="ts_id")
+MARIUS = LabelFiles("node_mapping.txt", "relation_mapping.txt", LABEL_FIRST, "a comma")
+TSV = LabelFiles("entity_to_id.tsv", "relation_to_id.tsv", LABEL_FIRST, columns_may_be_swapped=True)
+JSON = LabelFiles("entity_to_id.json", "relation_to_id.json", LABEL_FIRST)
 PYKEEN = LabelFiles("entity_to_id.tsv.gz", "relation_to_id.tsv.gz")
 PYKEEN_SAVED = LabelFiles("training_triples/entity_to_id.tsv.gz", "training_triples/relation_to_id.tsv.gz")
 
 LABEL_FILES = (ROTATE, DGLKE, LIBKGE, OPENKE, KBC, MARIUS, TSV, JSON, PYKEEN_SAVED, PYKEEN)
 """of the RotatE code, DGL-KE, LibKGE, OpenKE, kbc, tkbc, Marius, PyKEEN, and as users of PyTorch Geometric do"""
 
-
-LABEL = 2**7
-"""bytes that the label of an id may take while it is made"""
 
 MAX_UNUSED_ID_RATIO = 100
 """so many ids without a triple may there be for each id in one"""
@@ -186,15 +128,6 @@ def read_graph_settings(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DatasetError(f"{path}: expected the settings of a dataset, as names and values.")
     return content
-
-
-def numbered_labels(settings: Path, key: str, size: Any, kind: str) -> Vocabulary:
-    """Label ids by themselves, as many as the settings of a graph say, where no file has labels."""
-    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise DatasetError(f"{settings}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
-    if size > free_memory() // LABEL:
-        raise DatasetError(f"{settings}: {key}: {size} do not fit into memory.")
-    return Vocabulary.numbered(size, kind)
 
 
 def id_columns(path: Path, columns: Sequence[Any]) -> Triples:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
 from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples
 from kgeval.data.text import (
+    UNIT_SEPARATOR,
     WHOLE_NUMBER,
     Row,
     find_delimiter,
@@ -233,6 +235,32 @@ def read_table(
         data = read_columns(path, roles, skip=skip, delimiter=delimiter)
     skip = first.end if header else skip
     return _named(path, data, roles, header, columns, further, skip=skip, delimiter=delimiter)
+
+
+def read_text(
+    path: Path, names: Sequence[str], *, skip: int = 0, delimiter: str | None = None, **options: Any
+) -> NamedTable:
+    """Read a text whose columns are known, with the options of :func:`~kgeval.data.text.read_columns`."""
+    delimiter = delimiter or find_delimiter(path, skip)
+    data = read_columns(path, names, skip=skip, delimiter=delimiter, **options)
+    return NamedTable(path, data, skip=skip, delimiter=delimiter)
+
+
+DIVISIONS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+    "a tab": partial(pc.split_pattern, pattern="\t", max_splits=1),
+    "a comma": partial(pc.split_pattern, pattern=",", max_splits=1, reverse=True),
+    "spaces": partial(pc.ascii_split_whitespace, max_splits=1, reverse=True),
+}
+"""what is between two cells -> what divides lines there: at the first tab, the last comma or the last spaces"""
+
+
+def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0) -> NamedTable:
+    """Read a text of two columns, one of which may hold what is ``between`` them in ``DIVISIONS``."""
+    table = read_text(path, ["line"], skip=skip, delimiter=UNIT_SEPARATOR)
+    cells = DIVISIONS[between](pc.utf8_rtrim(table["line"], " "))
+    wrong = np.asarray(pc.list_value_length(cells)) != 2
+    table.refuse(wrong, "line", f"is not a {names[0]}, {between} and its {names[1]}.")
+    return replace(table, data=pa.table({name: pc.list_element(cells, place) for place, name in enumerate(names)}))
 
 
 def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:

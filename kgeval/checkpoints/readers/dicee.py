@@ -24,7 +24,8 @@ from kgeval.checkpoints.shared.layers import Network, fold_batch_norm, naming
 from kgeval.checkpoints.shared.locate import CheckpointLabels, folder_of, json_in, vocabulary_of_ids, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.id_files import vocabulary_by_id
-from kgeval.data.text import first_line, read_columns
+from kgeval.data.tables import read_text
+from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, UsageError
 from kgeval.paths import no_file
@@ -142,8 +143,8 @@ def _labels(folder: Path, kind: str, count: int) -> tuple[Path, Vocabulary]:
         header = first_line(file).split(",")
         if len(header) != 2 or header.count(kind) != 1:
             raise CheckpointError(f"{file}: its first row is {','.join(header)!r}; expected ',{kind}' as dicee writes.")
-        table = read_columns(file, ["label" if name == kind else "id" for name in header], skip=1)
-        labels = vocabulary_by_id(file, table, kind, skip=1)
+        names = ["label" if name == kind else "id" for name in header]
+        labels = vocabulary_by_id(read_text(file, names, skip=1), kind)
     else:
         raise CheckpointError(f"{folder}: {kind}_to_idx.p or {kind}_to_idx.csv is missing.")
     if len(labels) != count:

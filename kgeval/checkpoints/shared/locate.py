@@ -21,11 +21,10 @@ from kgeval.data.id_files import (
     PYKEEN,
     PYKEEN_SAVED,
     LabelFiles,
-    counted_vocabulary,
-    read_mapping,
     vocabulary_by_id,
 )
-from kgeval.data.text import first_line, open_text, read_columns
+from kgeval.data.tables import read_text
+from kgeval.data.text import first_line, open_text
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError, reason
 from kgeval.files.opening import read_json
@@ -53,8 +52,7 @@ def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
     With ``quoted``, a label with a double quote, a tab or a line end is in quotes, as pandas writes it.
     """
     header = int(first_line(path).lower().split("\t") == ["id", "label"])
-    table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
-    return vocabulary_by_id(path, table, kind, skip=header)
+    return vocabulary_by_id(read_text(path, ["id", "label"], skip=header, quoted=quoted), kind)
 
 
 def json_in(path: Path) -> Any:
@@ -108,21 +106,20 @@ def labels_in(place: Path, kinds: Sequence[LabelFiles] = LABEL_FILES, *, named: 
 
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
-    names = ("id", "label") if kind.id_first else ("label", "id")
     if path.suffix == ".json":
         return vocabulary_of_ids(path, json_in(path), what)
     if kind in (PYKEEN_SAVED, PYKEEN):
         return read_labels(path, what, quoted=True)
     if kind.counted:
-        return counted_vocabulary(path, what)
-    table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
+        return kind.read(path, what)
+    table = kind.table(path, delimiter="\t")
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])
     if kind.columns_may_be_swapped and ids is not None and swapped is not None:
         _refuse_ambiguous(path, ids, swapped)
     for numbers, labels_ in ((ids, table["label"]), (swapped, table["id"])):
         if numbers is not None:
             return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
-    raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
+    raise CheckpointError(f"{path}: no column holds the ids 0 to {len(table) - 1}, each once.")
 
 
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:

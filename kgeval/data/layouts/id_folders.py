@@ -18,18 +18,19 @@ from kgeval.data.id_files import (
     LabelFiles,
     announced_rows,
     labels_of_ids,
-    numbered_labels,
+    read_counted,
     read_graph_settings,
-    refuse_cut,
     stored_triples,
 )
+from kgeval.data.labelled_triples import read_triple_ids
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.labelled import candidates
-from kgeval.data.text import line_of, read_columns, refuse_missing
+from kgeval.data.tables import NamedTable, read_text
+from kgeval.data.text import line_of, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
-from kgeval.files.opening import read_bytes
+from kgeval.files.opening import free_memory, read_bytes
 from kgeval.pickles.pickled import read_pickle
 
 
@@ -82,17 +83,16 @@ def _where(path: Path, row: int, *, counted: bool) -> str:
 
 def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = False) -> Triples:
     """Read rows of three ids, the relation last if the file is ``counted``, as OpenKE's are."""
-    announced = announced_rows(path) if counted else None
-    table = read_columns(path, names, skip=int(announced is not None), kind=pa.int64())
-    refuse_cut(path, table, announced)
-    _refuse_empty(path, table)
+    read = partial(read_text, names=names, kind=pa.int64())
+    table = read_counted(path, read) if counted else read(path)
+    _refuse_empty(table)
     order = (0, 2, 1) if counted else (0, 1, 2)
-    return Triples(np.stack([table[column].to_numpy() for column in order], axis=1))
+    return Triples(np.stack([table[names[column]].to_numpy() for column in order], axis=1))
 
 
-def _refuse_empty(path: Path, table: pa.Table) -> None:
-    if table.num_rows == 0:
-        raise DatasetError(f"{path}: no triples in it.")
+def _refuse_empty(table: NamedTable) -> None:
+    if not len(table):
+        raise DatasetError(f"{table.source}: no triples in it.")
 
 
 def read_openke(folder: Path) -> Dataset:
@@ -139,16 +139,9 @@ def _text_file(paths: Sequence[Path]) -> Path:
 
 
 def _labelled_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
-    table = read_columns(path, TRIPLE)
-    _refuse_empty(path, table)
-    ids = np.stack([entities.ids(table["head"]), relations.ids(table["relation"]), entities.ids(table["tail"])], axis=1)
-    if (ids < 0).any():
-        row, column = (int(index) for index in np.argwhere(ids < 0)[0])
-        kind, missing = ("entities", "relations")[column == 1], table[TRIPLE[column]][row].as_py()
-        raise DatasetError(
-            f"{path}, line {line_of(path, row)}: the {TRIPLE[column]} {missing!r} is not in {kind}.dict."
-        )
-    return Triples(ids)
+    table = read_text(path, TRIPLE)
+    _refuse_empty(table)
+    return read_triple_ids(table, entities, relations)
 
 
 ROTATE = Layout(
@@ -163,6 +156,9 @@ ROTATE = Layout(
     ),
 )
 
+
+LABEL = 2**7
+"""bytes that the label of an id may take while it is made"""
 
 CONFIG = "dataset.yaml"
 """of LibKGE and of Marius"""
@@ -197,7 +193,17 @@ def read_libkge(folder: Path) -> Dataset:
 
 def _numbers(file: Path, settings: Mapping[str, Any], sizes: Mapping[str, str]) -> MadeUp:
     """Label ids by themselves, as many as the settings in a file say."""
-    return lambda kind, _: numbered_labels(file, sizes[kind], settings.get(sizes[kind]), kind)
+
+    def numbered(kind: str, _: object) -> Vocabulary:
+        key = sizes[kind]
+        size = settings.get(key)
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise DatasetError(f"{file}: without a file of {kind} labels it must say {key}; found {size!r:.60}.")
+        if size > free_memory() // LABEL:
+            raise DatasetError(f"{file}: {key}: {size} do not fit into memory.")
+        return Vocabulary.numbered(size, kind)
+
+    return numbered
 
 
 def _flat(block: dict[Any, Any]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ PyTorch-BigGraph's need h5py: the extra ``kgeval[pbg]``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.arrays import IntArray
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.data.id_files import id_columns, labels_of_ids, read_vocabulary, refuse_sparse
+from kgeval.data.id_files import id_columns, labels_of_ids, refuse_sparse, vocabulary_by_id
 from kgeval.data.layout import Layout
 from kgeval.data.layouts.id_folders import without_missing_valid
+from kgeval.data.tables import read_text
 from kgeval.data.text import refuse_missing, rows
 from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, FileError, InputError, reason
+from kgeval.errors import DatasetError, InputError, naming, reason
 from kgeval.files.containers import open_hdf5
 from kgeval.files.opening import read_json, refuse_special
 from kgeval.pickles.pickled import read_torch
@@ -32,6 +35,9 @@ COUNTS = "raw/num-node-dict.csv.gz"
 
 MAPPINGS = {"entity": "mapping/nodeidx2entityid.csv.gz", "relation": "mapping/reltype2relid.csv.gz"}
 """the labels of the ids, where entities have no types"""
+
+OF_ENTITIES = (*SIDES, "head_neg", "tail_neg")
+"""the columns that hold ids of entities"""
 
 Content = Mapping[str, Any]
 """``head``, ``relation``, ``tail``: ids; ``head_type``, ``tail_type``: text; ``head_neg``, ``tail_neg``: rows of ids"""
@@ -50,9 +56,8 @@ def read_ogb(folder: Path) -> Dataset:
         raise DatasetError(f"{folder}: expected one way of splitting (split/<name>/train.pt), found {found}.")
     files = without_missing_valid({split: places[0].with_name(f"{split}.pt") for split in SPLITS})
     contents = {split: read_content(path) for split, path in files.items()}
-    entities = _entities(folder, contents)
-    size = 1 + max(int(content["relation"].max(initial=-1)) for content in contents.values())
-    relations = _every_label(folder, "relation", size)
+    entities = _entities(folder, _sizes(contents.values(), OF_ENTITIES))
+    relations = _every_label(folder, "relation", _sizes(contents.values(), ["relation"])[""])
     splits = {split: triples_of(files[split], content, entities, relations) for split, content in contents.items()}
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
@@ -62,10 +67,9 @@ def read_content(path: Path) -> Content:
     """Read the dictionary of one split."""
     refuse_missing(path)
     content = read_torch(path)
-    if not isinstance(content, dict) or not {"head", "relation", "tail"} <= content.keys():
+    if not isinstance(content, dict) or not {*TRIPLE} <= content.keys():
         raise DatasetError(f"{path}: expected a dictionary with head, relation and tail. Is it a split of OGB?")
-    keys = ("head", "relation", "tail", "head_neg", "tail_neg")
-    ids = {key: np.asarray(content[key]) for key in keys if key in content}
+    ids = {key: np.asarray(content[key]) for key in ("relation", *OF_ENTITIES) if key in content}
     for key, column in ids.items():
         if column.dtype.kind not in "iu" or column.ndim != 1 + key.endswith("_neg") or len(column) != len(ids["head"]):
             raise DatasetError(
@@ -80,48 +84,48 @@ def read_content(path: Path) -> Content:
     return {**ids, **types}
 
 
-def entity_ids(path: Path, content: Content, key: str, entities: Vocabulary) -> IntArray:
+def _by_type(content: Content, key: str) -> Iterator[tuple[str, Any]]:
+    """Yield each type of the ids in a column, and its rows; where ids have no types, all rows with an empty one."""
+    types = content.get(f"{key.removesuffix('_neg')}_type")
+    yield from [("", slice(None))] if types is None else ((str(kind), types == kind) for kind in np.unique(types))
+
+
+def find_ids(path: Path, content: Content, key: str, labels: Vocabulary) -> IntArray:
     """Find the ids of a column, or of rows of negatives, by their labels, which mappings may have changed."""
     root, ids = path.resolve().parents[2], content[key]  # path is split/<name>/test.pt in the root
     found = np.full(ids.shape, -1, np.int64)
-    types = content.get(f"{key.removesuffix('_neg')}_type")
-    for kind in [None] if types is None else np.unique(types):
-        typed = np.ones(len(ids), np.bool_) if kind is None else types == kind
+    for kind, typed in _by_type(content, key):
         size = 1 + int(ids[typed].max(initial=-1))
-        labels = _labels_of_ids(root, "entity", size) if kind is None else _typed(str(kind), size)
+        own = _typed(kind, size) if kind else _labels_of_ids(root, labels.kind, size)
         # An id that no label is for, negative ones among them, falls on the -1 behind the others.
-        known = np.append(entities.ids(labels), -1)
-        found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(labels)), ids[typed], len(labels))]
+        known = np.append(labels.ids(own), -1)
+        found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(own)), ids[typed], len(own))]
     if (found < 0).any():
         row = int(np.argwhere(found < 0)[0][0])
-        raise DatasetError(f"{path}, row {row + 1}: {key} has an id without an entity.")
+        raise DatasetError(f"{path}, row {row + 1}: {key} has an id that no {labels.kind} has.")
     return found
 
 
 def triples_of(path: Path, content: Content, entities: Vocabulary, relations: Vocabulary) -> Triples:
     """Find the triples of a split by their labels."""
-    kinds = content["relation"]
-    if len(kinds) == 0:
+    if len(content["head"]) == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    ids = relations.ids(_labels_of_ids(path.resolve().parents[2], "relation", 1 + int(kinds.max())))
-    if kinds.min() < 0 or kinds.max() >= len(ids) or (ids[kinds] < 0).any():
-        raise DatasetError(f"{path}: relation has an id without a relation.")
-    heads, tails = (entity_ids(path, content, side, entities) for side in SIDES)
-    return Triples(np.stack([heads, ids[kinds], tails], axis=1))
+    columns = zip(TRIPLE, (entities, relations, entities), strict=True)
+    return Triples(np.stack([find_ids(path, content, key, labels) for key, labels in columns], axis=1))
 
 
-def _entities(folder: Path, contents: Mapping[str, Content]) -> Vocabulary:
-    columns = [(content, key) for content in contents.values() for key in content if key.split("_")[0] in SIDES]
-    columns = [(content, key) for content, key in columns if not key.endswith("_type")]
-    if not any("head_type" in content for content in contents.values()):
-        size = 1 + max(int(content[key].max(initial=-1)) for content, key in columns)
-        return _every_label(folder, "entity", size)
+def _sizes(contents: Iterable[Content], keys: Sequence[str]) -> dict[str, int]:
+    """Count the ids of each type up to the largest, in some columns."""
     sizes: dict[str, int] = {}
-    for content, key in columns:
-        types = content[f"{key.removesuffix('_neg')}_type"]
-        for kind in np.unique(types):
-            largest = int(content[key][types == kind].max(initial=-1))
-            sizes[str(kind)] = max(sizes.get(str(kind), 0), 1 + largest)
+    for content, key in product(contents, keys):
+        for kind, typed in _by_type(content, key) if key in content else ():
+            sizes[kind] = max(sizes.get(kind, 0), 1 + int(content[key][typed].max(initial=-1)))
+    return sizes
+
+
+def _entities(folder: Path, sizes: Mapping[str, int]) -> Vocabulary:
+    if "" in sizes:
+        return _every_label(folder, "entity", sizes[""])
     counted = _counts(folder / COUNTS) if (folder / COUNTS).is_file() else dict(sorted(sizes.items()))
     for kind, size in sizes.items():
         if size > counted.get(kind, 0):
@@ -157,7 +161,7 @@ def _mapped(root: Path, kind: str) -> Vocabulary | None:
 @lru_cache(maxsize=len(MAPPINGS))
 def _read_mapping(path: Path, kind: str, _: int) -> Vocabulary:
     """Read the labels once for all splits and sides, as long as the file has its time."""
-    return read_vocabulary(path, kind, skip=1)
+    return vocabulary_by_id(read_text(path, ("id", "label"), skip=1), kind)
 
 
 def _counts(path: Path) -> dict[str, int]:
@@ -197,9 +201,10 @@ def read_pbg(folder: Path) -> Dataset:
     a relation connects is in no file of the folder. Without names of relations, their ids are labelled by themselves.
     """
     partitions = _partitions(folder)
-    names = [_names(path) for path in partitions]
+    names = [_names(path, "entity").labels for path in partitions]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in names])]).astype(np.int64)
-    entities = _vocabulary(folder, pa.chunked_array([pa.array([], pa.string()), *names]), "entity")
+    with naming(folder):
+        entities = Vocabulary(pa.chunked_array(names, pa.string()))
     files = {split: _buckets(place) for split, place in _splits(folder).items()}
     splits = {
         split: Triples(np.concatenate([_edges(path, starts).ids for path in paths])) for split, paths in files.items()
@@ -209,9 +214,7 @@ def read_pbg(folder: Path) -> Dataset:
             raise DatasetError(f"{files[split][0].parent}: no edges in it.")
     path = folder / RELATIONS
     refuse_special(path)
-    relations = (
-        _vocabulary(folder, _names(path), "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
-    )
+    relations = _names(path, "relation") if path.is_file() else labels_of_ids(folder, "relation", splits)
     label_files = (*partitions, path) if path.is_file() else partitions
     return Dataset.build(
         folder.resolve().name,
@@ -239,23 +242,15 @@ def _partitions(folder: Path) -> list[Path]:
     return ordered
 
 
-def _names(path: Path) -> pa.Array:
+def _names(path: Path, kind: str) -> Vocabulary:
     try:
         names = read_json(path)
-        if isinstance(names, list):
-            return Vocabulary(map(str, names)).labels
-    except FileError:
-        raise
-    except (OSError, ValueError, RecursionError, InputError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(f"{path}: cannot be read as a list of labels ({reason(error)}).") from error
-    raise DatasetError(f"{path}: expected a list of labels.")
-
-
-def _vocabulary(folder: Path, labels: Any, kind: str) -> Vocabulary:
-    try:
-        return Vocabulary(labels, kind)
-    except InputError as error:
-        raise DatasetError(f"{folder}: {error}") from error
+    if not isinstance(names, list):
+        raise DatasetError(f"{path}: expected a list of labels.")
+    with naming(path):
+        return Vocabulary(map(str, names), kind)
 
 
 def _splits(folder: Path) -> dict[str, Path]:
@@ -280,8 +275,7 @@ def _edges(path: Path, starts: IntArray) -> Triples:
     with open_hdf5(path, times=LARGEST) as file:
         lhs, rel, rhs = (file.read(name) for name in ("lhs", "rel", "rhs"))
     triples = id_columns(path, (lhs, rel, rhs))
-    match = EDGES.fullmatch(path.name)
-    parts = [int(part) for part in match.groups()] if match else []
+    parts = [int(part) for part in path.stem.split("_")[1:]]
     for side, ids, part in zip(("lhs", "rhs"), (triples.heads, triples.tails), parts, strict=True):
         if part >= len(starts) - 1 or (len(ids) and ids.max() >= starts[part + 1] - starts[part]):
             raise DatasetError(f"{path}: {side} names an id that partition {part} has no label for.")
