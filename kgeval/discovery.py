@@ -6,6 +6,7 @@ package brings members through entry points, whose groups are those of ``GROUPS`
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import sys
@@ -13,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import entry_points
+from importlib import metadata
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, FunctionType, ModuleType
@@ -35,6 +36,17 @@ GROUPS = (
 """the groups of entry points: ``[project.entry-points."kgeval.metrics"]`` and so on in the package's pyproject.toml"""
 
 T = TypeVar("T")
+
+
+@functools.cache
+def _installed(path: tuple[str, ...]) -> Any:  # noqa: ARG001  # the packages that Python finds on it
+    return metadata.entry_points()
+
+
+def entry_points(group: str) -> Iterable[Any]:
+    """List the entry points of a group; the packages are looked through once, unless the search path changes."""
+    points: Iterable[Any] = _installed(tuple(sys.path)).select(group=group)
+    return points
 
 
 def modules(package: str) -> list[ModuleType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import click
 
 from kgeval.cli.completion import PATH, OneOf
+from kgeval.settings.descriptions import descriptions
 from kgeval.settings.settings import plain
 
 if TYPE_CHECKING:
@@ -92,11 +94,20 @@ OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
 class SettingOption(click.Option):
-    """An option for the setting at a place of the configuration."""
+    """An option for the setting at a place of the configuration; its help may be written when it is shown."""
 
-    def __init__(self, *args: Any, place: Place, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, place: Place, explain: Callable[[], str] | None = None, **kwargs: Any) -> None:
+        self._explain = explain
         super().__init__(*args, **kwargs)
         self.place = place
+
+    @property
+    def help(self) -> str | None:
+        return self._help if self._explain is None else self._explain()
+
+    @help.setter  # noqa: A003  # click calls it so
+    def help(self, text: str | None) -> None:
+        self._help = text
 
 
 def setting_option(*flags: str, place: Place, **about: Any) -> Callable[..., Any]:
@@ -132,8 +143,9 @@ def setting_options(
             else:
                 shown = _default(settings, (*place, name), stored=stored)
             about = _option(settings.model_fields[name], name, words.get(name, ""), stored=stored)
-            about["help"] += shown
-            command = setting_option(*flags, place=(*place, name), **about)(command)
+            end = f" {REPEATED}{shown}" if about.get("multiple") else shown
+            explain = functools.partial(_help, settings, name, words.get(name, ""), end)
+            command = setting_option(*flags, place=(*place, name), explain=explain, **about)(command)
         return command
 
     return add
@@ -142,16 +154,10 @@ def setting_options(
 def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[str, Any]:
     parts = list(_parts(field.annotation))
     choices = [choice for part in parts if get_origin(part) is Literal for choice in get_args(part)]
-    if words:
-        choices = [choice for choice in choices if choice in words] or choices
-    else:  # without source files, fields have no description
-        words = plain(field.description or "").partition(". ")[0].rstrip(".")
-    words = words.removeprefix("the ")
-    sentence = f"{words[:1].upper()}{words[1:]}"
-    about: dict[str, Any] = {"help": f"{sentence}.", "metavar": METAVARS.get(name, "|".join(choices)) or None}
+    choices = [choice for choice in choices if choice in words] or choices
+    about: dict[str, Any] = {"metavar": METAVARS.get(name, "|".join(choices)) or None}
     if name == "corruption":
-        such = "" if "such as" in words else SUCH_AS
-        return {"metavar": "KIND[:K=V,…]", "callback": _corruption, "help": f"{sentence}{such}; {ALL_KINDS}."}
+        return {"metavar": "KIND[:K=V,…]", "callback": _corruption}
     if METAVARS.get(name) in ("FILE", "FILE|LABEL"):
         return {**about, "type": PATH}
     if name not in LISTED and choices:
@@ -160,11 +166,21 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
         may_be_empty = (choices or name == "filter") and not any(hasattr(rule, "min_length") for rule in field.metadata)
         metavar = METAVARS.get(name) or "|".join([*choices, "none"] if may_be_empty else choices)
         read = _values_or_none if may_be_empty else _values
-        return {**about, "multiple": True, "callback": read, "metavar": metavar, "help": f"{sentence}. {REPEATED}"}
+        return {**about, "multiple": True, "callback": read, "metavar": metavar}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
     if numeric := next((kinds[part] for part in parts if part in kinds), None):
         about["type"] = numeric
     return {**about, "callback": _checked(field) if stored else None}
+
+
+def _help(settings: type[Settings], name: str, words: str, end: str) -> str:
+    """Explain an option in the words of its field, if it has no others."""
+    words = words or plain(descriptions(settings).get(name, "")).partition(". ")[0].rstrip(".")
+    words = words.removeprefix("the ")
+    sentence = f"{words[:1].upper()}{words[1:]}"
+    if name == "corruption":
+        sentence += f"{'' if 'such as' in words else SUCH_AS}; {ALL_KINDS}"
+    return f"{sentence}.{end}"
 
 
 def _checked(field: FieldInfo) -> Callable[..., Any]:

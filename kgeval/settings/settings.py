@@ -11,18 +11,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 from typing_extensions import Self
 
 from kgeval.errors import InputError, NoPathError, did_you_mean
 from kgeval.paths import exists_safely, no_file
+from kgeval.settings.descriptions import descriptions
 from kgeval.settings.messages import problems_of, short_repr
 
 
 class Settings(BaseModel):
     """A part of a configuration: unknown keys are refused, and no value is converted silently."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     display_name: ClassVar[str] = ""
     """the name in messages, where it is not that of the class"""
@@ -45,6 +48,16 @@ class Settings(BaseModel):
 
     # Pydantic makes nested models without this __init__, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        shown = handler(schema)
+        whole = handler.resolve_ref_schema(shown)
+        for block in (whole, *whole.get("anyOf", ())):
+            for name, field in block.get("properties", {}).items():
+                if name in descriptions(cls):
+                    field["description"] = descriptions(cls)[name]
+        return shown
 
     @classmethod
     def of_keywords(cls, keywords: Mapping[str, object]) -> Self:
@@ -171,7 +184,7 @@ def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Func
         ]
         call.__signature__ = signature.replace(parameters=[*own, *further])  # type: ignore[attr-defined]
         call.__doc__ = (function.__doc__ or "").replace(
-            PLACEHOLDER, "".join(_described(name, field.description or "") for name, field in fields.items())
+            PLACEHOLDER, "".join(_described(name, descriptions(settings).get(name, "")) for name in fields)
         )
         return cast("Function", call)
 

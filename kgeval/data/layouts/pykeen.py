@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts.inductive import with_training_graph
+from kgeval.data.text import read_columns
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, did_you_mean, nearest
@@ -96,30 +100,25 @@ def _files(key: str) -> dict[str, Path]:
 
 def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
     """Read files as PyKEEN does: it sorts triples, and leaves out repeated ones, inverses, and those unlike train's."""
-    import pandas as pd
-
-    rows = {
-        split: pd.read_csv(path, sep="\t", encoding="utf-8", dtype=str, header=None, keep_default_na=False)
-        for split, path in files.items()
-    }
-    train = rows["train"][~rows["train"][1].str.endswith("_inverse")]
-    entities, relations = sorted({*train[0], *train[2]}), sorted({*train[1]})
+    rows = {split: read_columns(path, TRIPLE, delimiter="\t", quoted=True) for split, path in files.items()}
+    train = rows["train"].filter(pc.invert(pc.ends_with(rows["train"]["relation"], "_inverse")))
+    entities = Vocabulary(_distinct(pa.chunked_array([*train["head"].chunks, *train["tail"].chunks], pa.string())))
+    relations = Vocabulary(_distinct(train["relation"]), "relation")
     splits = {}
-    for split, frame in rows.items():
-        labels = map(pd.Index, (entities, relations, entities))
-        ids = np.stack([index.get_indexer(pd.Index(frame[column])) for column, index in enumerate(labels)], axis=1)
+    for split, table in rows.items():
+        labels = zip(table.columns, (entities, relations, entities), strict=True)
+        ids = np.stack([vocabulary.ids(column.combine_chunks()) for column, vocabulary in labels], axis=1)
         known = (ids >= 0).all(axis=1)
         if not known.all():
             left = f"{(~known).sum()} of {len(ids)}"
             LOGGER.warning("%s: %s %s triples have a label that train lacks. They are left out.", key, left, split)
         splits[split] = Triples.of(np.unique(ids[known], axis=0))
-    return Dataset.build(
-        key,
-        splits,
-        entities=Vocabulary(entities),
-        relations=Vocabulary(relations, "relation"),
-        id_source="PyKEEN",
-    )
+    return Dataset.build(key, splits, entities=entities, relations=relations, id_source="PyKEEN")
+
+
+def _distinct(labels: pa.ChunkedArray) -> pa.Array:
+    distinct = labels.unique()
+    return distinct.take(pc.array_sort_indices(distinct))
 
 
 def from_objects(source: Any) -> Dataset:
