@@ -25,9 +25,9 @@ ROLES: Mapping[str, tuple[str, str]] = {
         "tail t object obj o target tgt dst dest to y 2 e2 n2 arg2",
         "end right rhs v destination child value",
     ),
-    "time": ("time timestamp date datetime", "year"),
+    "time": ("time timestamp date datetime", "year day epoch timestep when"),
     "confidence": ("confidence weight w probability grade rating", ""),
-    "label": ("label", "truth"),
+    "label": ("label", "truth istrue"),
     "split": ("split", "subset fold partition"),
     "side": ("side", ""),
 }
@@ -43,10 +43,9 @@ MEANINGS = {
     for word in words.split()
 }
 
-IDENTIFIERS = (
-    *("index", "id", "ids", "key", "uri", "iri", "curie", "code", "label", "name"),
-    *("entity", "ent", "node", "vertex", "concept", "term", "item"),
-)
+NOUNS = ("entity", "ent", "node", "vertex", "concept", "term", "item")
+
+IDENTIFIERS = ("index", "id", "ids", "key", "uri", "iri", "curie", "code", *NOUNS, "label", "name")
 """Words beside such a name that say how it identifies; of two columns for one role, the earlier word is used."""
 
 KIND = re.compile("(type|kind|class|attr)$")
@@ -85,8 +84,11 @@ def meaning(name: str) -> Meaning | None:
     role, weak = MEANINGS.get(core) or MEANINGS.get(core.removesuffix("s"), without_kind)
     if not role or (core not in MEANINGS and without_kind[0] == role != "relation"):
         return None
-    identified = (1 + IDENTIFIERS.index(word) for word in words if word in IDENTIFIERS and word != core)
-    return Meaning(role, MAX_WEAK * weak + min(identified, default=0))
+    if core in words:
+        words.remove(core)
+    beside = [word for word in IDENTIFIERS if word in words]
+    identified = [word for word in beside if word not in NOUNS] or beside
+    return Meaning(role, MAX_WEAK * weak + (1 + IDENTIFIERS.index(identified[0]) if identified else 0))
 
 
 def is_header(cells: Sequence[str]) -> bool:
@@ -125,6 +127,12 @@ PAIR = re.compile(r"""\s*([^=,]*?)\s*(?:=\s*('[^']*'|"[^"]*"|[^,]*?)\s*)?(?:,|$)
 """one of the columns that a text names"""
 
 
+def _role(name: str) -> str:
+    """Call what a column holds by its usual word: ``truth`` is a label, ``weight`` a confidence."""
+    said = meaning(name)
+    return name if name in ROLES or said is None or said.rank % MAX_WEAK else said.role
+
+
 class Columns(NamedTuple):
     """The columns as the user says them."""
 
@@ -146,20 +154,21 @@ class Columns(NamedTuple):
         """
         if columns is None or isinstance(columns, Columns):
             return columns or cls()
+        order: Sequence[str] = ()
         if isinstance(columns, str):
             pairs = {match[1]: match[2] for match in PAIR.finditer(columns) if match[0]}
-            wrong = [role for role, column in pairs.items() if column is None]
-            if len(wrong) not in (0, len(pairs)):
-                raise DatasetError(f"columns: {wrong[0]!r} has no name of a column. Expected {wrong[0]}=COLUMN.")
-            columns = wrong or pairs
-        if not isinstance(columns, Mapping):
-            return cls(order=tuple(map(str, columns)))
-        texts = {str(role): str(column) for role, column in columns.items()}
+            order = [role for role, column in pairs.items() if column is None]
+            columns = {role: column for role, column in pairs.items() if column is not None}
+        elif not isinstance(columns, Mapping):
+            order, columns = [*map(str, columns)], {}
+        texts = {_role(str(role)): str(column) for role, column in columns.items()}
         quoted = {role: text[1:-1] for role, text in texts.items() if len(text) > 1 and text[0] == text[-1] in "'\""}
         names = {role: text for role, text in texts.items() if role not in quoted}
+        if order and names:
+            raise DatasetError(f"columns: {order[0]!r} has no name of a column. Expected {order[0]}=COLUMN.")
         if len({*names.values()}) < len(names):
             raise DatasetError(f"columns: one column is named twice: {', '.join(names.values())}. Name each once.")
-        return cls(names=names, constants=quoted)
+        return cls(tuple(order), names, quoted)
 
     @property
     def are_given(self) -> bool:
@@ -227,7 +236,7 @@ def _by_meaning(source: str | Path, header: Sequence[str], decided: Collection[s
             )
         roles[place] = role
     for place, name in enumerate(header):
-        if place not in roles and name.lower() == "label" and "label" not in decided:
+        if place not in roles and name.lower() in ("label", "labels") and "label" not in decided:
             roles[place] = "label"
     return roles
 
