@@ -133,7 +133,7 @@ class Vocabulary:
         """Return the id of each label, -1 where it is unknown; int64[label]."""
         found = pc.index_in(_as_strings(labels, self.kind), value_set=self.labels)
         # not pc.fill_null, for whose scalar Arrow imports pandas
-        return np.nan_to_num(found.to_numpy(zero_copy_only=False), nan=-1).astype(np.int64)
+        return np.asarray(np.nan_to_num(found.to_numpy(zero_copy_only=False), nan=-1), np.int64)
 
     def id(self, label: str) -> int:
         """Return the id of one label.

@@ -130,14 +130,16 @@ class RankSummary(Summary):
 
 def common_ties_of(summaries: Iterable[RankSummary]) -> str:
     """Name the tie policy of a table of several models; the notes tell which have that of their file instead."""
-    return next((summary.ties for summary in summaries if summary.ties != OF_FILE), OF_FILE)
+    policies = {summary.ties for summary in summaries}
+    own = sorted(policies - {OF_FILE})
+    return f"{own[0]}, for some models {OF_FILE}" if own and OF_FILE in policies else (*own, OF_FILE)[0]
 
 
 def refuse_unknown_ties(table: RankColumns, names: Sequence[MetricName], options: MetricOptions) -> None:
     """Refuse optimistic, pessimistic and random ranks where the numbers of ties are not known.
 
-    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them. They then mean the
-    ranks as they stand in the file.
+    ``realistic`` and ``expected`` are accepted, as a table with other models needs one of them: the metrics are then of
+    the ranks as they stand in the file.
     """
     policies = [tie_policy(ties).name for ties in (options.ties, *(name.ties for name in names)) if ties]
     other = next((policy for policy in policies if policy not in (REALISTIC.name, EXPECTED.name)), None)
@@ -157,7 +159,7 @@ def rank_summary(
         raise MetricError(f"{what}. Leave intervals out.")
     names, columns = parse_all(metrics), column_names(by)
     refuse_unknown_ties(table, names, options)
-    view = TableView(table, options)
+    view = TableView(table, options if table.provenance.has_ties else replace(options, ties=REALISTIC))
     ranked = [part for part in PARTS if (view.sides == part).any()]
     refuse_absent_sides(names, ranked, by=columns)
     pooled = None if "side" in columns else view.pooled

@@ -462,10 +462,12 @@ def test_counts_of_a_file_are_read_as_they_stand(tmp_path):
 def test_a_tie_policy_that_a_file_does_not_hold_is_refused_and_none_is_claimed(tmp_path, ranked):
     table = loaded(tmp_path, wide(ranked))
     for options in ({}, {"ties": "expected"}):  # the policy of a table that has a baseline too
-        assert summarize(table, ["mrr"], **options).heads[0].endswith("ties: as in the file")
+        summary = summarize(table, ["mrr"], **options)
+        assert summary.heads[0].endswith("ties: as in the file")
+        assert summary["mrr"] == summarize(ranked, ["mrr"])["mrr"]  # the ranks of the file are realistic ones
     of_both = compare({"file": table, "model": ranked}, ["mrr"], ties="expected")
     assert [head.rpartition("ties: ")[2] for head in of_both.heads[:2]] == ["as in the file", "expected"]
-    assert of_both.ties == "expected"
+    assert of_both.ties == "expected, for some models as in the file"
     for options in ({"ties": "optimistic"}, {"metrics": ["pessimistic.mrr"]}):
         with pytest.raises(KgevalError, match="ranks cannot be computed, as the file of ranks has no numbers of ties"):
             summarize(table, **{"metrics": ["mrr"], **options})

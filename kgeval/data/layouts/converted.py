@@ -214,8 +214,8 @@ class _Stored(NamedTuple):
         if self.table[column].null_count:
             raise _damaged(self.path, f"its column {column} has empty cells")
         numbers = self.table[column].to_numpy()
-        if column == "confidence" and not ((numbers >= 0) & (numbers <= 1)).all():
-            raise _damaged(self.path, "a confidence is not a number from 0 to 1")
+        if column == "confidence" and not ((numbers >= 0) & (numbers < np.inf)).all():
+            raise _damaged(self.path, "a confidence is not a number from 0")
         return np.asarray(numbers, None if column == "confidence" else np.int64)
 
     def multiplicity(self, counted: IntArray | None) -> IntArray | None:

@@ -23,7 +23,7 @@ class ScoredLabels(Brief):
     Raises
     ------
     MetricError
-        if the lengths differ, a score is not finite, or a label is not from 0 to 1
+        if the lengths differ, a score is not finite, or a label is negative or infinite
 
     Examples
     --------
@@ -35,7 +35,7 @@ class ScoredLabels(Brief):
     scores: Float64Array
     """float64[triple], higher is more plausible; finite"""
     labels: Float64Array
-    """float64[triple]: 1 and 0, or confidences from 0 to 1"""
+    """float64[triple]: 1 and 0, confidences from 0 to 1, or grades from 0"""
     relations: npt.NDArray[Any]
     """[triple], the relation of each, as ids or labels"""
 
@@ -48,7 +48,7 @@ class ScoredLabels(Brief):
             raise MetricError(f"{lengths}: expected one of each for every triple.")
         for name, values, right, rule in (
             ("score", self.scores, np.isfinite(self.scores), "labelled triples need finite scores"),
-            ("label", self.labels, (self.labels >= 0) & (self.labels <= 1), "labels go from 0 to 1"),
+            ("label", self.labels, (self.labels >= 0) & (self.labels < np.inf), "labels are not negative"),
         ):
             if not right.all():
                 row = int(np.argmin(right))
