@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,6 +135,19 @@ def test_graded_ndcg_agrees_with_scikit_learn_over_all_entities(name, gain):
     high = [ndcg_score([gain(grades)], [scores]) for grades, scores in graded_lists(0.6)]
     assert summary.of("model", name, facts="confidence ≥ 0.6") == pytest.approx(np.mean(high))
     assert 0 < np.mean(whole) < 1
+
+
+def test_grades_above_one_agree_with_scikit_learn_and_fit_no_mapping_to_confidences():
+    said = {split: replace(rows, labels=5 * rows.labels) for split, rows in DATA.confidences.items()}
+    tables = Confidences()(tied_model, replace(DATA, confidences=said))
+    expected = [ndcg_score([2 ** (5 * grades) - 1], [scores]) for grades, scores in graded_lists()]
+    summary = summarize(tables, ["graded-ndcg-exp", "mae"])
+    assert summary["graded-ndcg-exp"] == pytest.approx(np.mean(expected))
+    gaps = tied_model(*said["test"].triples.ids.T) - said["test"].labels
+    assert summary["mae"] == pytest.approx(np.mean(np.abs(gaps)))
+    mapped = summarize(tables, ["graded-ndcg-exp", "mae"], mapping="logistic")
+    assert mapped["graded-ndcg-exp"] == summary["graded-ndcg-exp"]
+    assert any("mae is undefined: grades up to" in note for note in mapped.notes)
 
 
 def test_a_model_that_knows_the_confidences_is_perfect():
