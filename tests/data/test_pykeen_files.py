@@ -57,7 +57,7 @@ def test_what_pykeen_unpacked_is_what_it_reads(tmp_path, monkeypatch, caplog, na
     assert "3 of 4 valid triples have a label that train lacks" in caplog.text
     assert_same(found, from_dataset(dataset_resolver.make(name, cache_root=str(tmp_path / "datasets")), name))
     path.write_bytes(b"\xff\n")
-    with pytest.raises(DatasetError, match=f"PyKEEN could not load the dataset '{name}': .*utf-8"):
+    with pytest.raises(DatasetError, match=f"PyKEEN could not load the dataset '{name}': .*UTF-8"):
         load_dataset(name)
 
 

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
+from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts.inductive import with_training_graph
+from kgeval.data.text import read_columns
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, did_you_mean, nearest
@@ -96,30 +99,20 @@ def _files(key: str) -> dict[str, Path]:
 
 def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
     """Read files as PyKEEN does: it sorts triples, and leaves out repeated ones, inverses, and those unlike train's."""
-    import pandas as pd
-
-    rows = {
-        split: pd.read_csv(path, sep="\t", encoding="utf-8", dtype=str, header=None, keep_default_na=False)
-        for split, path in files.items()
-    }
-    train = rows["train"][~rows["train"][1].str.endswith("_inverse")]
-    entities, relations = sorted({*train[0], *train[2]}), sorted({*train[1]})
+    tables = {split: read_columns(path, TRIPLE, delimiter="\t", quoted=True) for split, path in files.items()}
+    inverse = pc.ends_with(tables["train"]["relation"], "_inverse")
+    heads, relations, tails = ({*column.to_pylist()} for column in tables["train"].filter(pc.invert(inverse)).columns)
+    labels = Vocabulary(sorted(heads | tails)), Vocabulary(sorted(relations), "relation")
     splits = {}
-    for split, frame in rows.items():
-        labels = map(pd.Index, (entities, relations, entities))
-        ids = np.stack([index.get_indexer(pd.Index(frame[column])) for column, index in enumerate(labels)], axis=1)
+    for split, table in tables.items():
+        columns = zip(TRIPLE, (labels[0], labels[1], labels[0]), strict=True)
+        ids = np.stack([vocabulary.ids(table[role]) for role, vocabulary in columns], axis=1)
         known = (ids >= 0).all(axis=1)
         if not known.all():
             left = f"{(~known).sum()} of {len(ids)}"
             LOGGER.warning("%s: %s %s triples have a label that train lacks. They are left out.", key, left, split)
         splits[split] = Triples.of(np.unique(ids[known], axis=0))
-    return Dataset.build(
-        key,
-        splits,
-        entities=Vocabulary(entities),
-        relations=Vocabulary(relations, "relation"),
-        id_source="PyKEEN",
-    )
+    return Dataset.build(key, splits, entities=labels[0], relations=labels[1], id_source="PyKEEN")
 
 
 def from_objects(source: Any) -> Dataset:
@@ -132,14 +125,9 @@ def from_objects(source: Any) -> Dataset:
         raise DatasetError(
             "a triples factory holds one split. Give one for each split: {'train': training, 'test': testing}."
         )
-    swapped = callable(source) or hasattr(source, "scores")
     raise DatasetError(
-        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. "
-        + (
-            "The model comes first: kgeval.evaluate(model, dataset)."
-            if swapped
-            else "For triples in memory, call kgeval.Dataset.from_labels."
-        )
+        f"a dataset is a folder or a PyKEEN name, not {source!r:.60}. For triples in memory, call "
+        "kgeval.Dataset.from_labels. The model comes first: kgeval.evaluate(model, dataset)."
     )
 
 
@@ -223,10 +211,7 @@ def _vocabulary(factory: Any, kind: str) -> Vocabulary:
     label_to_id = getattr(factory, f"{kind}_to_id", None)
     if label_to_id is None:
         return Vocabulary.numbered(size, kind)
-    labels = [""] * size
-    for label, index in label_to_id.items():
-        labels[index] = str(label)
-    return Vocabulary(labels, kind)
+    return Vocabulary.of({str(label): index for label, index in label_to_id.items()}, kind)
 
 
 def _resolvers() -> tuple[Any, Any]:
