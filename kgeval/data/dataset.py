@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -305,15 +305,17 @@ class Dataset:
 
 def check_ids(triples: Triples, entities: Vocabulary, relations: Vocabulary, where: Callable[[int], str]) -> None:
     """Refuse ids that the vocabularies do not have."""
-    sizes = np.array([len(entities), len(relations), len(entities)])
-    wrong = triples.ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
+    _refuse_beyond(triples.ids, (entities, relations, entities), where)
+
+
+def _refuse_beyond(ids: IntArray, labels: Sequence[Vocabulary], where: Callable[[int], str]) -> None:
+    """Refuse ids without a label; int64[row, kind]."""
+    sizes = np.array([len(part) for part in labels])
+    wrong = ids.view(np.uint64) >= sizes.astype(np.uint64)  # as which a negative id is beyond all sizes
     if wrong.any():
         row, column = (int(index) for index in np.argwhere(wrong)[0])
-        kind = relations.kind if column == 1 else entities.kind
-        raise DatasetError(
-            f"{where(row)} names {kind} id {triples.ids[row, column]}, but there are {sizes[column]} of them, "
-            "and ids start at 0."
-        )
+        named = f"{where(row)} names {labels[column].kind} id {ids[row, column]}"
+        raise DatasetError(f"{named}, but there are {sizes[column]} of them, and ids start at 0.")
 
 
 def _check_times(triples: Triples, times: Vocabulary | None, where: Callable[[int], str]) -> None:
@@ -322,10 +324,4 @@ def _check_times(triples: Triples, times: Vocabulary | None, where: Callable[[in
         has, lacks = ("a time", "no times") if times is None else ("no time", "times")
         raise DatasetError(f"{where(0)} has {has}, but the dataset has {lacks}.")
     if times is not None and triples.contexts is not None:
-        wrong = (triples.contexts < 0) | (triples.contexts >= len(times))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DatasetError(
-                f"{where(row)} names time id {triples.contexts[row]}, but there are {len(times)} of them, and ids "
-                "start at 0."
-            )
+        _refuse_beyond(triples.contexts[:, None], [times], where)

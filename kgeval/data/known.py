@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.text import WHOLE_NUMBER, rows
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import DatasetError, InputError
+from kgeval.errors import DatasetError, InputError, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,48 +137,39 @@ def read_types(path: Path, dataset: Dataset) -> dict[Side, Rows]:
     """
     own_entities, own_relations = OPENKE.read_both(path.parent)
     entities, relations = dataset.entities.ids(own_entities.labels), dataset.relations.ids(own_relations.labels)
-    lists = list(_lines(path, len(entities), len(relations)))
-    types = {}
-    for side in SIDES:
-        own = [(relation, listed) for of_side, relation, listed in lists if of_side == side]
-        owners = np.repeat([relation for relation, _ in own], [len(listed) for _, listed in own]).astype(np.int64)
-        members = np.concatenate([np.empty(0, np.int64), *(listed for _, listed in own)])
-        owners, members = relations[owners], entities[members]
+    lists, types = _read_lists(path, len(entities), len(relations)), {}
+    for place, side in enumerate(SIDES):
+        own = Rows.of(of_relation[place] for of_relation in lists)
+        owners, members = relations[own.owners], entities[own.ids]
         known = (owners >= 0) & (members >= 0)
         types[side] = by_relation(owners[known], members[known], dataset)
     return types
 
 
-def _lines(path: Path, num_entities: int, num_relations: int) -> Iterator[tuple[Side, int, IntArray]]:
-    """Yield the side, the relation and the entities of each list; each relation must have one list of each side."""
+def _read_lists(path: Path, num_entities: int, num_relations: int) -> list[list[list[int]]]:
+    """Read the entities of each relation: first those of its heads, then those of its tails."""
     listed = rows(path)
     count = next(listed, None)
     if count is None or count.cells != [str(num_relations)]:
         found = "nothing" if count is None else repr("\t".join(count.cells)[:40])
         raise DatasetError(f"{path}, line 1: expected the number of relations, {num_relations}; found {found}.")
-    seen = [0] * num_relations
+    lists: list[list[list[int]]] = [[] for _ in range(num_relations)]
     for line in listed:
-        cells = [cell for text in line.cells for cell in text.split()]
-        for cell in cells:
-            if not WHOLE_NUMBER.fullmatch(cell):
-                raise DatasetError(f"{path}, line {line.line}: {cell[:40]!r} is not a whole number.")
-        # A line of fewer than two numbers is filled up with -1, which the checks below refuse.
-        relation, size, *members = [*map(int, cells), -1, -1][: max(len(cells), 2)]
-        if not 0 <= relation < num_relations or seen[relation] == len(SIDES):
-            why = f"relation {relation} has two lists already" if 0 <= relation < num_relations else f"no id {relation}"
-            raise DatasetError(
-                f"{path}, line {line.line}: {why}. Each of {num_relations} relations has heads, then tails."
-            )
-        if size != len(members) or not all(0 <= member < num_entities for member in members):
-            raise DatasetError(
-                f"{path}, line {line.line}: expected relation, count, then that many entity ids below {num_entities}."
-            )
-        yield SIDES[seen[relation]], relation, np.array(members, np.int64)
-        seen[relation] += 1
-    if min(seen, default=len(SIDES)) < len(SIDES):
-        raise DatasetError(
-            f"{path}: relation {seen.index(min(seen))} has {min(seen)} of its two lists. The file may be cut short."
-        )
+        cells = " ".join(line.cells).split()
+        # A cell that is no number, and one that is missing, is -1, which no id and no count is.
+        numbers = [int(cell) if WHOLE_NUMBER.fullmatch(cell) else -1 for cell in cells]
+        relation, size, *members = [*numbers, -1, -1][: max(len(numbers), 2)]
+        are_ids = 0 <= relation < num_relations and all(0 <= member < num_entities for member in members)
+        if not are_ids or size != len(members):
+            expected = f"relation, count, then that many entity ids below {num_entities}"
+            known = f"{counted(num_relations, 'relation')}; found {' '.join(cells)!r:.60}"
+            raise DatasetError(f"{path}, line {line.line}: expected {expected}, of {known}.")
+        lists[relation].append(members)
+    for relation, own in enumerate(lists):
+        if len(own) != len(SIDES):
+            found = f"{path}: relation {relation} has {counted(len(own), 'list')}"
+            raise DatasetError(f"{found}; expected two, heads and tails. The file may be cut short.")
+    return lists
 
 
 def by_relation(relations: IntArray, answers: IntArray, dataset: Dataset) -> Rows:

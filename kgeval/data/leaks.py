@@ -14,7 +14,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.split_names import parts_of
-from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples
+from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples, find_sorted
 from kgeval.errors import first_few
 from kgeval.provenance import LeakCounts, percent
 
@@ -89,11 +89,7 @@ class PairedFacts:
 
     def holds(self, triples: Triples) -> BoolArray:
         """Whether each triple is among the facts; bool[triple]."""
-        if not len(self.codes):
-            return np.zeros(len(triples), np.bool_)
-        codes = _code(triples, self.entities, self.relations)
-        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.asarray(self.codes[places] == codes)
+        return np.asarray(find_sorted(self.codes, _code(triples, self.entities, self.relations)) >= 0)
 
     @property
     def sizes(self) -> IntArray:
@@ -115,9 +111,8 @@ class PairedFacts:
         ways, rows = self._by_way()
         is_loop = ways // 2 // self.entities == ways // 2 % self.entities
         back = np.where(is_loop, ways, ways ^ 1)
-        places = np.minimum(np.searchsorted(ways, back), len(ways) - 1)
-        both = np.flatnonzero(ways[places] == back)
-        return self._count(rows[both], rows[places[both]], least)
+        places = find_sorted(ways, back)
+        return self._count(rows[places >= 0], rows[places[places >= 0]], least)
 
     def partnered(self, triples: Triples, partners: Overlaps, *, turned: bool) -> BoolArray:
         """Whether each triple, ``turned`` or not, is a fact under one of its relation's ``partners``; bool[triple]."""

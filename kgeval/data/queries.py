@@ -80,28 +80,22 @@ class Queries:
     def __getitem__(self, part: slice) -> Queries:
         start, stop, _ = part.indices(len(self))
         offsets = self.offsets[start : stop + 1]
-        answers = slice(offsets[0], offsets[-1])
-        return replace(
-            self,
-            anchors=self.anchors[start:stop],
-            relations=self.relations[start:stop],
-            offsets=offsets - offsets[0],
-            answers=self.answers[answers],
-            triples=self.triples[answers],
-            contexts=None if self.contexts is None else self.contexts[start:stop],
-        )
+        return self._taken(slice(start, stop), offsets - offsets[0], slice(offsets[0], offsets[-1]))
 
     def where(self, keep: BoolArray) -> Queries:
         """Keep the queries for which ``keep`` (bool[query]) holds, with their answers."""
-        answers = keep[self.owners]
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[keep])]).astype(np.int64)
+        return self._taken(keep, offsets, keep[self.owners])
+
+    def _taken(self, queries: BoolArray | slice, offsets: IntArray, answers: BoolArray | slice) -> Queries:
         return replace(
             self,
-            anchors=self.anchors[keep],
-            relations=self.relations[keep],
-            offsets=np.concatenate([[0], np.cumsum(np.diff(self.offsets)[keep])]).astype(np.int64),
+            anchors=self.anchors[queries],
+            relations=self.relations[queries],
+            offsets=offsets,
             answers=self.answers[answers],
             triples=self.triples[answers],
-            contexts=None if self.contexts is None else self.contexts[keep],
+            contexts=None if self.contexts is None else self.contexts[queries],
         )
 
     @property

@@ -246,11 +246,9 @@ class TripleIndex:
 
     def find(self, triples: Triples) -> IntArray:
         """Return the number of each triple, -1 where it is not there; int64[triple]."""
-        if not len(self):
-            return np.full(len(triples), -1)
         possible = (triples.relations < self.relations) & (triples.tails < self.tails)
-        pairs = _index_of(self.pairs, triples.heads * self.relations + triples.relations)
-        keys = _index_of(self.keys, pairs * self.tails + triples.tails)
+        pairs = find_sorted(self.pairs, triples.heads * self.relations + triples.relations)
+        keys = find_sorted(self.keys, pairs * self.tails + triples.tails)
         return np.where(possible & (pairs >= 0) & (keys >= 0), keys, -1)
 
     def contains(self, triples: Triples) -> BoolArray:
@@ -258,7 +256,9 @@ class TripleIndex:
         return self.find(triples) >= 0
 
 
-def _index_of(values: IntArray, keys: IntArray) -> IntArray:
-    """The index of each key in ascending values, -1 where it is missing; int64[key]."""
+def find_sorted(values: IntArray, keys: IntArray) -> IntArray:
+    """Find the index of each key in ascending values, -1 where it is missing; int64[key]."""
+    if not len(values):
+        return np.full(len(keys), -1)
     indices = np.minimum(np.searchsorted(values, keys), len(values) - 1)
     return np.where(values[indices] == keys, indices, -1)

@@ -83,24 +83,9 @@ class Vocabulary:
         if not isinstance(labels, Mapping):
             return cls(labels, kind)
         ids = list(labels.values())
-        wrong = next((key for key, index in labels.items() if not isinstance(index, int | np.integer)), None)
-        if wrong is not None:
-            turned = isinstance(wrong, int | np.integer) and isinstance(labels[wrong], str)
-            hint = (
-                (
-                    " It looks like the reverse, the label of each id. Swap it: {label: index for index, label in "
-                    "labels.items()}"
-                )
-                if turned
-                else ""
-            )
-            found = f"found {{{wrong!r}: {labels[wrong]!r}}} in it"
-            raise InputError(f"expected a dictionary of the id of each {kind} label, {found}.{hint}")
-        if sorted(ids) != list(range(len(ids))):
-            raise InputError(
-                f"the {len(ids)} {kind} labels have ids from {min(ids)} to {max(ids)}; expected each of "
-                f"0 to {len(ids) - 1} once."
-            )
+        if not all(isinstance(index, int | np.integer) for index in ids) or sorted(ids) != list(range(len(ids))):
+            expected = f"a dictionary {{label: id}} of {kind} labels, with the ids 0 to {len(ids) - 1}, each once"
+            raise InputError(f"expected {expected}; found {dict(labels)!r:.60}.")
         return cls(sorted(labels, key=lambda label: labels[label]), kind)
 
     def __len__(self) -> int:
@@ -114,10 +99,8 @@ class Vocabulary:
 
     def __getitem__(self, index: int | str) -> str:
         if isinstance(index, str):
-            raise InputError(
-                f"a vocabulary gives the label of an id, and {index!r} is a label. For the id of a label, call "
-                f".id({index!r})."
-            )
+            what = f"a vocabulary gives the label of an id, and {index!r} is a label"
+            raise InputError(f"{what}. For the id of a label, call .id({index!r}).")
         return str(self.labels[int(index)].as_py())
 
     def __eq__(self, other: object) -> bool:
@@ -198,10 +181,8 @@ def _listed(labels: Any, kind: str) -> pa.Array:
     listed = list(labels)
     for row, label in enumerate(listed):
         if not isinstance(label, str) and label is not None:
-            raise InputError(
-                f"{kind} label {row} is {label!r} of type {type(label).__name__}: labels are text. "
-                "Give str(label) of each."
-            )
+            what = f"{kind} label {row} is {label!r} of type {type(label).__name__}"
+            raise InputError(f"{what}: labels are text. Give str(label) of each.")
     try:
         return pa.array(listed, pa.string())
     except UnicodeEncodeError as error:

@@ -115,13 +115,19 @@ def test_heads_come_before_tails(typed):
     [
         ("", "line 1: expected the number of relations, 1; found nothing"),
         ("2\n0\t0\n0\t0\n", "line 1: expected the number of relations, 1; found '2'"),
-        ("1\n0\t1\tx\n", "line 2: 'x' is not a whole number"),
+        (
+            "1\n0\t1\tx\n",
+            "line 2: expected relation, count, then that many entity ids below 3, of 1 relation; found '0 1 x'",
+        ),
         ("1\n0\t2\t1\n0\t0\n", "line 2: expected relation, count, then that many entity ids below 3"),
         ("1\n0\t1\t3\n0\t0\n", "line 2: expected relation, count, then that many entity ids below 3"),
         ("1\n0\n", "line 2: expected relation, count"),
-        ("1\n4\t0\n", "line 2: no id 4"),
-        ("1\n0\t0\n0\t0\n0\t0\n", "line 4: relation 0 has two lists already"),
-        ("1\n0\t0\n", "relation 0 has 1 of its two lists. The file may be cut short"),
+        (
+            "1\n4\t0\n",
+            "line 2: expected relation, count, then that many entity ids below 3, of 1 relation; found '4 0'",
+        ),
+        ("1\n0\t0\n0\t0\n0\t0\n", "relation 0 has 3 lists; expected two, heads and tails"),
+        ("1\n0\t0\n", "relation 0 has 1 list; expected two, heads and tails. The file may be cut short"),
     ],
 )
 def test_a_malformed_file_of_types_is_told_with_its_line(typed, content, message):

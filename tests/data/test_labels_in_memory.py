@@ -91,7 +91,10 @@ def test_what_is_no_labelled_triple_is_refused_with_its_row(rows, message):
     [
         ({"entities": ["a", "b"]}, "split test, row 2: the head 'A' is no entity of the dataset"),
         ({"entities": ["a", "b", "b"]}, "two ids carry the entity label 'b'"),
-        ({"relations": {"likes": 0, "hates": 2}}, "2 relation labels have ids from 0 to 2"),
+        (
+            {"relations": {"likes": 0, "hates": 2}},
+            "of relation labels, with the ids 0 to 1, each once; found {'likes': 0, 'hates': 2}",
+        ),
         ({"test": []}, "labels: no triples in it"),
     ],
 )

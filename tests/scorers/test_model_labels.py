@@ -135,13 +135,15 @@ def test_a_scorers_own_attributes_are_its_labels():
         ({"entities": [f"x{i}" for i in range(30)]}, "no entity label of the model occurs in dataset random"),
         ({"entities": list(range(30))}, "entity label 0 is 0 of type int: labels are text"),
         ({"entities": "entities.tsv"}, "expected entity labels as a list of text, not str"),
-        ({"entities": {"a": 1, "b": 2}}, "the 2 entity labels have ids from 1 to 2; expected each of 0 to 1 once"),
+        ({"entities": {"a": 1, "b": 2}}, "of entity labels, with the ids 0 to 1, each once; found {'a': 1, 'b': 2}"),
         (
             {"entities": {0: "acquired_abnormality" * 4}},
-            f"found {{0: '{'acquired_abnormality' * 4}'}} in it. "
-            "It looks like the reverse, the label of each id. Swap it: {label: index for index, label in",
+            "expected a dictionary {label: id} of entity labels, with the ids 0 to 0, each once; found {0: 'acquired_",
         ),
-        ({"entities": {"a": "b"}}, "expected a dictionary of the id of each entity label, found {'a': 'b'} in it."),
+        (
+            {"entities": {"a": "b"}},
+            "expected a dictionary {label: id} of entity labels, with the ids 0 to 0, each once; found {'a': 'b'}.",
+        ),
         ({"entities": ["a", "a"]}, "two ids carry the entity label 'a'"),
     ],
 )

@@ -145,7 +145,7 @@ def test_grades_above_one_agree_with_scikit_learn_and_fit_no_mapping_to_confiden
     assert summary["graded-ndcg-exp"] == pytest.approx(np.mean(expected))
     gaps = tied_model(*said["test"].triples.ids.T) - said["test"].labels
     assert summary["mae"] == pytest.approx(np.mean(np.abs(gaps)))
-    mapped = summarize(tables, ["graded-ndcg-exp", "mae"], mapping="logistic")
+    mapped = summarize(tables, ["graded-ndcg-exp", "mae"], mapping=ConfidenceMapping(kind="logistic"))
     assert mapped["graded-ndcg-exp"] == summary["graded-ndcg-exp"]
     assert any("mae is undefined: grades up to" in note for note in mapped.notes)
 

@@ -107,7 +107,7 @@ def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
     splits = {}
     for split, table in rows.items():
         labels = zip(table.columns, (entities, relations, entities), strict=True)
-        ids = np.stack([vocabulary.ids(column.combine_chunks()) for column, vocabulary in labels], axis=1)
+        ids = np.stack([vocabulary.ids(column) for column, vocabulary in labels], axis=1)
         known = (ids >= 0).all(axis=1)
         if not known.all():
             left = f"{(~known).sum()} of {len(ids)}"
