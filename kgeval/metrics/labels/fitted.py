@@ -103,7 +103,9 @@ class ConfidenceMapping(Settings):
     def fitted(self, valid: ScoredLabels) -> ConfidenceMapping:
         """Return the mapping with weight and bias, fitted on validation by least squares where there are none."""
         if self.kind != "raw" and valid.labels.max(initial=0) > 1:
-            raise Undefined(f"grades up to {valid.labels.max():g}, and {self.kind} gives 0 to 1; the mapping raw keeps scores")
+            raise Undefined(
+                f"grades up to {valid.labels.max():g}, and {self.kind} gives 0 to 1; the mapping raw keeps scores"
+            )
         if self.kind == "raw" or self.weight is not None:
             return self
         if len(valid) == 0:
