@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.columns import TRIPLE
 from kgeval.data.tables import NamedTable, read_triples
+from kgeval.data.text import BLANKS
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError
@@ -75,6 +77,7 @@ def read_triple_ids(table: NamedTable, entities: Vocabulary, relations: Vocabula
 def read_column_ids(table: NamedTable, role: str, labels: Vocabulary) -> IntArray:
     """Find the ids of one column of labels; int64[row]."""
     ids = labels.ids(table[role])
+    ids = labels.ids(pc.utf8_trim(table[role], BLANKS)) if (ids < 0).any() else ids
     table.refuse(ids < 0, role, f"is no {labels.kind} of the dataset.")
     return ids
 

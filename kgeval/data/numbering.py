@@ -18,6 +18,7 @@ from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
 from kgeval.data.n_triples import N_TRIPLES
 from kgeval.data.tables import NamedTable, with_fourth_named
+from kgeval.data.text import BLANKS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, counted, first_few
@@ -66,6 +67,9 @@ def number(
 MANY, MANY_TIMES = 20, 10
 """the least relations that are many, and how many times as many as heads or tails"""
 
+MOST = 0.9
+"""the share of ids that a column of relations has in common with one of entities, if it is one of entities too"""
+
 FIRST = 2**16
 """rows that tell an ordinary graph fast"""
 
@@ -90,14 +94,16 @@ def _suspicion(
     few = min(heads, tails)
     twins = pc.is_in(entities.labels, value_set=relations.labels)
     shared = pc.sum(twins).as_py()
-    whole = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # ids of both are the same numbers
-    if 2 * shared >= count >= max(few, 2) and not whole:
+    are_ids = pc.all(pc.match_substring_regex(relations.labels, "^-?[0-9]+$")).as_py()  # the same numbers as entities'
+    if 2 * shared >= count >= max(few, 2) and not are_ids:
         what = f"{shared:,} of the {count:,} labels in the second column, the relations, are entities too"
-    elif count >= MANY and count >= MANY_TIMES * few:
+    elif count >= MANY and (
+        count >= MANY_TIMES * few or (are_ids and 2 * few <= count and MOST * max(heads, tails, count) <= shared)
+    ):
         what = f"the second column, the relations, has {count:,} labels, and another one {few:,}"
     else:
         return None
-    alike = occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
+    alike = (not are_ids) * occur[:, np.asarray(twins)].sum(axis=1) / occur.sum(axis=1)
     order = min(((alike[0], heads), "relation,head,tail"), ((alike[1], tails), "head,tail,relation"))[1]
     return (
         f"columns: perhaps not head, relation, tail: {what}. If so: --columns {order} (in Python and in configurations "
@@ -193,7 +199,8 @@ def _numbered(
         for split, column in places:
             ids[split][:, TRIPLE.index(column)] = read_column_ids(tables[split], column, labels)
         return labels
-    codes, found = _without_blanks(*encode([tables[split][column] for split, column in places]))
+    columns_of_labels = [tables[split][column] for split, column in places]
+    codes, found = _without_blanks(kind, *encode(columns_of_labels), notes)
     rows_of = {places[number]: rows for number, rows in enumerate(codes)}
     notes += _notes_on_labels(kind, found, rows_of, tables)
     known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
@@ -207,19 +214,24 @@ def _numbered(
 
 
 def _without_blanks(
-    codes: list[npt.NDArray[np.int32]], labels: pa.Array
+    kind: str, codes: list[npt.NDArray[np.int32]], labels: pa.Array, notes: list[str]
 ) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
-    """Cut the blanks around labels that are ids; each code then has another number, in the same order."""
-    if not pc.any(_padded(labels)).as_py():
+    """Cut the blanks around ids, and those that alone tell labels apart, with a note; codes then have other numbers."""
+    cut = pc.utf8_trim(labels, BLANKS)
+    if cut.equals(labels):
         return codes, labels
-    padded = pc.match_substring_regex(labels, "^( +-?[0-9]+ *|-?[0-9]+ +)$")
-    encoded = pc.if_else(padded, pc.utf8_trim(labels, " "), labels).dictionary_encode()
+    indices = np.asarray(cut.dictionary_encode().indices)
+    is_twin = pa.array((np.bincount(indices) > 1)[indices])
+    is_id = pc.match_substring_regex(cut, "^-?[0-9]+$")
+    twins = labels.filter(pc.and_not(is_twin, is_id))
+    if len(twins):
+        examples = first_few([repr(label) for label in twins[:4].to_pylist()], 3)
+        notes.append(
+            f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one: {examples}."
+        )
+    encoded = pc.if_else(pc.or_(is_twin, is_id), cut, labels).dictionary_encode()
     renumbered = np.asarray(encoded.indices)
     return [renumbered[rows] for rows in codes], encoded.dictionary
-
-
-def _padded(labels: pa.Array) -> pa.Array:
-    return pc.or_(pc.starts_with(labels, " "), pc.ends_with(labels, " "))
 
 
 def _notes_on_labels(
@@ -228,20 +240,13 @@ def _notes_on_labels(
     codes: Mapping[tuple[str, str], npt.NDArray[np.int32]],
     tables: Mapping[str, NamedTable],
 ) -> Iterator[str]:
-    """Note labels that are empty, and those that blanks alone tell from others."""
-    empty = pc.index(labels, "").as_py()
-    rows = {place: np.flatnonzero(found == empty) for place, found in codes.items()} if empty >= 0 else {}
+    """Note labels that are empty."""
+    empty = np.flatnonzero(np.asarray(pc.equal(pc.utf8_trim(labels, BLANKS), "")))
+    rows = {place: np.flatnonzero(np.isin(found, empty)) for place, found in codes.items()} if len(empty) else {}
     places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
     if places:
         count = sum(map(len, rows.values()))
         yield (
             f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}: the empty text is a label as "
             "any other. Fill the cells, or leave the rows out."
-        )
-    padded = labels.filter(_padded(labels))
-    padded = padded.filter(pc.is_in(pc.utf8_trim(padded, " "), labels)) if len(padded) else padded
-    if len(padded):
-        yield (
-            f"{counted(len(padded), f'{kind} label')} differ from others by blanks around them alone: "
-            f"{first_few([repr(label) for label in padded[:4].to_pylist()], 3)}. If they are the same, cut the blanks."
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -159,8 +159,8 @@ class NamedTable:
 TRUE, FALSE = ["1", "+1", "1.0", "true"], ["0", "-1", "0.0", "-1.0", "false"]
 """how labels are spelled"""
 
-TRUE_OR_FALSE = ("1", "+1", "0", "-1")
-"""how they are spelled where no name says that they are labels"""
+TRUE_OR_FALSE = {"1", "+1", "0", "-1"}
+"""how they are spelled where no name says that they are labels; floats and words alike"""
 
 BEGIN, END = (
     {stem + suffix for stem in stems for suffix in ("", "_time", "_date", "time", "date")}
@@ -177,7 +177,7 @@ FOURTH = "fourth column"
 DATE = re.compile(r"\s*[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ].*)?)?\s*")
 """dates that sort as text"""
 
-NUMBER = re.compile(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
+NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", re.IGNORECASE)
 
 YEAR = re.compile("[0-9]{4}|##")
 """a time in the fourth or fifth column: a year, or YAGO's sign for unknown parts of a date"""
@@ -223,6 +223,8 @@ def read_table(
         skip = sum(1 for _ in takewhile(lambda line: line.startswith("#"), text)) if comments else 0
     delimiter = delimiter or find_delimiter(path, skip)
     first = next(rows(path, skip, delimiter=delimiter), Row(1, skip, []))
+    if columns.order and is_header(first.cells):
+        _refuse_two_names(path, first, columns)
     if not columns.are_given and not comments and is_n_triples(path, first.cells):
         return NamedTable(path, read_n_triples(path), dict.fromkeys(TRIPLE, N_TRIPLES))
     header = [*map(unquoted, first.cells)] if _has_header(first.cells, columns, further) else []
@@ -263,6 +265,15 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
     return replace(table, data=pa.table({name: pc.list_element(cells, place) for place, name in enumerate(names)}))
 
 
+def _refuse_two_names(path: Path, first: Row, columns: Columns) -> NoReturn:
+    """Refuse names by their order for columns that a header names."""
+    numbers = ",".join(f"{role}={number}" for number, role in enumerate(columns.order, 1))
+    found = f"{path}, line {first.line}: the first row names the columns: {', '.join(first.cells)}"
+    raise DatasetError(
+        f"{found}. Leave --columns out, or say which is which: {OPTION}. If the row is a triple: --columns {numbers}."
+    )
+
+
 def _has_header(cells: Sequence[str], columns: Columns, further: re.Pattern[str] | None) -> bool:
     """Whether the first row of a file names its columns; where it may name ``further`` ones, it has no numbers then."""
     if columns.names:
@@ -294,7 +305,8 @@ def _by_place(
     roles = [role for role in TRIPLE if role not in columns.constants]
     if len(row.cells) != len(roles) + 1:
         return roles
-    tells = NUMBER.fullmatch(row.cells[-1]) or DATE.fullmatch(row.cells[-1])
+    last = row.cells[-1]
+    tells = NUMBER.fullmatch(last) or DATE.fullmatch(last) or last.strip().lower() in ("true", "false")
     return [*roles, fourth] if tells or fourth != FOURTH else roles
 
 
@@ -335,7 +347,10 @@ def from_memory(rows: Any, source: str, columns: Columns = UNSAID) -> NamedTable
         raise DatasetError(f"{source}: expected rows of head, relation, tail, found {rows!r:.60}.") from error
     first = [] if not listed else [*map(str, listed[0])]
     roles = resolve(source, header, columns) if header else _by_place(source, Row(1, 1, first), columns)
-    if len(first) == 4 and roles[:3] == [*TRIPLE] and not header and isinstance(listed[0][3], str):
+    if len(first) == 4 and not (header or columns.are_given) and isinstance(listed[0][3], str):
+        if {row[3] for row in listed if len(row) == 4} <= TRUE_OR_FALSE:
+            what = "the fourth column is text of 1, 0 or -1, which may be labels or times"
+            raise DatasetError(f"{source}: {what}. Give numbers, or columns='head,relation,tail,label' or '…,time'.")
         roles[3:] = ["time"]
     for row, cells in enumerate(listed):
         if isinstance(cells, str) or len(cells) != len(roles):
@@ -401,16 +416,20 @@ def with_fourth_named(tables: Mapping[str, NamedTable]) -> dict[str, NamedTable]
 
 def _role_of_cells(what: str, column: pa.ChunkedArray) -> str:
     """Tell times, truth values and confidences apart, where no name does; refuse what may be two of these."""
-    cells = pc.unique(pc.utf8_trim_whitespace(column)).to_pylist()
+    cells = pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(column))).to_pylist()
+    plain = {cell.removesuffix(".0") for cell in cells}
     if DATE.fullmatch(cells[0]):
         return "time"
-    if {*cells} <= {*TRUE_OR_FALSE} and not {"0", "-1"} <= {*cells}:
+    is_true_or_false = (
+        plain <= TRUE_OR_FALSE and not {"0", "-1"} <= plain and (plain & {"0", "-1"} or plain == {*cells})
+    )
+    if is_true_or_false or plain <= {"true", "false"}:
         return "label"
     try:
         numbers = [float(cell) for cell in cells]
     except ValueError:
         return "confidence"  # whose reader names the cell that is no number
-    if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, cells)):
+    if max(numbers) > 1 and all(map(WHOLE_NUMBER.fullmatch, plain)):
         raise DatasetError(
             f"{what} holds whole numbers, such as {cells[0]}, which may be times or weights. Say which: --columns "
             "head,relation,tail,time or --columns head,relation,tail,weight (in Python and in configurations columns)."

@@ -27,6 +27,9 @@ from kgeval.paths import exists_safely, no_file
 
 WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\ufeff"
+"""characters that show nothing: spaces of all kinds, and marks of no width"""
+
 UNIT_SEPARATOR = "\x1f"
 """a character that separates units, and is in no label"""
 
@@ -280,8 +283,9 @@ def find_delimiter(path: Path, skip: int = 0) -> str:
     else:
         usual, others = " " if " " in lines[0] else "\t", ",;|"
     widths = {delimiter: _widths(lines, delimiter) for delimiter in others + usual}
+    beside_blanks = "".join(it for it in others if all(f"{it} " in line or f" {it}" in line for line in lines))
     for least, order in (
-        (3, others[:1] * (usual == ",") + usual + others),
+        (3, (others[:1] if usual == "," else beside_blanks) + usual + others),
         (2, usual + others * (widths[usual] <= {1})),
     ):
         for delimiter in order:
@@ -312,9 +316,11 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
 
 
 def _cure(cells: Sequence[str], names: Sequence[str]) -> str:
-    """Say what to do about a row of triples with another number of columns, where that can be seen."""
-    if "tail" not in names:
+    """Say what to do about a row of triples with another number of columns."""
+    if "tail" not in names or len(cells) <= len(names):
         return ""
-    if len(cells) > 4 and len(cells) % 2 and not all(map(WHOLE_NUMBER.fullmatch, cells)):
-        return "Statements with qualifiers, as in WD50K, are not supported: keep head, relation and tail of each row."
-    return ""
+    further = ",".join("_" for _ in cells[3:])
+    cure = f"Say what each holds: --columns head,relation,tail,{further} (time, weight or label for _; _ is left out)."
+    if len(cells) > 4 and len(cells) % 2:
+        cure += " Statements with qualifiers, as in WD50K, are not supported."
+    return cure

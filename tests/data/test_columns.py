@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kgeval import Dataset, classify, evaluate, load_dataset, save_dataset, summarize
 from kgeval.data.columns import Columns, is_header, resolve
+from kgeval.data.text import BLANKS
 from kgeval.errors import DatasetError, InputError
 from tests.conftest import random_dataset
 
@@ -212,15 +213,85 @@ def test_no_random_graph_is_suspected(entities, relations, triples, seed, number
 # What cells hold
 
 
-def test_blanks_around_ids_are_cut_and_those_of_labels_are_noted(tmp_path):
+def test_blanks_around_ids_are_cut_and_so_are_those_that_alone_tell_labels_apart(tmp_path):
     (tmp_path / "train.txt").write_text("459  \t0\t12\n7\t 0\t459\n")
     (tmp_path / "test.txt").write_text("7\t0 \t12 \n")
     assert list(load_dataset(tmp_path).entities) == ["12", "459", "7"]
     (tmp_path / "train.txt").write_text("New York \tin\tUSA\nNew York\tin\tUSA\n")
     (tmp_path / "test.txt").write_text("USA\tin\tNew York\n")
     data = load_dataset(tmp_path)
-    assert "New York " in data.entities
-    assert any("1 entity label differ" in note and "'New York '" in note for note in data.notes)
+    assert list(data.entities) == ["New York", "USA"]
+    (note,) = (note for note in data.notes if "differ by blanks alone" in note)
+    assert "'New York '" in note
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u3000", "\u200b", "\ufeff"])
+@pytest.mark.parametrize("separator", [",", ";", "|"])
+def test_blanks_beside_a_separator_belong_to_no_label(tmp_path, separator, blank):
+    between = f"{blank}{separator}{blank}"
+    rows = [("a", "likes", "b"), ("b", "likes", "c"), ("c", "knows", "a"), ("a", "knows", "c")]
+    for name in ("train.txt", "test.csv"):
+        (tmp_path / name).write_text("".join(f"{between.join(row)}\n" for row in rows), encoding="utf-8")
+    data = load_dataset(tmp_path)
+    assert list(data.entities) == ["a", "b", "c"]
+    assert {label.strip(BLANKS) for label in data.relations} == {"likes", "knows"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "role"),
+    [
+        (["1.0", "0.0", "1.0"], "label"),
+        (["1.0", "-1.0", "1.0"], "label"),
+        (["True", "False", "True"], "label"),
+        (["1.0", "0.5", "0.0"], "confidence"),
+        (["1.0", "1.0", "1.0"], "confidence"),
+    ],
+)
+def test_cells_tell_what_a_fourth_column_without_a_name_is(tmp_path, cells, role):
+    heads = ["a", "b", "c"]
+    rows = "".join(f"{head}\tr\td\t{cell}\n" for head, cell in zip(heads, cells, strict=True))
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.tsv").write_text(rows)
+    data = load_dataset(tmp_path)
+    assert {*data.columns} == {*TRIPLE, role}
+    false = sum(cell in ("0.0", "-1.0", "False") for cell in cells) if role == "label" else 0
+    assert len(data.test) == 3 - false
+
+
+@pytest.mark.parametrize("cell", ["2014.0", "1388534400.0", "31.01.2014", "2014/01/31"])
+def test_a_fourth_column_that_may_be_a_time_is_no_confidence(tmp_path, cell):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.tsv").write_text(f"a\tr\tb\t{cell}\n")
+    with pytest.raises(DatasetError, match=r"--columns head,relation,tail,(time|_)"):
+        load_dataset(tmp_path)
+    assert len(load_dataset(tmp_path, columns="head,relation,tail,_").test) == 1
+
+
+def test_text_of_ones_and_zeros_in_memory_is_refused_where_numbers_are_labels():
+    rows = [("a", "r", "b", "1"), ("b", "r", "c", "0")]
+    with pytest.raises(DatasetError, match="labels or times"):
+        Dataset.from_labels(train=rows, test=rows)
+    assert len(Dataset.from_labels(train=rows, test=rows, columns="head,relation,tail,label").test) == 1
+    assert len(Dataset.from_labels(train=rows, test=rows, columns="head,relation,tail,time").test) == 2
+
+
+def test_names_in_their_order_for_a_file_with_a_header_are_refused(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / f"{split}.csv").write_text("tail,relation,head\nb,r,a\n")
+    with pytest.raises(DatasetError, match=r"line 1: the first row names the columns: .*--columns tail=1,relation=2"):
+        load_dataset(tmp_path, columns="tail,relation,head")
+    assert load_dataset(tmp_path).triple(*load_dataset(tmp_path).test.ids[0]) == "(a, r, b)"
+    assert len(load_dataset(tmp_path, columns="tail=1,relation=2,head=3").test) == 2
+
+
+@pytest.mark.parametrize("name", ["kinships", "umls"])
+def test_ids_in_another_order_are_suspected(tmp_path, name):
+    right = load_dataset(name)
+    for order, expected in (((0, 1, 2), None), ((1, 0, 2), "relation,head,tail"), ((0, 2, 1), "head,tail,relation")):
+        for split, part in right.splits.items():
+            np.savetxt(tmp_path / f"{split}.txt", part.ids[:, order], "%d", delimiter="\t")
+        suspicion = load_dataset(tmp_path, layout="labels").suspicion
+        assert (suspicion is None) if expected is None else f"--columns {expected} " in suspicion
 
 
 def test_cells_without_text_are_noted_with_the_line(tmp_path):
@@ -231,7 +302,12 @@ def test_cells_without_text_are_noted_with_the_line(tmp_path):
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters='<>"{}|^`\\'), min_size=1))
+@given(
+    st.text(
+        st.characters(blacklist_categories=["Cs", "Cc", "Cf", "Zs", "Zl", "Zp"], blacklist_characters='<>"{}|^`\\'),
+        min_size=1,
+    )
+)
 def test_escapes_of_n_triples_stand_for_their_characters(tmp_path_factory, label):
     folder = tmp_path_factory.mktemp("graph")
     escaped = "".join(f"\\u{ord(it):04X}" if ord(it) < 2**16 else f"\\U{ord(it):08X}" for it in label)

@@ -156,9 +156,12 @@ SPLITS = {"train": [*ROWS, ("d", "knows", "a")], "valid": [("a", "knows", "b")],
 @pytest.mark.parametrize("splits", [("train", "test"), ("train", "valid", "test")], ids=len)
 def test_a_first_row_of_all_splits_that_occurs_nowhere_else_is_a_header(tmp_path, header, splits):
     write_splits(tmp_path, {split: [header, *SPLITS[split]] for split in splits}, ending=".tsv")
-    with pytest.raises(DatasetError, match=f"begins with the row '{' '.join(header)}'.*--columns head={header[0]},"):
-        load_dataset(tmp_path)
-    as_triple = load_dataset(tmp_path, columns="head,relation,tail")
+    known = {"head": "x", "relation": "…", "tail": "y"} if "x" in header else dict.fromkeys(TRIPLE, "…")
+    said = ",".join(f"{role}={name}" for role, name in known.items())
+    for columns in (None, "head,relation,tail"):  # their order does not tell whether the row is a triple
+        with pytest.raises(DatasetError, match=f"begin with the row '{' '.join(header)}'.*--columns {said};"):
+            load_dataset(tmp_path, columns=columns)
+    as_triple = load_dataset(tmp_path, columns="head=1,relation=2,tail=3")
     assert header[0] in as_triple.entities
     if len({*header}) == 3:
         dataset = load_dataset(tmp_path, columns=dict(zip(TRIPLE, header, strict=True)))
@@ -178,11 +181,26 @@ def test_a_first_row_with_a_label_of_the_graph_is_a_triple(tmp_path, row):
     assert all(dataset.triple(*part.ids[0]) == f"({', '.join(row)})" for part in dataset.splits.values())
 
 
-def test_a_first_row_that_one_split_lacks_or_that_is_the_only_one_is_a_triple(tmp_path):
-    write_splits(tmp_path, {split: [("S", "P", "Q"), *rows] for split, rows in SPLITS.items()}, ending=".tsv")
+def test_a_header_that_one_split_lacks_is_none_in_words_of_its_own_and_is_refused_in_another_order(tmp_path):
+    write_splits(
+        tmp_path, {split: [("gene", "effect", "drug"), *rows] for split, rows in SPLITS.items()}, ending=".tsv"
+    )
     (tmp_path / "valid.tsv").write_text("a\tknows\tb\n")
-    dataset = load_dataset(tmp_path)
-    assert (len(dataset.train), len(dataset.test), dataset.notes) == (5, 2, ())
+    with pytest.raises(DatasetError, match="2 splits begin with the row 'gene effect drug'"):
+        load_dataset(tmp_path)
+    swapped = [(tail, relation, head) for head, relation, tail in SPLITS["train"]]
+    write_splits(tmp_path, {**SPLITS, "train": [("tail", "relation", "head"), *swapped]}, ending=".tsv")
+    with pytest.raises(
+        DatasetError, match=r"has no header, and by that of .*train.tsv the columns are tail,relation,head"
+    ):
+        load_dataset(tmp_path)
+    write_splits(tmp_path, {**SPLITS, "train": [TRIPLE, *SPLITS["train"]]}, ending=".tsv")
+    assert {split: len(part) for split, part in load_dataset(tmp_path).splits.items()} == {
+        split: len(rows) for split, rows in SPLITS.items()
+    }
+
+
+def test_a_first_row_that_is_the_only_one_is_a_triple(tmp_path):
     write_splits(tmp_path, dict.fromkeys(SPLITS, ROWS[:1]), ending=".tsv")  # splits of a single row
     assert (len(load_dataset(tmp_path).test), load_dataset(tmp_path).notes) == (1, ())
 

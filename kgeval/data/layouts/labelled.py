@@ -6,6 +6,7 @@ A file of labels, names, types or negatives is none of these; nor is one whose t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.data.columns import TRIPLE, UNSAID, Columns
+from kgeval.data.columns import MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layout import Layout
 from kgeval.data.numbering import number
@@ -137,8 +138,10 @@ def read_files(
 ) -> Dataset:
     """Read the files of the splits, and more of train; given relations keep their ids, and others come after them."""
     splits = {split: read_triples(path, columns, fourth=FOURTH) for split, path in files.items()}
-    if not (columns.order or columns.names):
+    if not columns.names:
         _refuse_unknown_header(splits.values())
+    if not columns.are_given:
+        _refuse_other_order(splits.values())
     for path in further_train:
         splits["train"] = splits["train"].followed_by(read_triples(path, columns, fourth=FOURTH))
     if relations is not None:
@@ -151,23 +154,40 @@ def read_files(
 
 
 def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
-    """Refuse a first row that all splits of a graph have in common, if its labels occur nowhere else.
+    """Refuse a first row that several splits of a graph have in common, if its labels occur nowhere else.
 
-    Such a row names columns: no triple stands first in every split and is all that its entities and its relation have.
+    Such a row names columns: no triple stands first in several splits and is all that its entities and its relation
+    have.
     """
-    first, *others = ([table[role][0].as_py() for role in TRIPLE] for table in tables)
-    if not others or any(row != first for row in others):
+    first, count = Counter(tuple(table[role][0].as_py() for role in TRIPLE) for table in tables).most_common(1)[0]
+    if count < 2:
         return
-    rests = [table.data.slice(1) for table in tables]
+    begins = {table.source: [table[role][0].as_py() for role in TRIPLE] == [*first] for table in tables}
+    rests = [table.data.slice(begins[table.source]) for table in tables]
     columns = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
     again = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in columns)
     if not again and all(rest.num_rows for rest in rests):
-        names = ",".join(f"{role}={name}" for role, name in zip(TRIPLE, first, strict=True))
+        said = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
+        sure = {role for role, (_, rank) in said.items() if rank < MAX_WEAK or {*TRIPLE} <= said.keys()}
+        names = ",".join(f"{role}={said[role][0] if role in sure else '…'}" for role in TRIPLE)
+        row = f"{count} splits begin with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns"
         raise DatasetError(
-            f"every split begins with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns, in "
-            f"words that kgeval does not know. Say which is which: --columns {names}; or --columns {','.join(TRIPLE)} "
-            "if it is a triple (in Python and in configurations columns)."
+            f"{row}, in words that kgeval does not know. Say which is which: --columns {names}; if all rows have one "
+            "relation, relation='NAME'; if the row is a triple, --columns head=1,relation=2,tail=3 (in Python and in "
+            "configurations columns)."
         )
+
+
+def _refuse_other_order(tables: Collection[NamedTable]) -> None:
+    """Refuse files of which some have a header, whose columns are in another order than in those without one."""
+    without = [table.source for table in tables if table.origins["head"] == "column '1'"]
+    for table in tables if without else ():
+        order = ",".join(role for role in table.data.column_names if role in TRIPLE)
+        if order != ",".join(TRIPLE):
+            raise DatasetError(
+                f"{without[0]} has no header, and by that of {table.source} the columns are {order}. Give both the "
+                f"header, or none of them and say --columns {order} (in Python and in configurations columns)."
+            )
 
 
 SPLIT_OF = {word: split for split, words in STEMS.items() for word in words}
