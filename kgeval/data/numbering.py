@@ -130,10 +130,8 @@ def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], lis
 def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
     if negatives:
         counts = ", ".join(f"{len(triples):,} of {split}" for split, triples in negatives.items())
-        yield (
-            f"triples whose label says that they are false: {counts}. They are neither ranked nor known answers; "
-            "kgeval classify takes them as negatives."
-        )
+        found = f"triples whose label says that they are false: {counts}"
+        yield f"{found}. They are neither ranked nor known answers; kgeval classify takes them as negatives."
 
 
 def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
@@ -234,14 +232,11 @@ def _notes_on_labels(
     places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
     if places:
         count = sum(map(len, rows.values()))
-        yield (
-            f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}: the empty text is a label as "
-            "any other. Fill the cells, or leave the rows out."
-        )
+        found = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
+        yield f"{found}: the empty text is a label as any other. Fill the cells, or leave the rows out."
     padded = labels.filter(_padded(labels))
     padded = padded.filter(pc.is_in(pc.utf8_trim(padded, " "), labels)) if len(padded) else padded
     if len(padded):
-        yield (
-            f"{counted(len(padded), f'{kind} label')} differ from others by blanks around them alone: "
-            f"{first_few([repr(label) for label in padded[:4].to_pylist()], 3)}. If they are the same, cut the blanks."
-        )
+        found = f"{counted(len(padded), f'{kind} label')} differ from others by blanks around them alone"
+        examples = first_few([repr(label) for label in padded[:4].to_pylist()], 3)
+        yield f"{found}: {examples}. If they are the same, cut the blanks."

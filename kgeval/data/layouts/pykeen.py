@@ -100,8 +100,8 @@ def _files(key: str) -> dict[str, Path]:
 def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
     """Read files as PyKEEN does: it sorts triples, and leaves out repeated ones, inverses, and those unlike train's."""
     tables = {split: read_columns(path, TRIPLE, delimiter="\t", quoted=True) for split, path in files.items()}
-    inverse = pc.ends_with(tables["train"]["relation"], "_inverse")
-    heads, relations, tails = ({*column.to_pylist()} for column in tables["train"].filter(pc.invert(inverse)).columns)
+    train = tables["train"].filter(pc.invert(pc.ends_with(tables["train"]["relation"], "_inverse")))
+    heads, relations, tails = ({*column.unique().to_pylist()} for column in train.columns)
     labels = Vocabulary(sorted(heads | tails)), Vocabulary(sorted(relations), "relation")
     splits = {}
     for split, table in tables.items():
