@@ -130,6 +130,15 @@ def naming(where: object, error: type[InputError] = DatasetError) -> Iterator[No
         raise error(f"{where}: {refusal}") from refusal
 
 
+@contextmanager
+def refusing(where: object, what: str, *errors: type[Exception], cure: str = "") -> Iterator[None]:
+    """Refuse what a library cannot read, with its reason: the errors that it raises are a DatasetError."""
+    try:
+        yield
+    except errors as error:
+        raise DatasetError(f"{where}: {what} ({reason(error)}). {cure}".rstrip()) from error
+
+
 def reason(error: BaseException) -> str:
     """Return the first line of a library's error message, cut at ``MAX_CHARACTERS``.
 

@@ -19,7 +19,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.tables import read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
-from kgeval.errors import DatasetError, counted, did_you_mean, nearest
+from kgeval.errors import DatasetError, counted, nearest
 from kgeval.threads import slices
 
 BATCH_TRIPLES = 4096
@@ -49,16 +49,8 @@ class FileNegatives(CorruptionGenerator):
                 raise DatasetError(f"{self.path}: unknown column {name!r}. Did you mean 'side'?")
         triples = read_triple_ids(table, dataset.entities, dataset.relations)
         false = false_rows(table)
-        parts = dict.fromkeys(SIDES, false)
-        if "side" in table:
-            given = np.array([str(side) for side in table["side"].to_pylist()])
-            wrong = np.flatnonzero(~np.isin(given, SIDES))
-            if len(wrong):
-                side = str(given[wrong[0]])
-                raise DatasetError(f"{self.path}, row {wrong[0] + 1}: side {side!r}. {did_you_mean(side, SIDES)}")
-            parts = {side: false & (given == side) for side in SIDES}
         # Negatives are looked up by query, as known answers are.
-        return {side: KnownAnswers.of([Triples(triples.ids[part])], side) for side, part in parts.items()}
+        return {side: KnownAnswers.of([triples[false & table.rows_of(side)]], side) for side in SIDES}
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         negatives: KnownAnswers = self.content(dataset)[queries.side]

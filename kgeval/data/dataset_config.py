@@ -11,12 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
-from kgeval.data.layout import layouts
 from kgeval.data.layouts.labelled import LABELLED_ENDINGS
 from kgeval.data.layouts.pykeen import read_named, refuse_unknown
-from kgeval.data.loading import PYKEEN, load_dataset, recognised
+from kgeval.data.loading import PYKEEN, load_dataset, recognised, refuse_unknown_layout
 from kgeval.data.text import first_line
-from kgeval.errors import NoPathError, did_you_mean
+from kgeval.errors import NoPathError
 from kgeval.paths import exists_safely, no_file, suggest_paths
 from kgeval.settings.messages import short_repr
 from kgeval.settings.settings import PathText, Settings, as_validation_error, listed, or_text
@@ -97,10 +96,8 @@ class DatasetConfig(Settings):
     @field_validator("layout")
     @classmethod
     def _known_layout(cls, value: str) -> str:
-        if value not in (known := ["auto", PYKEEN, *layouts()]):
-            raise ValueError(
-                f"unknown dataset layout {short_repr(value)}. {did_you_mean(value, known, listed='datasets')}"
-            )
+        with as_validation_error():
+            refuse_unknown_layout(value)
         return value
 
     @model_validator(mode="after")
@@ -116,10 +113,8 @@ class DatasetConfig(Settings):
                 f"layout {PYKEEN!r} takes a PyKEEN name, but this is a folder. Give a name, or another layout"
             )
         if self.name is not None and self.layout not in ("auto", PYKEEN):
-            raise ValueError(
-                f"layout {short_repr(self.layout)} is for folders, but there is no folder {short_repr(self.name)}. "
-                "For the PyKEEN dataset of that name, leave the layout out"
-            )
+            missing = f"layout {short_repr(self.layout)} is for folders, but there is no folder {short_repr(self.name)}"
+            raise ValueError(f"{missing}. For the PyKEEN dataset of that name, leave the layout out")
         with as_validation_error():
             if self.name is not None:
                 refuse_unknown(self.name)

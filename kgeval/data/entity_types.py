@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.rows import Rows
-from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
+from kgeval.data.tables import read_text
+from kgeval.data.text import UNIT_SEPARATOR, read_columns
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, InputError
 
@@ -73,12 +74,11 @@ def read_types_of_entities(source: str | Path, dataset: Dataset) -> TypesOfEntit
             raise DatasetError(f"{what}, as 'Compound::DB00014' has. Give a file of types.")
     else:
         path = Path(source)
-        table = read_columns(path, ["entity", "type"])
-        if not table.num_rows:
+        table = read_text(path, ["entity", "type"])
+        if not len(table):
             raise DatasetError(f"{path}: no types in it. Expected an entity and its type in each row.")
         types = table["type"].combine_chunks()
-        if (row := pc.index(types, "").as_py()) >= 0:
-            raise DatasetError(f"{path}, line {line_of(path, row)}: the entity has no type. Add it, or delete the row.")
+        table.refuse(np.asarray(pc.equal(types, "")), "entity", "has no type. Add it, or delete the row.")
         ids, num_unknown = ids_of_listed(path, table["entity"], dataset.entities)
     known = ids >= 0
     names, numbers = np.unique(types.to_numpy(zero_copy_only=False)[known], return_inverse=True)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from kgeval.data.dataset import Dataset
 from kgeval.data.tables import read_pairs
-from kgeval.errors import DatasetError, reason
+from kgeval.errors import DatasetError, refusing
 
 FILES = ("entity2text.txt", "relation2text.txt")
 """the files of names of KG-BERT (Yao et al., 2019) and of most datasets with text since"""
@@ -33,11 +33,9 @@ class Names(Mapping[str, str]):
 
     @classmethod
     def of(cls, names: Mapping[str, str]) -> Names:
-        try:
+        with refusing("names", "expected text by label", pa.ArrowException, TypeError, UnicodeEncodeError):
             columns = (pa.array(column, pa.string()) for column in (names.keys(), names.values()))
             return cls(*(pa.chunked_array([column]) for column in columns))
-        except (pa.ArrowException, TypeError, UnicodeEncodeError) as error:
-            raise DatasetError(f"names: expected text by label ({reason(error)}).") from error
 
     @classmethod
     def merged(cls, parts: Iterable[Names]) -> Names:
@@ -73,10 +71,8 @@ def read_names(path: str | Path) -> Names:
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):
         twice = names.filter(pc.equal(labels, repeated[0]))
-        raise DatasetError(
-            f"{path}: {repeated[0].as_py()!r} has {len(twice)} names, {twice[0].as_py()!r:.60} and "
-            f"{twice[1].as_py()!r:.60}. Keep one of them."
-        )
+        found = f"{len(twice)} names, {twice[0].as_py()!r:.60} and {twice[1].as_py()!r:.60}"
+        raise DatasetError(f"{path}: {repeated[0].as_py()!r} has {found}. Keep one of them.")
     there = pc.not_equal(names, "")
     return Names(labels.filter(there), names.filter(there))
 
@@ -93,10 +89,8 @@ def _read(dataset: Dataset, source: Mapping[str, str] | str | Path) -> Names:
     if not any(num_named(dataset, names).values()):
         where = "names" if isinstance(source, Mapping) else source
         named, label = next(iter(names), None), next(iter(dataset.entities), None)
-        raise DatasetError(
-            f"{where}: no label there is in dataset {dataset.name}. The dataset has labels like {label!r:.60}, the "
-            f"names are for labels like {named!r:.60}."
-        )
+        found = f"The dataset has labels like {label!r:.60}, the names are for labels like {named!r:.60}."
+        raise DatasetError(f"{where}: no label there is in dataset {dataset.name}. {found}")
     return names
 
 

@@ -16,7 +16,7 @@ from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
 from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, naming, reason
+from kgeval.errors import DatasetError, naming, refusing
 from kgeval.files import opening as files
 from kgeval.files.settings_text import read_yaml
 from kgeval.paths import exists_safely
@@ -121,10 +121,8 @@ MAX_UNUSED_ID_RATIO = 100
 def read_graph_settings(path: Path) -> dict[str, Any]:
     """Read the YAML that describes a stored graph."""
     refuse_missing(path)
-    try:
+    with refusing(path, "cannot be read as YAML", OSError, ValueError):
         content = read_yaml(files.read_settings(path))
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: cannot be read as YAML ({reason(error)}).") from error
     if not isinstance(content, dict):
         raise DatasetError(f"{path}: expected the settings of a dataset, as names and values.")
     return content
@@ -132,25 +130,25 @@ def read_graph_settings(path: Path) -> dict[str, Any]:
 
 def id_columns(path: Path, columns: Sequence[Any]) -> Triples:
     """Take columns of head, relation and tail ids as triples."""
-    arrays = [np.asarray(column) for column in columns]
-    if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in arrays) or len({*map(len, arrays)}) > 1:
-        found = ", ".join(f"{array.dtype} {list(array.shape)}" for array in arrays)
-        raise DatasetError(f"{path}: expected columns of ids, as many heads as relations and tails; found {found}.")
-    return Triples(np.stack([_as_int64(path, array) for array in arrays], axis=1))
+    shapes = [np.shape(column) for column in columns]
+    if len({*shapes}) > 1:
+        raise DatasetError(f"{path}: expected as many heads as relations and tails; found {shapes}.")
+    with naming(path):
+        return Triples.of(np.stack(columns, axis=1))
 
 
 def stored_triples(path: Path, ids: npt.NDArray[Any], *, may_have_times: bool = False) -> Triples:
     """Take rows of head, relation and tail ids as triples; a fourth id, where there may be one, is that of a time."""
     ids = np.asarray(ids)
     timed = may_have_times and ids.shape[1:] == (4,)
-    if ids.ndim != 2 or ids.shape[1] != 3 + timed or ids.dtype.kind not in "iu":
+    if ids.shape[1:] != (3 + timed,) or ids.dtype.kind not in "iu":
         expected = "three ids, or four with a time" if may_have_times else "three ids"
         hint = f" {NO_INTERVALS}" if may_have_times and ids.shape[1:] == (5,) else ""
         raise DatasetError(f"{path}: expected rows of {expected}; found {ids.dtype} of shape {list(ids.shape)}.{hint}")
     if len(ids) == 0:
         raise DatasetError(f"{path}: no triples in it.")
-    whole = _as_int64(path, ids)
-    return Triples(np.ascontiguousarray(whole[:, :3]), np.ascontiguousarray(whole[:, 3]) if timed else None)
+    with naming(path):
+        return Triples(Triples.of(ids[:, :3]).ids, ids[:, 3].astype(np.int64) if timed else None)
 
 
 def labels_of_ids(folder: Path, kind: str, splits: Mapping[str, Triples]) -> Vocabulary:
@@ -168,10 +166,3 @@ def refuse_sparse(name: str, kind: str, ids: npt.NDArray[Any]) -> None:
         raise DatasetError(
             f"{name}: a triple names {kind} id {ids.max()}, but there are only {ids.size}. A file may be damaged."
         )
-
-
-def _as_int64(path: Path, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= 2**62):
-        wrong = int(ids.min()) if int(ids.min()) < 0 else int(ids.max())
-        raise DatasetError(f"{path}: the id {wrong} is not valid: ids start at 0 and are small.")
-    return np.asarray(ids, np.int64)

@@ -22,16 +22,11 @@ MAX_NAMES = 6
 
 def describe_unknown(folder: Path) -> str:
     """Say what a folder that no layout recognises holds, what the nearest layout lacks, and where the layouts are."""
-    entries = sorted(
-        (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
-        key=lambda entry: (entry.is_file(), entry.name),
-    )
+    visible = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+    entries = sorted(visible, key=lambda entry: (entry.is_file(), entry.name))
     names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
-    inside = [
-        name
-        for entry, name in zip(entries, names, strict=True)
-        if entry.is_dir() and any(known.recognises(entry) for known in layouts().values())
-    ]
+    folders = [entry for entry in entries if entry.is_dir()]
+    inside = [f"{entry.name}/" for entry in folders if any(known.recognises(entry) for known in layouts().values())]
     what = f"folder {str(folder)!r} is in no known layout"
     if inside:
         kind = "folders that are datasets" if len(inside) > 1 else "folder that is a dataset"
@@ -107,9 +102,7 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
         return from_objects(source)
     path = Path(source)
     refuse_special(path)
-    if layout not in ("auto", PYKEEN, *layouts()):
-        hint = did_you_mean(str(layout), ["auto", PYKEEN, *layouts()], listed="datasets")
-        raise DatasetError(f"unknown dataset layout {layout!r}. {hint}")
+    refuse_unknown_layout(layout)
     if exists_safely(path) and path.is_dir() and layout != PYKEEN:
         return _read(recognised(path) if layout == "auto" else layouts()[layout], path, columns)
     if exists_safely(path) and path.is_file():
@@ -117,6 +110,12 @@ def _read_source(source: Source, layout: str, columns: Columns) -> Dataset:
     if columns.are_given:
         raise DatasetError(f"columns: they are for files of triples, and {str(source)!r} is none. Leave them out.")
     return _read_named(str(source), path, layout)
+
+
+def refuse_unknown_layout(layout: str) -> None:
+    if layout not in (known := ["auto", PYKEEN, *layouts()]):
+        hint = did_you_mean(str(layout), known, listed="datasets")
+        raise DatasetError(f"unknown dataset layout {layout!r:.60}. {hint}")
 
 
 def as_dataset(dataset: Dataset | Source) -> Dataset:
@@ -137,10 +136,8 @@ def recognised(path: Path) -> Layout:
         return fitting[0]
     if fitting:
         names = ", ".join(candidate.name for candidate in fitting)
-        raise DatasetError(
-            f"folder {str(path)!r} fits the layouts {names}. Name one: --layout {fitting[0].name} (in Python "
-            f"layout={fitting[0].name!r})."
-        )
+        named = f"--layout {fitting[0].name} (in Python layout={fitting[0].name!r})"
+        raise DatasetError(f"folder {str(path)!r} fits the layouts {names}. Name one: {named}.")
     for entry in sorted(path.iterdir()):
         refuse_special(entry)
     raise DatasetError(describe_unknown(path))
@@ -164,10 +161,8 @@ def _read_named(name: str, path: Path, layout: str) -> Dataset:
         why = f"layout {PYKEEN!r} takes a PyKEEN name" if exists_safely(path) else f"no such folder {name!r}"
         raise DatasetError(f"{why}. {suggest_paths(path)}".strip())
     if layout not in {"auto", PYKEEN}:
-        raise DatasetError(
-            f"no such folder {name!r} (layout {layout!r} is for folders). {suggest_paths(path)} For the PyKEEN "
-            f"dataset of that name, leave the layout out or use {PYKEEN!r}."
-        )
+        missing = f"no such folder {name!r} (layout {layout!r} is for folders). {suggest_paths(path)}"
+        raise DatasetError(f"{missing} For the PyKEEN dataset of that name, leave the layout out or use {PYKEEN!r}.")
     from kgeval.data.layouts.pykeen import read_named
 
     return read_named(name)

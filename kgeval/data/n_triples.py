@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.data.columns import TRIPLE
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
-from kgeval.errors import DatasetError, reason
+from kgeval.errors import DatasetError, refusing
 
 N_TRIPLES = "N-Triples"
 """where columns are from that the grammar names"""
@@ -43,10 +43,8 @@ def read_n_triples(path: Path) -> pa.Table:
         line = line_of(path, int(np.argmax(damaged)), delimiter=UNIT_SEPARATOR)
         raise DatasetError(f"{path}, line {line}: expected a line of N-Triples, '<subject> <predicate> <object> .'.")
     columns = (pc.replace_substring_regex(column, r"^<(.*)>$", r"\1") for column in cells.drop_null().flatten())
-    try:
+    with refusing(path, "an escape stands for no character", ValueError, OverflowError):
         return pa.table(dict(zip(TRIPLE, map(_unescaped, columns), strict=True)))
-    except (ValueError, OverflowError) as error:
-        raise DatasetError(f"{path}: an escape stands for no character ({reason(error)}).") from error
 
 
 def _unescaped(labels: pa.Array) -> pa.Array:

@@ -136,10 +136,8 @@ def _apart(tables: Mapping[str, NamedTable]) -> tuple[dict[str, NamedTable], lis
 def _notes_on_negatives(negatives: Mapping[str, Triples]) -> Iterator[str]:
     if negatives:
         counts = ", ".join(f"{len(triples):,} of {split}" for split, triples in negatives.items())
-        yield (
-            f"triples whose label says that they are false: {counts}. They are neither ranked nor known answers; "
-            "kgeval classify takes them as negatives."
-        )
+        found = f"triples whose label says that they are false: {counts}"
+        yield f"{found}. They are neither ranked nor known answers; kgeval classify takes them as negatives."
 
 
 def _origins(tables: Mapping[str, NamedTable]) -> dict[str, str]:
@@ -246,7 +244,5 @@ def _notes_on_labels(
     places = [tables[split].place(int(there[0])) for (split, _), there in rows.items() if len(there)]
     if places:
         count = sum(map(len, rows.values()))
-        yield (
-            f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}: the empty text is a label as "
-            "any other. Fill the cells, or leave the rows out."
-        )
+        found = f"{counted(count, f'{kind} cell')} without text, the first in {places[0]}"
+        yield f"{found}: the empty text is a label as any other. Fill the cells, or leave the rows out."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,7 +14,7 @@ from kgeval.data.known import by_relation, observed_types, read_types
 from kgeval.data.rows import Rows
 from kgeval.data.text import refuse_missing
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import DatasetError, counted, reason
+from kgeval.errors import DatasetError, counted, refusing
 from kgeval.files.opening import read_json
 
 RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
@@ -34,9 +33,12 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
     (['Drug::1', 'Drug::2', 'Gene::1'], array([0, 1]))
     """
     types = read_types_of_entities(source, dataset)
-    members = _turned(types.rows, len(types.names))
-    taken = {side: _gathered(observed_types(splits, side, dataset), types.rows) for side in SIDES}
-    rows = {side: _gathered(row, members) for side, row in taken.items()}
+    has_type = _matrix(types.rows, len(types.names))
+    rows: dict[Side, Rows] = {}
+    for side in SIDES:
+        shared = _matrix(observed_types(splits, side, dataset), len(dataset.entities)) @ has_type @ has_type.T
+        shared.sort_indices()
+        rows[side] = Rows(shared.indptr.astype(np.int64), shared.indices.astype(np.int64))
     where = "their labels" if source == PREFIX else source
     untyped = f"{counted(types.num_untyped, 'entity', 'entities')} without a type in {where}: not used as candidates."
     unknown = f"{counted(types.num_unknown, 'entity', 'entities')} in {where} not in the dataset: left out."
@@ -44,18 +46,11 @@ def typed_candidates(source: str, splits: Sequence[Triples], dataset: Dataset) -
     return rows, notes
 
 
-def _turned(rows: Rows, size: int) -> Rows:
-    """List the owners of each of the ids 0 … size - 1, ascending."""
-    return Rows.sized(np.bincount(rows.ids, minlength=size), rows.owners[np.argsort(rows.ids, kind="stable")])
+def _matrix(rows: Rows, width: int) -> Any:
+    """Mark the ids of each row, which are below ``width``; a sparse bool[row, id]."""
+    from scipy.sparse import csr_matrix
 
-
-def _gathered(first: Rows, second: Rows) -> Rows:
-    """Unite, for each row of ``first``, the rows of ``second`` that it names; ascending and distinct."""
-    starts, stops = second.offsets[first.ids], second.offsets[first.ids + 1]
-    parts = [slice(*ends) for ends in pairwise(first.offsets.tolist())]
-    united = [np.unique(Rows.spans(starts[part], stops[part], second.ids).ids) for part in parts]
-    lengths = np.array([len(row) for row in united], np.int64)
-    return Rows.sized(lengths, np.concatenate([np.empty(0, np.int64), *united]))
+    return csr_matrix((np.ones(len(rows.ids), np.bool_), rows.ids, rows.offsets), shape=(len(rows), width))
 
 
 def read_candidates(path: Path, dataset: Dataset) -> RelationCandidates:
@@ -89,10 +84,8 @@ def _lists(path: Path) -> dict[str, list[str]]:
     """Read JSON, and refuse it if it is no ``{relation: [entity, …]}``."""
     refuse_missing(path)
     expected = "Expected {relation: [entity, …]}, the labels of the candidates of tails."
-    try:
+    with refusing(path, "not a JSON file", ValueError, RecursionError, cure=expected):
         content: Any = read_json(path)
-    except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{path}: not a JSON file ({reason(error)}). {expected}") from error
     if not isinstance(content, dict) or not content:
         raise DatasetError(f"{path}: {'nothing in it' if content == {} else f'a {type(content).__name__}'}. {expected}")
     for relation, listed in content.items():

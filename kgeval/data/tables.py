@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.data import SIDES, Side
 from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
 from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples
 from kgeval.data.text import (
@@ -29,8 +30,12 @@ from kgeval.data.text import (
     refuse_missing,
     rows,
 )
-from kgeval.errors import DatasetError, reason
+from kgeval.errors import DatasetError, did_you_mean, refusing
 from kgeval.files.containers import read_parquet
+
+NO_TIMES = (pa.types.is_floating, pa.types.is_boolean)
+NO_LABELS = (*NO_TIMES, pa.types.is_temporal, pa.types.is_decimal)
+"""types of numbers and dates that Arrow would spell in its own way"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +72,11 @@ class NamedTable:
             return f"{self.source}, row {row + 1}"
         return f"{self.source}, line {line_of(Path(self.source), row, self.skip, delimiter=self.delimiter)}"
 
-    def refuse(self, wrong: BoolArray, role: str, why: str, error: type[Exception] = DatasetError) -> None:
+    def refuse(self, wrong: BoolArray, role: str, why: str) -> None:
         """Refuse the first of some rows (bool[row]), whose cell in the column of a role is shown."""
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise error(f"{self.place(row)}: the {role} {self.data[role][row].as_py()!r:.60} {why}")
+            raise DatasetError(f"{self.place(row)}: the {role} {self.data[role][row].as_py()!r:.60} {why}")
 
     def where(self, keep: BoolArray) -> NamedTable:
         return replace(self, data=self.data.filter(pa.array(keep)), rows=np.flatnonzero(keep))
@@ -94,18 +99,29 @@ class NamedTable:
         return replace(self, data=self.data.rename_columns(names), origins=origins)
 
     def text(self, role: str) -> pa.ChunkedArray:
-        """Take a column as text, as which whole numbers count too; refuse what Arrow would spell in its own way."""
+        """Take a column as text, as which whole numbers count too, and as times dates; refuse other types."""
         column = self.data[role]
+        none, expected = (NO_TIMES, "dates, text or whole numbers") if role == "time" else (NO_LABELS, "text")
         values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         try:
-            if any(holds(values) for holds in NO_LABELS):
+            if any(holds(values) for holds in none):
                 raise pa.ArrowInvalid(values)
             text = column.cast(pa.string())
         except pa.ArrowException as error:
-            raise DatasetError(f"{self.source}: the column {role} holds {column.type}, not text.") from error
-        if text.null_count:
-            raise DatasetError(f"{self.source}: the column {role} has empty cells.")
+            raise DatasetError(f"{self.source}: the column {role} holds {column.type}, not {expected}.") from error
+        self.refuse(np.asarray(text.is_null()), role, "is an empty cell.")
         return text
+
+    def rows_of(self, side: Side) -> BoolArray:
+        """Find the rows of a side: all, if no column names it; bool[row]."""
+        if "side" not in self:
+            return np.ones(len(self), np.bool_)
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(self.text("side"))).to_pylist()
+        sides = np.array([SIDE_WORDS.get(word, word) for word in words])
+        wrong = ~np.isin(sides, SIDES)
+        hint = did_you_mean(str(sides[wrong][0]), SIDE_WORDS) if wrong.any() else ""
+        self.refuse(wrong, "side", f"is unknown. {hint}")
+        return np.asarray(sides == side)
 
     def times(self) -> pa.ChunkedArray | None:
         """Take the column of times as text, if there is one."""
@@ -115,13 +131,7 @@ class NamedTable:
             raise DatasetError(f"{self.source}: the columns {' and '.join(ends)} are an interval. {NO_INTERVALS}")
         if "time" not in self:
             return None
-        column = self.data["time"]
-        values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if pa.types.is_floating(values) or pa.types.is_boolean(values):
-            raise DatasetError(
-                f"{self.source}: the column time holds {column.type}: times are dates, text or whole numbers."
-            )
-        text = pc.utf8_trim_whitespace(column.cast(pa.string())).fill_null("")
+        text = pc.utf8_trim_whitespace(self.text("time"))
         self.refuse(np.asarray(pc.equal(text, "")), "time", "is empty, but every fact needs a time.")
         return text
 
@@ -129,13 +139,13 @@ class NamedTable:
         """Take the column of confidences or grades, if there is one; float64[row], not negative."""
         if "confidence" not in self:
             return None
-        numbers = self._numbers("confidence", "has a cell that is not a number")
-        self.refuse(
-            ~((numbers >= 0) & (numbers < np.inf)),
-            "confidence",
-            "is not a number from 0. If the column holds times or labels, say so: --columns …,time=… "
-            "or …,label=… (in Python and in configurations columns).",
-        )
+        column = self.data["confidence"].combine_chunks()
+        column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
+        with refusing(self.source, "the column confidence has a cell that is not a number", pa.ArrowException):
+            numbers = np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
+        said = "--columns …,time=… or …,label=… (in Python and in configurations columns)"
+        why = f"is not a number from 0. If the column holds times or labels, say so: {said}."
+        self.refuse(~((numbers >= 0) & (numbers < np.inf)), "confidence", why)
         return numbers
 
     def truths(self) -> BoolArray | None:
@@ -147,14 +157,12 @@ class NamedTable:
         self.refuse(~(truths[0] | truths[1]), "label", "is neither true (1) nor false (0 or -1).")
         return truths[0]
 
-    def _numbers(self, role: str, why: str) -> Float64Array:
-        column = self.data[role].combine_chunks()
-        column = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
-        try:
-            return np.asarray(column.cast(pa.float64()).fill_null(np.nan), np.float64)
-        except pa.ArrowException as error:
-            raise DatasetError(f"{self.source}: the column {role} {why} ({reason(error)}).") from error
 
+SIDE_WORDS: dict[str, Side] = {
+    **dict.fromkeys(("left", "head", "lhs"), "head"),
+    **dict.fromkeys(("right", "tail", "rhs"), "tail"),
+}
+"""the word for a side -> the side"""
 
 TRUE, FALSE = ["1", "+1", "1.0", "true"], ["0", "-1", "0.0", "-1.0", "false"]
 """how labels are spelled"""
@@ -167,9 +175,6 @@ BEGIN, END = (
     for stems in (("begin", "start", "since", "valid_from"), ("end", "until", "valid_to", "valid_until"))
 )
 """what columns of the two ends of an interval are called"""
-
-NO_LABELS = (pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal, pa.types.is_decimal)
-"""types that are neither text nor whole numbers"""
 
 FOURTH = "fourth column"
 """what a column is called until its cells tell what it holds"""
@@ -261,7 +266,10 @@ def read_pairs(path: Path, names: Sequence[str], between: str, *, skip: int = 0)
     table = read_text(path, ["line"], skip=skip, delimiter=UNIT_SEPARATOR)
     cells = DIVISIONS[between](pc.utf8_rtrim(table["line"], " "))
     wrong = np.asarray(pc.list_value_length(cells)) != 2
-    table.refuse(wrong, "line", f"is not a {names[0]}, {between} and its {names[1]}.")
+    if wrong.any():
+        raise DatasetError(
+            f"{table.place(int(np.argmax(wrong)))}: expected a {names[0]}, {between} and its {names[1]}."
+        )
     return replace(table, data=pa.table({name: pc.list_element(cells, place) for place, name in enumerate(names)}))
 
 
@@ -314,10 +322,8 @@ def _read_parquet(path: Path, columns: Columns, further: re.Pattern[str] | None,
     refuse_missing(path)
     if columns.order:
         raise DatasetError(f"{path}: a Parquet file has names for its columns. Say which is which: {OPTION}.")
-    try:
+    with refusing(path, "not a readable Parquet file", pa.ArrowException, OSError, ValueError):
         data, schema = read_parquet(path), pq.read_schema(path)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(f"{path}: not a readable Parquet file ({reason(error)}).") from error
     roles = resolve(path, schema.names, columns, further, needs)
     kept = []
     for role, column in zip(roles, schema, strict=True):
@@ -368,16 +374,15 @@ def _column(cells: Sequence[Any], role: str, source: str) -> pa.Array:
         cells = [str(cell) if isinstance(cell, int | float) else cell for cell in cells]
     for row, cell in enumerate(cells):
         if is_text and not isinstance(cell, str):
+            what = f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}"
             raise DatasetError(
-                f"{source}, row {row + 1}: the {role} is {cell!r:.60} of type {type(cell).__name__}: labels are text. "
-                "Give str(label) of each; for triples of ids, call Dataset.build."
+                f"{what}: labels are text. Give str(label) of each; for triples of ids, call Dataset.build."
             )
-    try:
-        return pa.array(cells, pa.string() if is_text else None)
-    except UnicodeEncodeError as error:
-        raise DatasetError(f"{source}: the {role} {error.object!r} is not Unicode text ({error.reason}).") from error
-    except (pa.ArrowException, TypeError) as error:
-        raise DatasetError(f"{source}: the column {role} has a cell that is not a number ({reason(error)}).") from error
+    if is_text:
+        with refusing(source, f"the {role} of a row is not Unicode text", UnicodeEncodeError):
+            return pa.array(cells, pa.string())
+    with refusing(source, f"the column {role} has a cell that is not a number", pa.ArrowException, TypeError):
+        return pa.array(cells)
 
 
 def _named(

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from kgeval.errors import DatasetError, FileError, counted, reason
+from kgeval.errors import DatasetError, FileError, counted, reason, refusing
 from kgeval.files.opening import Budget, checked, refuse_special
 from kgeval.paths import exists_safely, no_file
 
@@ -41,6 +41,9 @@ MAX_LINE = 2**24
 
 MAX_BLANK_LINES = 10_000
 """blank lines that may follow each other: a small compressed file can hold millions"""
+
+KEPT = 2**16
+"""bytes at the end of a file that are kept, to see whether a quote in its last line is closed"""
 
 UNDECODABLE = re.compile("[\ud800-\udfff]")
 
@@ -88,9 +91,8 @@ def read_columns(
             return pa.table({name: pa.array([], kind) for name in names})
         _explain(rows(path, skip, delimiter=delimiter, quoted=quoted), path, names, kind, reason(error))
     text = [column for column in table.columns if quoted and pa.types.is_string(column.type)]
-    if any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text) or (
-        quoted and _last_line(path).count(b'"') % 2
-    ):
+    is_open = quoted and source.end_of_file.rpartition(b"\n")[2].count(b'"') % 2
+    if is_open or any(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py() for column in text):
         # A quote that is never closed swallows the rows after it, or the end of the file, and Arrow lets it.
         deque(rows(path, skip, delimiter=delimiter, quoted=quoted), maxlen=0)
     return table
@@ -159,12 +161,10 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open a text file, and unpack it; refuse anything but files, and files too large for the memory."""
     refuse_missing(path)
     str(path).encode()  # raises for a name that is not UTF-8 text, which no result could hold
-    try:
+    with refusing(path, "cannot be read", OSError, EOFError, zlib.error, lzma.LZMAError):
         checked(path, times=4)  # bytes of memory for each byte of the text
         with _Unpacked(path) if _is_compressed(path) else path.open("rb") as file:
             yield cast(BinaryIO, file)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DatasetError(f"{path}: cannot be read ({reason(error)}).") from error
 
 
 class _ReadAhead(io.RawIOBase):
@@ -173,6 +173,7 @@ class _ReadAhead(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._reading = file, Lock()
         self._ended, self._error = False, cast("Exception | None", None)
+        self.end_of_file = b""
 
     def readable(self) -> bool:
         return True
@@ -181,9 +182,11 @@ class _ReadAhead(io.RawIOBase):
         with self._reading:
             if not self._ended:
                 try:
-                    return self._file.read(size)
+                    block = self._file.read(size)
                 except Exception as error:
-                    self._ended, self._error = True, error
+                    block, self._ended, self._error = b"", True, error
+                self.end_of_file = (self.end_of_file + block[-KEPT:])[-KEPT:]
+                return block
             return b""
 
     def end(self) -> None:
@@ -192,18 +195,6 @@ class _ReadAhead(io.RawIOBase):
             self._ended = True
         if self._error is not None:
             raise self._error
-
-
-def _last_line(path: Path) -> bytes:
-    """Read what follows the last line end of a file."""
-    line = b""
-    with _opened(path) as file:
-        if not _is_compressed(path):
-            file.seek(max(0, path.stat().st_size - 2**16))
-        while block := file.read(2**20):
-            line = block if b"\n" in block else (line + block)[-MAX_LINE:]
-            line = line.rpartition(b"\n")[2]
-    return line
 
 
 @contextmanager
@@ -259,9 +250,8 @@ def _lines(path: Path, text: TextIO) -> Iterator[str]:
     blank = 0
     while line := text.readline(MAX_LINE):
         if len(line) == MAX_LINE:
-            raise FileError(
-                f"{path}: a line has more than {MAX_LINE} characters, too many for a text file. It was refused."
-            )
+            what = f"a line has more than {MAX_LINE} characters, too many for a text file"
+            raise FileError(f"{path}: {what}. It was refused.")
         blank = 0 if line.strip("\r\n") else blank + 1
         if blank > MAX_BLANK_LINES:
             raise FileError(f"{path}: it has more than {MAX_BLANK_LINES} blank lines in a row. It was refused.")
@@ -307,20 +297,19 @@ def _explain(walk: Iterator[Row], path: Path, names: Sequence[str], kind: pa.Dat
     expected = f"{len(names)} columns ({', '.join(names)})"
     for row in walk:
         if len(row.cells) != len(names):
-            problem = f"{counted(len(row.cells), 'column')} where {expected} are expected. {_cure(row.cells, names)}"
-            raise DatasetError(f"{path}, line {row.line}: {problem.rstrip()}")
+            hint = _cure(len(row.cells)) if "tail" in names and len(row.cells) > len(names) else ""
+            problem = f"{counted(len(row.cells), 'column')} where {expected} are expected."
+            raise DatasetError(f"{path}, line {row.line}: {problem}{hint}")
         for name, cell in zip(names, row.cells, strict=True):
             if pa.types.is_integer(kind) and not WHOLE_NUMBER.fullmatch(cell):
                 raise DatasetError(f"{path}, line {row.line}: the {name} {cell[:40]!r} is not a whole number.")
     raise DatasetError(f"{path}: cannot be read as {expected}: {why}.")
 
 
-def _cure(cells: Sequence[str], names: Sequence[str]) -> str:
-    """Say what to do about a row of triples with another number of columns."""
-    if "tail" not in names or len(cells) <= len(names):
-        return ""
-    further = ",".join("_" for _ in cells[3:])
-    cure = f"Say what each holds: --columns head,relation,tail,{further} (time, weight or label for _; _ is left out)."
-    if len(cells) > 4 and len(cells) % 2:
-        cure += " Statements with qualifiers, as in WD50K, are not supported."
-    return cure
+def _cure(width: int) -> str:
+    """Say what to do about rows that are too wide for triples."""
+    order = ",".join(["head", "relation", "tail", *"_" * (width - 3)])
+    qualifiers = " Statements with qualifiers, as in WD50K, are not supported." if width > 4 else ""
+    return (
+        f" Say what each holds: --columns {order} (time, weight or label in place of _, which is left out).{qualifiers}"
+    )

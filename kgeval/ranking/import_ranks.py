@@ -153,10 +153,8 @@ def _notes_on_filter(dataset: Dataset, known: Sequence[Split], times: KnownTimes
     if absent := [name for name in known if name not in dataset.splits]:
         yield f"dataset {dataset.name} has no {' or '.join(absent)} triples: their answers count as candidates."
     if dataset.times is not None and times is None and known:
-        yield (
-            "the file does not say whether its filter was time-aware or static; candidates were counted as time-aware. "
-            "To say which: --times (in Python times=)."
-        )
+        unsaid = "the file does not say whether its filter was time-aware or static"
+        yield f"{unsaid}; candidates were counted as time-aware. To say which: --times (in Python times=)."
 
 
 def _notes_on_source(file: RankFile) -> Iterator[str]:
@@ -195,7 +193,7 @@ class _RowCheck:
         """Choose the rows that stay; bool[row]."""
         if wrong.any() and self.unmatched == "error":
             first = int(np.argmax(wrong))
-            self.file.refuse(int(rows[first]), what(first))
+            raise TableError(f"{self.file.table.place(int(rows[first]))}: {what(first)}")
         if wrong.any():
             self.notes.append(f"{left_out}: {int(wrong.sum()):,} left out (unmatched: drop).")
         return ~wrong
@@ -224,10 +222,8 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: str) -> IntArray:
         what = f"the triple ({', '.join(named)}) is not in the {split} split of dataset {dataset.name}."
         if all(map(str.isdecimal, named)) and not all(map(str.isdecimal, dataset.entities.labels[:100].to_pylist())):
             return f"{what} These look like ids: write labels instead, such as {dataset.entities[0]}."
-        return (
-            f"{what} Name another split or dataset with --split or --dataset (in Python split=, dataset=). To "
-            "leave such rows out: --unmatched drop (in Python unmatched='drop')."
-        )
+        drop = "To leave such rows out: --unmatched drop (in Python unmatched='drop')."
+        return f"{what} Name another split or dataset with --split or --dataset (in Python split=, dataset=). {drop}"
 
     left_out = f"rows of {file.table.source} that are no {split} triple of dataset {dataset.name}"
     return np.where(check.passing(found >= len(triples), np.arange(len(found)), what, left_out), found, -1)
@@ -238,7 +234,7 @@ def _side(
 ) -> RankTable | None:
     """Make a table of the ranks of one side; nothing where the file has none."""
     groups = [group for group in check.file.ranks if group.side in (side, None)]
-    rows = check.file.rows_of(side)
+    rows = np.flatnonzero(check.file.table.rows_of(side))
     rows = rows[triples[rows] >= 0]
     if not groups or not len(rows):
         return None
@@ -252,10 +248,9 @@ def _side(
     for setting, found in counts.items():
         differing = int((found.candidates != sizes[setting][triples[rows]]).sum())
         if differing:
-            check.notes.append(
-                f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates in the file "
-                "than the dataset and the filter give. The file's are used; adjusted metrics depend on them."
-            )
+            other = f"{differing:,} of {len(rows):,} {setting} {side} ranks have another number of candidates"
+            used = "The file's are used; adjusted metrics depend on them."
+            check.notes.append(f"{other} in the file than the dataset and the filter give. {used}")
     raw, filtered = counts.get("raw"), counts.get("filtered") or counts["raw"]
     unknown = np.full(len(rows), np.nan)
     table = to_rank_columns(dataset, split, triples[rows], side, Ranked(unknown, filtered, raw or filtered))
@@ -282,9 +277,8 @@ def _first_of_each(
     check: _RowCheck, dataset: Dataset, split: str, side: Side, triples: IntArray, rows: IntArray
 ) -> IntArray:
     """Keep the first row of each triple; the split itself may repeat some."""
-    order = np.argsort(triples[rows], kind="stable")
-    again = np.zeros(len(rows), np.bool_)
-    again[order[1:]] = np.diff(triples[rows][order]) == 0
+    again = np.ones(len(rows), np.bool_)
+    again[np.unique(triples[rows], return_index=True)[1]] = False
     times = dataset.multiplicity.get(split, np.ones(len(dataset.split(split)), np.int64))
     repeated = again & (times[triples[rows]] > 1)
     if repeated.any():
@@ -335,15 +329,12 @@ def _ranked(check: _RowCheck, group: RankColumns, side: Side, rows: IntArray, ca
         is_rank &= check.passing(is_rank & ((ranks <= counts.greater) | (ranks > highest)), rows, other, left_out)
 
     def beyond(index: int) -> str:
-        what = (
-            f"the {setting} rank {highest[index]} is beyond its {counted(int(counts.candidates[index]), 'candidate')}."
-        )
+        candidates = counted(int(counts.candidates[index]), "candidate")
+        what = f"the {setting} rank {highest[index]} is beyond its {candidates}."
         if group.setting == "raw":
             return f"{what} Was another dataset used, or is it the rank of the other side?"
-        return (
-            f"{what} If these are raw ranks, use --setting raw (in Python setting='raw'). Otherwise another dataset or "
-            "filter was used, or it is the rank of the other side."
-        )
+        raw = "If these are raw ranks, use --setting raw (in Python setting='raw')."
+        return f"{what} {raw} Otherwise another dataset or filter was used, or it is the rank of the other side."
 
     left_out = f"{setting} ranks beyond their candidates"
     return is_rank & check.passing(is_rank & (highest > counts.candidates), rows, beyond, left_out)

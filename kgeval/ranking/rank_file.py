@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.columns import OPTION, ColumnNames, Columns
-from kgeval.data.tables import NamedTable, read_table
-from kgeval.data.triples import SIDES, Side
+from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
+from kgeval.data.triples import Side
 from kgeval.errors import TableError, did_you_mean
 from kgeval.paths import exists_safely
 from kgeval.ranking.rank_table import RankTable
@@ -26,17 +26,7 @@ RankSetting = Literal["filtered", "raw"]
 SETTINGS: dict[str, RankSetting] = {"raw": "raw", "f": "filtered", "filt": "filtered", "filtered": "filtered"}
 """the word in the name of a column -> whether its ranks are filtered"""
 
-PLACES: dict[str, Side] = {
-    "left": "head",
-    "head": "head",
-    "lhs": "head",
-    "right": "tail",
-    "tail": "tail",
-    "rhs": "tail",
-}
-"""the word in the name of a column -> the side that was predicted"""
-
-_SIDE = "|".join(PLACES)
+_SIDE = "|".join(SIDE_WORDS)
 
 NAME = re.compile(
     rf"(?:(raw|filtered|filt|f)_?)?(?:({_SIDE})_)?"
@@ -97,26 +87,11 @@ class RankFile:
         """Whether all numbers of ties are known."""
         return all(group.has_ties for group in self.ranks)
 
-    def rows_of(self, side: Side) -> IntArray:
-        """Find the rows of a side; int64[row]."""
-        if "side" not in self.table:
-            return np.arange(len(self.table))
-        words = [str(word).strip().lower() for word in self.table["side"].to_pylist()]
-        sides = np.array([PLACES.get(word, word) for word in words])
-        wrong = ~np.isin(sides, SIDES)
-        if wrong.any():
-            word = str(sides[int(np.argmax(wrong))])
-            self.table.refuse(wrong, "side", f"is unknown. {did_you_mean(word, PLACES)}", TableError)
-        return np.flatnonzero(sides == side)
-
     def numbers(self, name: str, rows: IntArray) -> Float64Array:
         """Take ranks or counts, which are whole numbers or halves from 0; −1 for what is none; float64[row]."""
         text = pc.utf8_trim_whitespace(self.table[name].take(pa.array(rows)).cast(pa.string())).combine_chunks()
         spelled = pc.match_substring_regex(text, r"^[0-9]{1,15}(\.[05]?0*)?$").fill_null(False)  # noqa: FBT003
         return np.asarray(pc.if_else(spelled, text, "-1").cast(pa.float64()))
-
-    def refuse(self, row: int, what: str) -> NoReturn:
-        raise TableError(f"{self.table.place(row)}: {what}")
 
 
 def is_foreign(path: Path) -> bool:
@@ -156,7 +131,7 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
         what = "rank" if match[3] else COUNTS[next(place for place in range(3) if match[4 + place])]
         unnamed = default if what == "rank" or not of_ranks else "filtered"
         setting = SETTINGS.get(match[1], unnamed)
-        group = groups.setdefault((setting, PLACES.get(match[2] or match[7])), {})
+        group = groups.setdefault((setting, SIDE_WORDS.get(match[2] or match[7])), {})
         if group.setdefault(what, name) != name:
             raise TableError(f"{table.source}: two columns have the same meaning; {shown}. Keep one of them.")
     ranks = [RankColumns(*key, group) for key, group in groups.items()]
@@ -164,10 +139,8 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
         expected = "rank, filtered_rank, frank_left, tail_rank, …, or greater and tied"
         raise TableError(f"{table.source}: no column of ranks; {shown}. Expected {expected}. Say which: {OPTION}.")
     if any((group.side is None) != ("side" in table) for group in ranks):
-        raise TableError(
-            f"{table.source}: the side of each rank must be given once: by a column 'side' (head, tail) or by the "
-            f"names of the ranks (head_rank, tail_rank); {shown}."
-        )
+        ways = "by a column 'side' (head, tail) or by the names of the ranks (head_rank, tail_rank)"
+        raise TableError(f"{table.source}: the side of each rank must be given once: {ways}; {shown}.")
     for columns in ranks:
         if not columns.has_ties and "rank" not in columns.names:
             present, lacking = " and ".join(columns.names.values()), "tied" if "greater" in columns.names else "greater"

@@ -33,7 +33,12 @@ def among(path, **settings):
 
 @pytest.mark.parametrize(
     ("side", "message"),
-    [(["head"], "the column side holds list"), (1, "row 1: side"), (None, "row 1: side"), ("Tail", "row 1: side")],
+    [
+        (["head"], "the column side holds list"),
+        (1, "row 1: the side 1 is unknown"),
+        (None, "row 1: the side None is an empty cell"),
+        ("Tails", "row 1: the side 'Tails' is unknown. Did you mean 'tail'"),
+    ],
 )
 def test_sides_in_parquet_are_head_or_tail(tmp_path, side, message):
     columns = {"head": ["e0000"], "relation": ["r00"], "tail": ["e0001"], "side": [side]}
@@ -90,7 +95,10 @@ def test_true_triples_of_a_file_with_confidences_are_no_negatives(tmp_path):
         ("e0000\tr00\te0001\t0.5\n", "none of its 1 rows has confidence 0"),
         ("e0000\tr00\te0001\t2014\n", "the fourth column holds whole numbers, such as 2014"),
         ("e0000\tr00\tnobody\n", "line 1: the tail 'nobody' is no entity of the dataset"),
-        ("head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n", r"row 1: side 'tale'. Did you mean 'tail'\?"),
+        (
+            "head\trelation\ttail\tside\ne0000\tr00\te0001\ttale\n",
+            r"line 2: the side 'tale' is unknown. Did you mean 'tail'\?",
+        ),
         ("e0000\tr00\n", "line 1: 2 columns"),
     ],
 )
@@ -110,9 +118,10 @@ def test_negatives_that_fit_no_query_are_refused(tmp_path):
         among(path, sides=("tail",))
 
 
-def test_a_file_is_checked_for_both_sides(tmp_path):
+@pytest.mark.parametrize("word", ["tail", "Tail", "rhs"])
+def test_a_file_is_checked_for_both_sides(tmp_path, word):
     (h, r, t), path = DATA.test.ids[0], tmp_path / "negatives.tsv"
-    path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\ttail\n")
+    path.write_text(f"head\trelation\ttail\tside\ne{h:04}\tr{r:02}\te{(t + 1) % 30:04}\t{word}\n")
     negatives = FileNegatives(path=str(path)).prepare(DATA)
     evaluate(SCORER, DATA, corruption=negatives, sides=("tail",))
     with pytest.raises(DatasetError, match="belongs to a head query"):

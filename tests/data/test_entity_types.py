@@ -59,7 +59,7 @@ def test_a_list_of_entities_is_sorted_and_distinct(tmp_path):
     [
         ("", "types.tsv: no types in it"),
         ("plain\tx\nDrug::7\n", "types.tsv, line 2: 1 column where 2 columns (entity, type) are expected"),
-        ("plain\tx\n\nDrug::7\t\n", "types.tsv, line 3: the entity has no type"),
+        ("plain\tx\n\nDrug::7\t\n", "types.tsv, line 3: the entity 'Drug::7' has no type"),
         ("plane\tx\n", "types.tsv: the dataset has none of the 1 labels in it. The first is an unknown entity 'plane'"),
         ("plane\tx\n", "Did you mean 'plain'?"),
     ],

@@ -64,7 +64,7 @@ def test_names_in_the_folder_that_cannot_be_read_are_a_note(folder):
     data = load_dataset(folder)
     (note,) = data.notes
     assert "the names beside the triples are not shown" in note
-    assert "entity2text.txt, line 1: the line 'Universe' is not a label, a tab and its name" in note
+    assert "entity2text.txt, line 1: expected a label, a tab and its name" in note
     assert data.triple(0, 0, 1) == "(Q1, P1, Q2)"
 
 
@@ -90,7 +90,7 @@ def test_an_error_shows_them(folder, names):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("Q1\tUniverse\nQ2 Earth\n", "line 2: the line 'Q2 Earth' is not a label, a tab and its name"),
+        ("Q1\tUniverse\nQ2 Earth\n", "line 2: expected a label, a tab and its name"),
         ("Q1\tUniverse\nQ2\tEarth\nQ1\tAll\n", "'Q1' has 2 names, 'Universe' and 'All'. Keep one of them."),
         ("Q7\tseven\n", "no label there is in dataset .* has labels like 'Q1', the names are for labels like 'Q7'"),
         ("", "no label there is in dataset"),

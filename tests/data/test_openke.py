@@ -41,7 +41,7 @@ def load(folder, files):
         ("entity2id.txt", "3\na\t0\nb\tx\nc\t1\n", "is not a whole number"),
         ("entity2id.txt", f"3\na\t0\nb\t{10**30}\nc\t1\n", "is not a whole number"),
         ("entity2id.txt", "3\na\t0\na\t1\nc\t2\n", "two ids carry the entity label 'a'"),
-        ("entity2id.txt", "3\na  2\nb\nc  1\n", "line 3: the line 'b' is not a label, spaces and its id"),
+        ("entity2id.txt", "3\na  2\nb\nc  1\n", "line 3: expected a label, spaces and its id"),
         ("entity2id.txt", "3\na  2\nb  x\nc  1\n", "is not a whole number"),
         ("entity2id.txt", "a  2\nb  0\nc  7\n", "line 3: the id 7 is wrong"),
         ("entity2id.txt", "4\na  2\nb  0\nc  1\n", "line 1 announces 4 rows, but 3 follow"),

@@ -56,7 +56,9 @@ def test_complex_queries_are_refused_by_name(folder, name):
     assert load_dataset(folder, layout="labels").sha256() is not None
     for split in SPLITS:
         (folder / f"{split}.txt").unlink()
-    with pytest.raises(DatasetError, match=r"complex queries .* has no train and test files of triples"):
+    with pytest.raises(
+        DatasetError, match=r"complex queries .* For train and test files of triples beside them.*\(--layout labels\)"
+    ):
         load_dataset(folder)
 
 

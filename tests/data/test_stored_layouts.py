@@ -100,7 +100,7 @@ WRONG = [
         "marius",
         "nodes/node_mapping.txt",
         "ant,0\nbee 1\n",
-        "node_mapping.txt, line 2: the line 'bee 1' is not a label, a comma and its id",
+        "node_mapping.txt, line 2: expected a label, a comma and its id",
     ),
     ("marius", "nodes/node_mapping.txt", "ant,0\n", "row 1: the triple names entity id 1, but there are 1 of them"),
     ("pbg", "entity_names_all_0.json", "{}", "entity_names_all_0.json: expected a list of labels"),
@@ -146,8 +146,11 @@ class Attack:
         (np.zeros((2, 2), np.int64), r"found int64 of shape \[2, 2\]"),
         (np.zeros((2, 3)), r"found float64 of shape \[2, 3\]"),
         (np.array([[0, 0, 7]], np.uint64), "row 1: the triple names entity id 7"),
-        (np.array([[0, 0, 2**64 - 1]], np.uint64), "the id 18446744073709551615 is not valid"),
-        (np.array([[0, 0, -1]]), "the id -1 is not valid"),
+        (
+            np.array([[0, 0, 2**64 - 1]], np.uint64),
+            r"triple 0 is \(0, 0, 18446744073709551615\): ids start at 0 and end before",
+        ),
+        (np.array([[0, 0, -1]]), r"triple 0 is \(0, 0, -1\): ids start at 0"),
         (np.array([object()]), "asks for builtins.object"),
     ],
 )

@@ -166,7 +166,7 @@ INTERVAL = "Facts with a time interval.* are not supported"
         ("txt", "head\trelation\ttail\tstart_time\tend_time\na\tr\tb\t1980\t1990\n", INTERVAL),
         ("txt", "h\tr\tt\tsince\tuntil\na\tr\tb\t1980\t1990\n", INTERVAL),
         ("pickle", FIVE, rf"expected rows of three ids, or four with a time; found .* \[2, 5\]\. {INTERVAL}"),
-        ("parquet", NUMBERS, "times are dates, text or whole numbers"),
+        ("parquet", NUMBERS, "not dates, text or whole numbers"),
     ],
 )
 def test_intervals_and_what_is_no_label_of_a_time_are_refused(tmp_path, ending, content, why):

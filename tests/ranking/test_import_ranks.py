@@ -410,7 +410,7 @@ def test_sides_of_parquet_files_may_be_coded(tmp_path, ranked):
         ({"frank_left": 0}, "row 1: the frank_left '0' is not a rank"),
         ({"frank_left": True}, "row 1: the frank_left 'True' is not a rank"),
         ({"frank_left": [1]}, r"the column frank_left holds list<.*>, not text or numbers"),
-        ({"h": None}, "the column head"),
+        ({"h": None}, "row 1: the head None is an empty cell"),
         ({"h": 1.5}, "the column head holds double, not text"),
         ({"h": [1]}, r"the column head holds list<.*>, not text or numbers"),
         ({"h": 7, "r": 1, "t": 8}, "These look like ids: write labels"),

@@ -32,16 +32,25 @@ from kgeval.data.human_names import Names
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, FileError, InputError, reason
+from kgeval.errors import DatasetError, InputError, refusing
 from kgeval.files.containers import read_parquet
 from kgeval.storage import replacing_folder
 
 KEY = b"kgeval.dataset"
 LABELS = {"entities": "entity", "relations": "relation", "times": "time"}
 IDS = ("head", "relation", "tail", "time")
-FALSE = {split: f"{split}_false" for split in SPLITS}
+FALSE: dict[str, str] = {split: f"{split}_false" for split in SPLITS}
 OPTIONAL = ("times", "names", *FALSE.values())
 TRAINING = "training"
+
+TYPES = {
+    **dict.fromkeys((*IDS, "multiplicity"), (pa.int32(), pa.int64())),
+    **dict.fromkeys(("label", "name"), (pa.string(),)),
+    "confidence": (pa.float64(),),
+}
+"""what a column may hold"""
+
+AGAIN = "Convert the dataset again."
 
 MOST_ROWS = 2**31
 """more rows than a split has, repeated ones too"""
@@ -93,10 +102,8 @@ def _write(dataset: Dataset, folder: Path) -> None:
     about = {"version": 1, "name": dataset.name, "id_source": dataset.id_source, "notes": dataset.notes}
     for name in LABELS:
         if (labels := getattr(dataset, name)) is not None:
-            pq.write_table(
-                pa.table({"label": labels.labels}).replace_schema_metadata({KEY: json.dumps(about)}),
-                _file(folder, name),
-            )
+            table = pa.table({"label": labels.labels}).replace_schema_metadata({KEY: json.dumps(about)})
+            pq.write_table(table, _file(folder, name))
     for split in SPLITS:
         triples: Triples = getattr(dataset, split)
         further = {}
@@ -104,19 +111,20 @@ def _write(dataset: Dataset, folder: Path) -> None:
             triples, further["confidence"] = dataset.confidences[split].triples, dataset.confidences[split].labels
         elif split in dataset.multiplicity:
             further["multiplicity"] = _compact(dataset.multiplicity[split])
-        contexts = [] if triples.contexts is None else [triples.contexts]
-        columns = dict(zip(IDS, map(_compact, [*triples.ids.T, *contexts]), strict=False))
-        pq.write_table(pa.table({**columns, **further}), _file(folder, split))
+        pq.write_table(pa.table({**_columns(triples), **further}), _file(folder, split))
     for part, triples in dataset.negatives.items():
-        pq.write_table(
-            pa.table(dict(zip(IDS, map(_compact, triples.ids.T), strict=False))), _file(folder, f"{part}_false")
-        )
+        pq.write_table(pa.table(_columns(triples.without_contexts())), _file(folder, FALSE[part]))
     if dataset.names:
         names = dataset.names if isinstance(dataset.names, Names) else Names.of(dataset.names)
         pq.write_table(pa.table({"label": names.labels, "name": names.names}), _file(folder, "names"))
     if dataset.training_graph is not None:
         (folder / TRAINING).mkdir()
         _write(dataset.training_graph, folder / TRAINING)
+
+
+def _columns(triples: Triples) -> dict[str, np.ndarray[Any, Any]]:
+    contexts = [] if triples.contexts is None else [triples.contexts]
+    return dict(zip(IDS, map(_compact, [*triples.ids.T, *contexts]), strict=False))
 
 
 def read(folder: Path) -> Dataset:
@@ -148,8 +156,7 @@ def _read_graph(folder: Path) -> Dataset:
     counts = {split: files[split].multiplicity(dataset.multiplicity.get(split)) for split in SPLITS}
     dataset = replace(dataset, multiplicity={split: times for split, times in counts.items() if times is not None})
     if "names" in files:
-        labels, names = (pa.chunked_array(files["names"].texts(column)) for column in ("label", "name"))
-        dataset = replace(dataset, names=Names(labels, names))
+        dataset = replace(dataset, names=Names(files["names"].column("label"), files["names"].column("name")))
     return dataset
 
 
@@ -161,14 +168,10 @@ class _Stored(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> _Stored:
-        try:
+        if not path.exists():
+            raise _damaged(path, "it is missing")
+        with refusing(path, "it is damaged", pa.ArrowException, OSError, ValueError, cure=AGAIN):
             stored = cls(path, read_parquet(path))
-        except FileNotFoundError as error:
-            raise DatasetError(f"{path}: it is missing. Convert the dataset again.") from error
-        except FileError:
-            raise
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise _damaged(path, reason(error)) from error
         if len({*stored.table.column_names}) < stored.table.num_columns:
             raise _damaged(path, "two columns have one name")
         return stored
@@ -187,36 +190,32 @@ class _Stored(NamedTuple):
         raise _damaged(self.path, f"its metadata {KEY.decode()} are not of this version")
 
     def vocabulary(self, kind: str) -> Vocabulary:
-        labels = pa.chunked_array(self.texts("label"), pa.string())
+        labels = self.column("label")
         try:
             return Vocabulary(labels, kind)
         except InputError as error:
             raise _damaged(self.path, str(error).rstrip(".")) from error
 
-    def texts(self, column: str) -> list[pa.Array]:
-        """Take a column of texts whose bytes are UTF-8, which Parquet does not check."""
-        if not self.has(column) or self.table.schema.field(column).type != pa.string():
-            raise _damaged(self.path, f"it has no column {column} of text")
-        try:
-            self.table[column].validate(full=True)
-        except pa.ArrowInvalid as error:
-            raise _damaged(self.path, reason(error)) from error
-        return list(self.table[column].chunks) or [pa.array([], pa.string())]
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Take a column of a known type, whose texts are UTF-8, which Parquet does not check."""
+        if not self.has(name) or self.table.schema.field(name).type not in TYPES[name]:
+            raise _damaged(self.path, f"it has no column {name} of {' or '.join(map(str, TYPES[name]))}")
+        with refusing(self.path, f"its column {name} is damaged", pa.ArrowInvalid, cure=AGAIN):
+            self.table[name].validate(full=True)
+        return self.table[name]
 
     def triples(self) -> Triples:
         columns = [self.numbers(name) for name in IDS if name != "time" or self.has(name)]
         return Triples(np.stack(columns[:3], axis=1), columns[3] if len(columns) > 3 else None)
 
-    def numbers(self, column: str) -> np.ndarray[Any, Any]:
-        kinds = (pa.float64(),) if column == "confidence" else (pa.int32(), pa.int64())
-        if not self.has(column) or self.table.schema.field(column).type not in kinds:
-            raise _damaged(self.path, f"it has no column {column} of {' or '.join(map(str, kinds))}")
-        if self.table[column].null_count:
-            raise _damaged(self.path, f"its column {column} has empty cells")
-        numbers = self.table[column].to_numpy()
-        if column == "confidence" and not ((numbers >= 0) & (numbers < np.inf)).all():
+    def numbers(self, name: str) -> np.ndarray[Any, Any]:
+        column = self.column(name)
+        if column.null_count:
+            raise _damaged(self.path, f"its column {name} has empty cells")
+        numbers = column.to_numpy()
+        if name == "confidence" and not ((numbers >= 0) & (numbers < np.inf)).all():
             raise _damaged(self.path, "a confidence is not a number from 0")
-        return np.asarray(numbers, None if column == "confidence" else np.int64)
+        return np.asarray(numbers, None if name == "confidence" else np.int64)
 
     def multiplicity(self, counted: IntArray | None) -> IntArray | None:
         """Read how often triples were repeated; of a weighted graph, whose rows are all there, they were counted."""
@@ -231,7 +230,7 @@ class _Stored(NamedTuple):
 
 
 def _damaged(path: Path, why: str) -> DatasetError:
-    return DatasetError(f"{path}: {why}. Convert the dataset again.")
+    return DatasetError(f"{path}: {why}. {AGAIN}")
 
 
 def _is_converted(path: Path) -> bool:

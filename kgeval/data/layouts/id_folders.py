@@ -86,8 +86,7 @@ def _rows_of_ids(path: Path, _: str, names: Sequence[str], *, counted: bool = Fa
     read = partial(read_text, names=names, kind=pa.int64())
     table = read_counted(path, read) if counted else read(path)
     _refuse_empty(table)
-    order = (0, 2, 1) if counted else (0, 1, 2)
-    return Triples(np.stack([table[names[column]].to_numpy() for column in order], axis=1))
+    return Triples(np.stack([table[name].to_numpy() for name in (TRIPLE if counted else names)], axis=1))
 
 
 def _refuse_empty(table: NamedTable) -> None:
@@ -132,10 +131,9 @@ def _text_file(paths: Sequence[Path]) -> Path:
     for path in paths:
         if path.suffix in ENDINGS:
             return path
-    raise DatasetError(
-        f"{paths[0]}: beside entities.dict and relations.dict it is in the layout rotate, which reads .txt and .tsv "
-        "only. Convert the file, or use the layout labels (--layout labels), which numbers the labels itself."
-    )
+    why = "beside entities.dict and relations.dict it is in the layout rotate, which reads .txt and .tsv only"
+    cure = "Convert the file, or use the layout labels (--layout labels), which numbers the labels itself."
+    raise DatasetError(f"{paths[0]}: {why}. {cure}")
 
 
 def _labelled_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
@@ -247,10 +245,8 @@ def _edges(path: Path, split: str, settings: Mapping[str, Any]) -> Triples:
     for width in (4, 8):
         if isinstance(count, int) and not isinstance(count, bool) and len(content) == 3 * width * count:
             return stored_triples(path, np.frombuffer(content, f"<i{width}").reshape(-1, 3))
-    raise DatasetError(
-        f"{path}: {len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64. "
-        "It may be cut short, or its edges may have no relations."
-    )
+    what = f"{len(content)} bytes are not the {key}: {count} edges of {CONFIG}, in rows of three int32 or int64"
+    raise DatasetError(f"{path}: {what}. It may be cut short, or its edges may have no relations.")
 
 
 MARIUS = Layout(

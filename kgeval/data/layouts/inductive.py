@@ -116,10 +116,8 @@ def _layout(name: str, summary: str, *, suffixes: tuple[str, str] | None = None,
         known = None if training is None else training.relations
         dataset = label_layout.read_files(evaluated.name, files, known, columns=columns)
         if training is None:
-            graph = files["train"].name
-            note = (
-                f"{evaluated.name} has no train file, the graph that models learn from; {graph} is the graph of test."
-            )
+            missing = f"{evaluated.name} has no train file, the graph that models learn from"
+            note = f"{missing}; {files['train'].name} is the graph of test."
             return replace(dataset, notes=(*dataset.notes, note))
         return with_training_graph(dataset, training, new_relations=new_relations)
 
@@ -157,11 +155,9 @@ def _refuse_half(name: str, folder: Path, learned: Path, evaluated: Path) -> Non
     ):
         if not label_layout.candidates(place, {"train": (stem,)}):
             missing = f"has no {stem} file" if place.is_dir() else "is not there"
-            raise DatasetError(
-                f"folder {str(folder)!r}: the layout {name} needs two folders, {learned.name} and {evaluated.name}, "
-                f"but {str(place)!r} ({role}) {missing}. Put it there, or use the layout labels (--layout labels) for "
-                "one graph alone."
-            )
+            needs = f"the layout {name} needs two folders, {learned.name} and {evaluated.name}"
+            cure = "Put it there, or use the layout labels (--layout labels) for one graph alone."
+            raise DatasetError(f"folder {str(folder)!r}: {needs}, but {str(place)!r} ({role}) {missing}. {cure}")
 
 
 ILPC = _layout(
@@ -201,10 +197,8 @@ def read(folder: Path, columns: Columns = UNSAID) -> Dataset:
     dataset = label_layout.read_files(folder.resolve().name, files, further_train=(facts,), columns=columns)
     train = files["train"].name
     together = f"{facts.name} and {train} together are read as train, as in RED-GNN's code"
-    return replace(
-        dataset,
-        notes=(*dataset.notes, (f"{together}. To read {train} alone, use the layout labels (--layout labels).")),
-    )
+    note = f"{together}. To read {train} alone, use the layout labels (--layout labels)."
+    return replace(dataset, notes=(*dataset.notes, note))
 
 
 LAYOUT = Layout(

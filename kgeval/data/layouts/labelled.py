@@ -48,10 +48,8 @@ def notes_on_unread_triples(folder: Path, dataset: Dataset) -> Iterator[str]:
         if ordinary or not file.name.lower().endswith(ENDINGS) or not file.is_file():
             continue
         if example := _unknown_triple(file, dataset):
-            yield (
-                f"{file.name} beside the splits was not read. It has triples that are in no split, such as "
-                f"({example}). If models may know them, add them to train."
-            )
+            found = f"triples that are in no split, such as ({example}). If models may know them, add them to train"
+            yield f"{file.name} beside the splits was not read. It has {found}."
 
 
 def _unknown_triple(file: Path, dataset: Dataset) -> str:
@@ -80,9 +78,8 @@ def find_needed(
     for split, files in found.items():
         if len(files) > 1:
             names = " and ".join(file.name for file in files)
-            raise DatasetError(
-                f"folder {str(folder)!r} has two files for the {split} split: {names}. Keep one of them."
-            )
+            two = f"folder {str(folder)!r} has two files for the {split} split"
+            raise DatasetError(f"{two}: {names}. Keep one of them.")
     for name in (stems[split][0] for split in needs if split not in found):
         raise DatasetError(f"folder {str(folder)!r} has no {name} file. Expected {name}.txt, .tsv, .csv or .parquet.")
     return {split: files[0] for split, files in found.items()}
@@ -197,10 +194,10 @@ def read_file(path: Path, columns: Columns = UNSAID) -> Dataset:
     """Read one file of triples with a column ``split``: train, valid (validation, dev) and test."""
     table = read_triples(path, columns)
     if "split" not in table:
-        raise DatasetError(
-            f"{str(path)!r} is a file without a column 'split'. A dataset is a folder with train, valid and test "
-            "files, or a file whose column 'split' says which triple is in which. Give that."
+        expected = (
+            "a folder with train, valid and test files, or a file whose column 'split' says which triple is in which"
         )
+        raise DatasetError(f"{str(path)!r} is a file without a column 'split'. A dataset is {expected}. Give that.")
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table.text("split"))).to_numpy(zero_copy_only=False)
     names = np.array([SPLIT_OF.get(word, "") for word in words])
     table.refuse(names == "", "split", f"is none of {', '.join(SPLIT_OF)}.")
@@ -225,14 +222,10 @@ def _queries(folder: Path) -> list[Path]:
 
 
 def refuse_queries(folder: Path) -> NoReturn:
-    triples = (
-        "To evaluate its triples alone, which BetaE writes in both directions, use the layout labels (--layout labels)."
-        if LABELLED.recognises(folder)
-        else "It has no train and test files of triples."
-    )
     raise DatasetError(
         f"folder {str(folder)!r} holds complex queries ({_queries(folder)[0].name}), as of BetaE or Query2box. kgeval "
-        f"evaluates the prediction of single triples only. {triples}"
+        "evaluates the prediction of single triples only. For train and test files of triples beside them, which BetaE "
+        "writes in both directions, use the layout labels (--layout labels)."
     )
 
 

@@ -25,7 +25,7 @@ from kgeval.data.tables import read_text
 from kgeval.data.text import refuse_missing, rows
 from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError, naming, reason
+from kgeval.errors import DatasetError, InputError, naming, refusing
 from kgeval.files.containers import open_hdf5
 from kgeval.files.opening import read_json, refuse_special
 from kgeval.pickles.pickled import read_torch
@@ -57,7 +57,7 @@ def read_ogb(folder: Path) -> Dataset:
     files = without_missing_valid({split: places[0].with_name(f"{split}.pt") for split in SPLITS})
     contents = {split: read_content(path) for split, path in files.items()}
     entities = _entities(folder, _sizes(contents.values(), OF_ENTITIES))
-    relations = _every_label(folder, "relation", _sizes(contents.values(), ["relation"])[""])
+    relations = _labels(folder, "relation", _sizes(contents.values(), ["relation"])[""])
     splits = {split: triples_of(files[split], content, entities, relations) for split, content in contents.items()}
     name = folder.resolve().name
     return Dataset.build(name, splits, entities=entities, relations=relations, files=tuple(files.values()))
@@ -72,10 +72,8 @@ def read_content(path: Path) -> Content:
     ids = {key: np.asarray(content[key]) for key in ("relation", *OF_ENTITIES) if key in content}
     for key, column in ids.items():
         if column.dtype.kind not in "iu" or column.ndim != 1 + key.endswith("_neg") or len(column) != len(ids["head"]):
-            raise DatasetError(
-                f"{path}: {key} holds {column.dtype} of shape {list(column.shape)}; expected ids for each of "
-                f"{len(ids['head'])} triples."
-            )
+            found = f"{path}: {key} holds {column.dtype} of shape {list(column.shape)}"
+            raise DatasetError(f"{found}; expected ids for each of {len(ids['head'])} triples.")
         refuse_sparse(str(path), key, column)
         ids[key] = column.astype(np.int64, copy=False)
     types = {key: np.asarray(content[key], np.str_) for key in ("head_type", "tail_type") if key in content}
@@ -96,7 +94,7 @@ def find_ids(path: Path, content: Content, key: str, labels: Vocabulary) -> IntA
     found = np.full(ids.shape, -1, np.int64)
     for kind, typed in _by_type(content, key):
         size = 1 + int(ids[typed].max(initial=-1))
-        own = _typed(kind, size) if kind else _labels_of_ids(root, labels.kind, size)
+        own = _typed(kind, size) if kind else _labels(root, labels.kind, size).labels
         # An id that no label is for, negative ones among them, falls on the -1 behind the others.
         known = np.append(labels.ids(own), -1)
         found[typed] = known[np.where((ids[typed] >= 0) & (ids[typed] < len(own)), ids[typed], len(own))]
@@ -125,37 +123,21 @@ def _sizes(contents: Iterable[Content], keys: Sequence[str]) -> dict[str, int]:
 
 def _entities(folder: Path, sizes: Mapping[str, int]) -> Vocabulary:
     if "" in sizes:
-        return _every_label(folder, "entity", sizes[""])
+        return _labels(folder, "entity", sizes[""])
     counted = _counts(folder / COUNTS) if (folder / COUNTS).is_file() else dict(sorted(sizes.items()))
-    for kind, size in sizes.items():
-        if size > counted.get(kind, 0):
-            raise DatasetError(f"{folder / COUNTS}: says {counted.get(kind, 0)} {kind}, but a triple names {size - 1}.")
     return Vocabulary(pa.chunked_array([_typed(kind, size) for kind, size in counted.items()]))
-
-
-def _labels_of_ids(root: Path, kind: str, size: int) -> pa.Array:
-    """Label the first ``size`` ids of entities without types, or of relations."""
-    mapped = _mapped(root, kind)
-    return (Vocabulary.numbered(size, kind) if mapped is None else mapped).labels[:size]
 
 
 def _typed(kind: str, size: int) -> pa.Array:
     return pa.array([f"{kind}:{index}" for index in range(size)], pa.string())
 
 
-def _every_label(root: Path, kind: str, size: int) -> Vocabulary:
+def _labels(root: Path, kind: str, size: int) -> Vocabulary:
     """Label all ids that the mapping has, or else the first ``size``."""
-    mapped = _mapped(root, kind)
-    if mapped is None:
-        return Vocabulary.numbered(size, kind)
-    if len(mapped) < size:
-        raise DatasetError(f"{root / MAPPINGS[kind]}: {len(mapped)} labels, but a triple names {kind} id {size - 1}.")
-    return mapped
-
-
-def _mapped(root: Path, kind: str) -> Vocabulary | None:
     path = root / MAPPINGS[kind]
-    return _read_mapping(path, kind, path.stat().st_mtime_ns) if path.is_file() else None
+    if not path.is_file():
+        return Vocabulary.numbered(size, kind)
+    return _read_mapping(path, kind, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=len(MAPPINGS))
@@ -166,11 +148,9 @@ def _read_mapping(path: Path, kind: str, _: int) -> Vocabulary:
 
 def _counts(path: Path) -> dict[str, int]:
     """Read a header of types, and one row of how many entities each has."""
-    try:
+    with refusing(path, "expected a row of types and a row of their counts", ValueError, InputError):
         names, counts = (row.cells for row in rows(path))
         return dict(zip(names, map(int, counts), strict=True))
-    except (ValueError, InputError) as error:
-        raise DatasetError(f"{path}: expected a row of types and a row of their counts ({error}).") from error
 
 
 OGB = Layout(
@@ -231,10 +211,9 @@ def _partitions(folder: Path) -> list[Path]:
     found = [(match, path) for path in folder.iterdir() if (match := NAMES.fullmatch(path.name))]
     kinds = sorted({match[1] for match, _ in found})
     if len(kinds) != 1:
-        raise DatasetError(
-            f"{folder}: expected the labels of one type of entities (entity_names_<type>_0.json), found "
-            f"{len(kinds)} types ({', '.join(kinds)}). Write graphs of several types as labelled triples."
-        )
+        expected = f"{folder}: expected the labels of one type of entities (entity_names_<type>_0.json)"
+        types = f"{len(kinds)} types ({', '.join(kinds)})"
+        raise DatasetError(f"{expected}, found {types}. Write graphs of several types as labelled triples.")
     ordered = [path for _, path in sorted((int(match[2]), path) for match, path in found)]
     for part, path in enumerate(ordered):
         if path.name != f"entity_names_{kinds[0]}_{part}.json":
@@ -243,10 +222,8 @@ def _partitions(folder: Path) -> list[Path]:
 
 
 def _names(path: Path, kind: str) -> Vocabulary:
-    try:
+    with refusing(path, "cannot be read as a list of labels", OSError, ValueError, RecursionError):
         names = read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise DatasetError(f"{path}: cannot be read as a list of labels ({reason(error)}).") from error
     if not isinstance(names, list):
         raise DatasetError(f"{path}: expected a list of labels.")
     with naming(path):
