@@ -9,15 +9,13 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-import sys
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from traceback import walk_tb
-from types import CodeType, FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, TypeVar
 
 from kgeval.errors import BrokenPackage, InputError, reason
@@ -131,41 +129,19 @@ def last_line(error: BaseException) -> str:
 
 
 def blamed(error: BaseException) -> str | None:
-    """Find whose code raised an exception: an entry point if its object was called, otherwise the package.
+    """Find whose code raised an exception: the innermost package with entry points, or its entry point, if it has one.
 
-    The innermost package counts. None if no package with entry points has code in the traceback.
+    None if no such package has code in the traceback.
     """
     points: dict[str, list[Any]] = {}
     for point in (point for group in GROUPS for point in entry_points(group=group)):
         points.setdefault(point.module.partition(".")[0], []).append(point)
-    frames = [
-        (frame.f_globals.get("__name__", "").partition(".")[0], frame.f_code)
-        for frame, _ in walk_tb(error.__traceback__)
-    ]
-    package = next((name for name, _ in reversed(frames) if name in points), None)
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    package = next((name for module in reversed(modules) if (name := module.partition(".")[0]) in points), None)
     if package is None:
         return None
-    own = points[package]
-    codes = [(point, _codes(point)) for point in own]
-    # The outermost function that belongs to an object is the one that kgeval called.
-    called = ([point for point, of_point in codes if code in of_point] for name, code in frames if name == package)
-    found = own if len(own) == 1 else next(filter(None, called), own)
-    if len(found) == 1:
-        return _described(found[0])
-    return f"package {package if own[0].dist is None else own[0].dist.name}"
-
-
-def _codes(point: Any) -> set[CodeType]:
-    """The code of the functions and methods of the object of an entry point; empty if its module is not imported."""
-    if point.module not in sys.modules:
-        return set()
-    with suppress(Exception):  # whatever foreign code raises
-        value = point.load()
-        owners = [value, *(value if isinstance(value, type) else type(value)).__mro__]
-        members = [member for owner in owners for member in getattr(owner, "__dict__", {}).values()]
-        functions = [getattr(member, "__func__", member) for member in members]
-        return {function.__code__ for function in functions if isinstance(function, FunctionType)}
-    return set()
+    first, *others = points[package]
+    return f"package {package if first.dist is None else first.dist.name}" if others else _described(first)
 
 
 def by_name(

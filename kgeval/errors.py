@@ -150,12 +150,12 @@ def reason(error: BaseException) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Write a number with its noun.
+    """Count in words, with the plural of the noun where there is not one.
 
-    >>> counted(1, "test triple"), counted(2000, "test triple"), counted(0, "query", "queries")
+    >>> counted(1, "test triple"), counted(2000, "test triple"), counted(0, "query")
     ('1 test triple', '2,000 test triples', '0 queries')
     """
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+    return f"{count:,} {noun if count == 1 else plural or re.sub('y$', 'ie', noun) + 's'}"
 
 
 def first_few(items: Sequence[object], most: int = 5) -> str:
@@ -187,6 +187,15 @@ def nearest(word: str, choices: Iterable[str]) -> list[str]:
         if name[0] == word[0] or difflib.SequenceMatcher(None, name, word).ratio() >= NEAR_WITHOUT_FIRST
     ]
     return [folded[name] for name in (near or [name for name in folded if len(word) > 3 and word in name])[:2]]
+
+
+def refuse_unknown(
+    what: str, value: object, known: Iterable[str], error: type[InputError] = InputError, *, listed: str = ""
+) -> None:
+    """Refuse a value that is none of those known, which ``what`` says in words, and name the nearest of these."""
+    names = [*known]
+    if not isinstance(value, str) or value not in names:
+        raise error(f"{what} {value!r:.60}. {did_you_mean(str(value), names, listed=listed)}".strip())
 
 
 def did_you_mean(word: str, choices: Iterable[str], *, listed: str = "") -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
 
 UNKNOWN = "unknown"
 """the name of a model, a dataset and so on that is not known"""
@@ -113,11 +113,10 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         content = {**asdict(self), "filter": None if self.filter is None else list(self.filter)}
-        usual = {"times": None, "sides": BOTH, "missing": 0, "competing": None, "leaks": None, "nan": None}
-        usual |= {"has_ties": True, "suspicion": None}
+        usual = {field.name: field.default for field in fields(self)}
         if self.leaks is not None and self.times is not None:
             content["leaks"]["any_time"] = True
-        return {name: value for name, value in content.items() if name not in usual or value != usual[name]}
+        return {name: value for name, value in content.items() if value != usual[name]}
 
     def __str__(self) -> str:
         triples = f"{self.triples:,} {of_split(self.split)}{_of_sides(self.sides)}{_without(self.missing)}"
@@ -223,6 +222,15 @@ class PredictionProvenance:
         without = f" without those known from {', '.join(self.filter)}" if self.drops_known and self.filter else ""
         among = "" if self.candidates == UNKNOWN else f", candidates: {self.candidates}"
         return f"{subject_of(self.model, self.dataset)}, the {self.places:,} best answers to {queries}{without}{among}"
+
+
+Described = TypeVar("Described", Provenance, PredictionProvenance)
+
+
+def provenance_of(table: Any, kind: type[Described], **further: Any) -> Described:
+    """Describe a table by its fields of the same names, and further ones."""
+    names = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in vars(table).items() if name in names}, **further)
 
 
 def subject_of(model: str, dataset: str) -> str:

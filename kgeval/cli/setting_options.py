@@ -74,12 +74,6 @@ METAVARS = {
     "restrict_relations_to": "FILE|LABEL",
     "split": "SPLIT|FILE",
     "filter": "train|valid|test|FILE|none",
-    "error": "NUMBER",
-    "level": "NUMBER",
-    "seed": "NUMBER",
-    "batch_size": "NUMBER",
-    "threads": "NUMBER",
-    "high_confidence": "NUMBER",
     "memory_limit": "BYTES",
     "device": "DEVICE",
     "metrics": "METRIC",
@@ -169,7 +163,7 @@ def _option(field: FieldInfo, name: str, words: str, *, stored: bool) -> dict[st
         return {**about, "multiple": True, "callback": read, "metavar": metavar}
     kinds = {tuple[float, float]: (float, float), int: int, float: float}
     if numeric := next((kinds[part] for part in parts if part in kinds), None):
-        about["type"] = numeric
+        about |= {"type": numeric, "metavar": about["metavar"] or "NUMBER"}
     return {**about, "callback": _checked(field) if stored else None}
 
 

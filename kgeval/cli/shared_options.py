@@ -70,6 +70,8 @@ def rows_shown(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--sort", type=SortKey.read, metavar="METRIC", help=order, **shown)(command)
 
 
+printed = together(FORMAT, rows_shown, DIGITS, QUIET)
+"""how results are printed"""
 NAMES = click.option(
     "--names",
     multiple=True,

@@ -88,7 +88,7 @@ class Candidates:
             found = f"{ids.dtype} of shape {ids.shape}" if isinstance(ids, np.ndarray) else type(ids).__name__
             raise InputError(f"candidates are an int64 array of entity ids, not {found}.")
         if not self.is_shared and len(self.rows) != num_queries:
-            found = counted(len(self.rows), "query", "queries")
+            found = counted(len(self.rows), "query")
             raise InputError(f"found candidates for {found}; expected {num_queries}.")
         if len(ids) and (ids.min() < 0 or ids.max() >= num_entities):
             wrong = ids.min() if ids.min() < 0 else ids.max()

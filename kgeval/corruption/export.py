@@ -18,7 +18,7 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import InputError, did_you_mean
+from kgeval.errors import InputError, refuse_unknown
 from kgeval.storage import replacing
 
 ENDINGS = (".tsv", ".txt", ".parquet")
@@ -105,8 +105,7 @@ def _lines(table: pa.Table) -> Iterator[bytes]:
 def _listed(what: str, value: Any, known: Sequence[str]) -> tuple[Any, ...]:
     names = (value,) if isinstance(value, str) else tuple(value)
     for name in names:
-        if name not in known:
-            raise InputError(f"unknown {what} {name!r}. {did_you_mean(str(name), known)}")
+        refuse_unknown(f"unknown {what}", name, known)
     return names
 
 

@@ -66,10 +66,7 @@ class FileNegatives(CorruptionGenerator):
             raise DatasetError(
                 f"{self.path}: none of its {count} negatives belongs to a {queries.side} query of the split."
             )
-        note = (
-            f"{counted(without, f'{queries.side} query', f'{queries.side} queries')} without negatives in "
-            f"{self.path}{ALONE}."
-        )
+        note = f"{counted(without, f'{queries.side} query')} without negatives in {self.path}{ALONE}."
         return (note,) if without else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
@@ -209,11 +206,8 @@ class Sampled(CorruptionGenerator):
     def shortage(self, side: Side, sizes: IntArray) -> tuple[str, ...]:
         """Note how many queries got fewer entities than ``count``."""
         short = int((sizes < self.count).sum())
-        note = (
-            f"{counted(short, f'{side} query', f'{side} queries')} with fewer than {self.count:,} possible negatives; "
-            "all of these were used."
-        )
-        return (note,) if short else ()
+        few = f"{counted(short, f'{side} query')} with fewer than {self.count:,} possible negatives"
+        return (f"{few}; all of these were used.",) if short else ()
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         known = ", known answers too" if self.allow_known else ""

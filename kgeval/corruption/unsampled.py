@@ -179,15 +179,12 @@ class TypeConstrained(CorruptionGenerator):
 
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
         rows = self.of_relations(queries.side, dataset)
-        untyped = (rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum()
-        without = (rows.lengths[queries.relations] == 0).sum()
+        untyped = int((rows.positions(queries.relations[queries.owners], queries.answers) < 0).sum())
+        without = int((rows.lengths[queries.relations] == 0).sum())
         of_answers = (
-            f"{counted(int(untyped), f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
+            f"{counted(untyped, f'{queries.side} answer')} not of the type of its relation; ranked nevertheless."
         )
-        of_queries = (
-            f"{counted(int(without), f'{queries.side} query', f'{queries.side} queries')} with a relation without "
-            f"types{ALONE}."
-        )
+        of_queries = f"{counted(without, f'{queries.side} query')} with a relation without types{ALONE}."
         found = tuple(note for count, note in ((untyped, of_answers), (without, of_queries)) if count)
         return (*found, *self.content(dataset)[1])
 

@@ -25,7 +25,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, MetricError, did_you_mean
+from kgeval.errors import InputError, MetricError, refuse_unknown
 from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, WorkKeywords
@@ -52,8 +52,7 @@ class SetRequest:
             raise InputError(f"coverage: expected a probability between 0 and 1, such as 0.9; found {coverage!r:.40}.")
         columns = (per,) if isinstance(per, str) else tuple(per)
         for name in columns:
-            if name not in COLUMNS:
-                raise MetricError(f"per: cannot calibrate per {name!r:.40}. {did_you_mean(str(name), COLUMNS)}")
+            refuse_unknown("per: cannot calibrate per", name, COLUMNS, MetricError)
         return cls(float(coverage), find_nonconformity(nonconformity).name, tuple(dict.fromkeys(columns)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgeval.arrays import IntArray, detached
 from kgeval.data.rows import Rows
-from kgeval.errors import InputError, ScoreError, did_you_mean
+from kgeval.errors import InputError, ScoreError, refuse_unknown
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.finished_scores import Answers, UndefinedCell, is_tensor, rank_finished, score_matrix
@@ -60,8 +60,7 @@ def count(scores: Any, targets: Any, known: Any = None, *, rows: Any = None, nan
     >>> 1 + counts.greater + counts.tied / 2  # the realistic rank
     array([2.5])
     """
-    if nan not in ("error", "worst"):
-        raise InputError(f"nan: unknown value {nan!r}. {did_you_mean(str(nan), ['error', 'worst'])}")
+    refuse_unknown("nan: unknown value", nan, ("error", "worst"))
     matrix = score_matrix(scores)
     height, width = matrix.shape
     answers = _ids("targets", targets, width, "columns")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, ScoreError, did_you_mean
+from kgeval.errors import InputError, ScoreError, refuse_unknown
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import Intervals
 from kgeval.ranking.rank_table import SCHEMA, RankTable
@@ -54,8 +54,7 @@ def ogb_eval(scores: Mapping[str, Any]) -> RankTable:
     array([2. , 1.5])
     """
     for name in (POSITIVE, NEGATIVE):
-        if name not in scores:
-            raise InputError(f"there is no {name!r}. {did_you_mean(name, list(scores))}")
+        refuse_unknown("there is no", name, scores)
     positive = as_float64(scores[POSITIVE], POSITIVE)
     if positive.ndim not in (1, 2) or positive.size != len(positive) or not len(positive):
         raise InputError(f"{POSITIVE}: expected float[triple], found shape {list(positive.shape)}.")

@@ -12,7 +12,7 @@ from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, did_you_mean
+from kgeval.errors import refuse_unknown
 from kgeval.progress import Progress
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.model_on_dataset import ModelOnDataset
@@ -87,8 +87,7 @@ def predict(  # noqa: PLR0913
     (['Dan', 'Bob'], ['new', 'train'], [0, 1])
     """
     dataset = as_dataset(dataset)
-    if known not in get_args(KnownPolicy):
-        raise InputError(f"known: unknown value {known!r:.40}. {did_you_mean(str(known), get_args(KnownPolicy))}")
+    refuse_unknown("known: unknown value", known, get_args(KnownPolicy))
     evaluation = Evaluation.of_keywords(settings)
     rows = None if queries is None else read_queries(queries, dataset)
     model = as_model(model, dataset, nan=evaluation.nan)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, detached
 from kgeval.errors import MetricError, reason
-from kgeval.metrics.metric import LARGEST_CUTOFF
+from kgeval.metrics.metric import checked_cutoff
 
 MAX_GRADE = 1e300
 """the largest grade of relevance, whose sums stay finite"""
@@ -60,18 +60,9 @@ def relevances(values: npt.ArrayLike, name: str) -> Float64Array:
     return grades
 
 
-def cutoff(k: int) -> int:
-    """Check a cut-off: a whole number from 1 and below 10¹⁸."""
-    whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
-    if not whole or not 1 <= k <= LARGEST_CUTOFF:
-        found = repr(k) if not whole or abs(k) <= LARGEST_CUTOFF else "one far beyond"
-        raise MetricError(f"the cut-off k must be a whole number from 1 and below 10¹⁸, found {found}.")
-    return int(k)
-
-
 def optional_cutoff(k: int | None) -> int | None:
-    """Check a cut-off, or ``None`` for the whole list; see :func:`cutoff`."""
-    return None if k is None else cutoff(k)
+    """Check a cut-off, or ``None`` for the whole list; see :func:`checked_cutoff`."""
+    return None if k is None else checked_cutoff(k)
 
 
 def _row(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:

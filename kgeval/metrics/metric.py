@@ -61,6 +61,15 @@ def or_reason(compute: Callable[[], T]) -> T | Undefined:
         return reason
 
 
+def checked_cutoff(k: int) -> int:
+    """Check a cut-off: a whole number from 1 and below 10¹⁸."""
+    whole = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if not whole or not 1 <= k <= LARGEST_CUTOFF:
+        found = repr(k) if not whole or abs(k) <= LARGEST_CUTOFF else "one far beyond"
+        raise MetricError(f"the cut-off k must be a whole number from 1 and below 10¹⁸, found {found}.")
+    return int(k)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Metric(Brief):
     """A metric: its description (see ``kgeval list metrics``), and the function that computes it.
@@ -139,9 +148,7 @@ class Metric(Brief):
         """
         if self.cutoff == "none":
             raise MetricError(f"metric {self.name!r} has no cut-off.")
-        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= LARGEST_CUTOFF:
-            raise MetricError(f"metric {self.name!r}: a cut-off is a whole number from 1 and below 10¹⁸, found {k!r}.")
-        compute = self.compute
+        k, compute = checked_cutoff(k), self.compute
         name, title = f"{self.name}-at-{k}", f"{self.title}, k = {k}"
         return replace(
             self, name=name, title=title, cutoff="none", synonyms=(), compute=lambda data, _: compute(data, k)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from kgeval.errors import MetricError, did_you_mean, nearest
 from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
@@ -133,17 +133,12 @@ def _of_metric(metric: Metric, kind: KindName) -> MetricName:
 
 def _prefixes(text: str, prefixes: list[str], kind: KindName) -> tuple[Part | None, str | None, Average | None]:
     """Read the side, the tie policy and the average: each at most once, in this order."""
+    known = ([*PREFIXES], [*tie_policies()], [*AVERAGES]) if kind == "ranks" else ([], [], ["micro", "relation"])
     left = list(prefixes)
-    side = PREFIXES.get(left[0]) if left and kind == "ranks" else None
-    left = left[side is not None :]
-    ties = next((name for name in tie_policies() if kind == "ranks" and left[:1] == [name]), None)
-    left = left[ties is not None :]
-    averages: tuple[Average, ...] = AVERAGES if kind == "ranks" else ("micro", "relation")
-    average = next((name for name in averages if left[:1] == [name]), None)
-    left = left[average is not None :]
+    side, ties, average = (left.pop(0) if left and left[0] in names else None for names in known)
     if not left:
-        return side, ties, average
-    choices = (*PREFIXES, *tie_policies(), *AVERAGES) if kind == "ranks" else averages
+        return PREFIXES.get(side or ""), ties, cast("Average | None", average)
+    choices = [name for names in known for name in names]
     advice = "Names are [side.][ties.][average.]name[@k]." if left[0] in (*choices, "") else ""
     raise MetricError(f"metric {text!r}: unexpected {left[0]!r}. {advice or did_you_mean(left[0], choices)}")
 

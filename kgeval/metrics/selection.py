@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeGuard, get_args
@@ -10,7 +11,7 @@ import numpy as np
 
 from kgeval.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.averages import Average, against_popularity, evenly, numbered
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.kinds import Chance, Needs
@@ -40,8 +41,7 @@ class MetricOptions:
 
     def __post_init__(self) -> None:
         tie_policy(self.ties)
-        if self.chance not in get_args(Chance):
-            raise MetricError(f"unknown chance {self.chance!r}. {did_you_mean(str(self.chance), get_args(Chance))}")
+        refuse_unknown("unknown chance", self.chance, get_args(Chance), MetricError)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
             raise MetricError(f"the seed of random ties must be a whole number, found {self.seed!r}.")
         object.__setattr__(self, "seed", int(self.seed))
@@ -103,10 +103,10 @@ def is_rank_table(table: Any) -> TypeGuard[RankColumns]:
     return callable(getattr(table, "column", None)) and hasattr(table, "filter")
 
 
-def refuse_other_tables(table: Any) -> None:
-    if not is_rank_table(table):
+def refuse_other_tables(tables: Iterable[Any]) -> None:
+    if others := [type(table).__name__ for table in tables if not is_rank_table(table)]:
         what = "a rank table (from kgeval.evaluate, RankTable.from_parquet or kgeval.load_ranks)"
-        raise MetricError(f"expected {what}, found {type(table).__name__}.")
+        raise MetricError(f"expected {what}, found {others[0]}.")
 
 
 @dataclass(frozen=True, eq=False)

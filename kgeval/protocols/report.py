@@ -11,7 +11,7 @@ import numpy as np
 
 from kgeval.data.triples import SIDES
 from kgeval.displayed import Displayed, Parts
-from kgeval.errors import ConfigError, MetricError, counted, did_you_mean
+from kgeval.errors import ConfigError, MetricError, counted, refuse_unknown
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import tied_answers
@@ -39,8 +39,7 @@ class FrameworkMetrics(Displayed):
     """those of the notes that are on ties"""
 
     def __getitem__(self, name: str) -> float:
-        if name not in self.values:
-            raise MetricError(f"{self.protocol} reports no {name!r}. {did_you_mean(name, self.values)}".strip())
+        refuse_unknown(f"{self.protocol} reports no", name, self.values, MetricError)
         return self.values[name]
 
     def __iter__(self) -> Iterator[str]:

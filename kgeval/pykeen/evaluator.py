@@ -15,7 +15,7 @@ from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
-from kgeval.errors import InputError, did_you_mean, visible
+from kgeval.errors import InputError, refuse_unknown, visible
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import DEFAULT_OPTIONS
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
@@ -114,8 +114,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     ) -> None:
         known = [*PYKEEN_OPTIONS, *KGEVAL_OPTIONS]
         for name in options:
-            if name not in known:
-                raise InputError(f"the evaluator has no option {name!r}. {did_you_mean(name, known)}")
+            refuse_unknown("the evaluator has no option", name, known)
         if not isinstance(filtered, bool):
             raise InputError(f"filtered is True or False, found {filtered!r}.")
         names = [metrics] if isinstance(metrics, str) or not isinstance(metrics, Sequence) else list(metrics)

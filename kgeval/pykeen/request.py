@@ -18,12 +18,13 @@ from pykeen.datasets.base import PathDataset
 from kgeval.arrays import IntArray, detached
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
-from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
+from kgeval.data.triples import Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError, did_you_mean
+from kgeval.errors import DatasetError, InputError
 from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import with_labels
 from kgeval.ranking.rank_table import RankTable
+from kgeval.scorers.scorer import checked_sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Request:
         triples factory ``inference`` replace. With ``cut``, triples with other ids than ``entities`` and ``relations``
         are left out; otherwise they are refused.
         """
-        test = Triples.of(detached(triples))
+        test, sides = Triples.of(detached(triples)), checked_sides(targets, "targets")
         within, competing = np.ones(len(test), np.bool_), None
         if entities is not None:
             competing = np.unique(_ids(entities))
@@ -76,7 +77,7 @@ class Request:
         parts = [known] if hasattr(known, "shape") else list(known or ())
         if inference is not None:
             parts[:1] = [inference.mapped_triples]
-        return cls(test, tuple(Triples.of(detached(part)) for part in parts), _sides(targets), competing)
+        return cls(test, tuple(Triples.of(detached(part)) for part in parts), sides, competing)
 
     def dataset(self, num_entities: int, num_relations: int, *, mode: str | None = None) -> Dataset:
         """Make a dataset with the first known triples as train, the others as valid, and those to rank as test.
@@ -109,16 +110,6 @@ def _ids(collection: Any) -> IntArray:
     if ids.dtype.kind not in "iu" and len(ids):
         raise InputError(f"entities and relations are restricted to ids, not to {str(ids[0])!r}.")
     return ids.astype(np.int64)
-
-
-def _sides(targets: str | Collection[str]) -> tuple[Side, ...]:
-    targets = [targets] if isinstance(targets, str) else targets
-    for target in targets:
-        if target not in SIDES:
-            raise InputError(f"cannot predict the target {target!r}. {did_you_mean(target, SIDES)}")
-    if not targets:
-        raise InputError("no targets are given: head, tail or both.")
-    return tuple(side for side in SIDES if side in targets)
 
 
 EVALUATED = "evaluated"

@@ -20,29 +20,19 @@ from kgeval.scorers.families.bilinear import ClampedDistMult
 from kgeval.scorers.families.networks import NTN
 from kgeval.scorers.family_bases import ScoredFamily, TailNetwork
 from kgeval.scorers.mapped import MappedScorer, Reciprocal, RemappedVectors
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.scorer import MadeOf, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 from kgeval.scorers.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class Squared(MappedScorer):
+class Squared(MadeOf[Scorer | VectorScorer], MappedScorer):
     """A scorer whose score is −d², where that of another scorer is −d, a Euclidean distance (``l2``)."""
-
-    distance: Scorer | VectorScorer
-
-    @property
-    def num_entities(self) -> int:
-        return self.distance.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.distance.num_relations
 
     def map_queries(self, queries: Queries) -> Queries:
         return queries
 
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        for part, view in views_of(self.distance, queries):
+        for part, view in views_of(self.scorer, queries):
             if not isinstance(view, VectorScorer) or view.similarity != "l2":
                 raise TypeError("only Euclidean distances of vectors can be squared")
             yield QueryPartition(part, SquaredVectors(self, view))
@@ -153,20 +143,13 @@ def _replaces(owner: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class PerSideScorer(PartitionedScorer):
-    tail: Scorer | VectorScorer
+class PerSideScorer(MadeOf[Scorer | VectorScorer], PartitionedScorer):
+    """A scorer of tails, with another of heads."""
+
     head: Scorer | VectorScorer
 
-    @property
-    def num_entities(self) -> int:
-        return self.tail.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.tail.num_relations
-
     def views(self, queries: Queries) -> Iterator[QueryPartition]:
-        return views_of(self.tail if queries.side == "tail" else self.head, queries)
+        return views_of(self.scorer if queries.side == "tail" else self.head, queries)
 
 
 def scorer_of(model: Any, *, mode: str | None = None, sides: Collection[Side] = SIDES) -> Scorer | VectorScorer:

@@ -133,7 +133,7 @@ class ModelOnDataset:
         if not count:
             return kept, []
         shown = ", ".join(examples[:3]) + (", …" if count > 3 else "")
-        what = f"{counted(count, 'query', 'queries')} with an entity or relation that the model does not know: {shown}"
+        what = f"{counted(count, 'query')} with an entity or relation that the model does not know: {shown}"
         if self.evaluation.unseen == "error":
             raise InputError(f"{what}. Set unseen: drop to leave them out.")
         notes = [f"left out (unseen: {self.evaluation.unseen}): {what}."]

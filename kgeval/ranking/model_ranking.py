@@ -285,7 +285,8 @@ def ranking_of(
     require_splits_of_corruption(evaluation, dataset)
     require_relations(evaluation, rules)
     require_times(evaluation, dataset)
-    wrong = [*scorer.notes, *notes_on_unseen(dataset, evaluation, known)]
+    unseen = notes_on_unseen(dataset, dataset.split(split), known, evaluation.unseen, noun=f"{split} triple")
+    wrong = [*scorer.notes, *unseen]
     allowed, kept, restricted = restriction(dataset, evaluation, restrict_entities_to)
     known = known & kept
     wrong += [*restricted, *(quirk.note for quirk in quirks if quirk.note)]

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, Float64Array
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
-from kgeval.errors import TableError, counted, did_you_mean
+from kgeval.errors import TableError, counted, refuse_unknown
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.provenance import UNKNOWN, LeakCounts, Provenance, subject_of
+from kgeval.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.ranking.counts import RankCounts
 from kgeval.storage.parquet_tables import LABELS, Columns
 
@@ -40,6 +40,9 @@ RANK = "rank"
 
 NAN = ("nan_candidates", "nan_answer")
 """further columns where NaN is the worst score: how many candidates' scores were NaN, and the answer's own (0 or 1)"""
+
+ALIKE_IN_SHARDS = {name: f"{name}s" for name in ("split", "filter", "protocol", "model", "dataset")}
+ALIKE_IN_SHARDS |= {"times": "filtered times", "competing": "numbers of entities that the model knows"}
 
 TIME = "time"
 """the further column of a temporal graph: the label of each row's time"""
@@ -135,23 +138,9 @@ class RankTable(Columns):
     @property
     def provenance(self) -> Provenance:
         """The model, dataset, split, rules and candidates of the ranks."""
-        return Provenance(
-            model=self.model,
-            dataset=self.dataset,
-            split=self.split,
-            triples=self.num_triples,
-            protocol=self.protocol,
-            filter=self.filter,
-            candidates=self.candidates,
-            times=self.times,
-            sides=tuple(side for side in TARGETS if side in pc.unique(self.data.column("side")).to_pylist()),
-            competing=self.competing,
-            missing=self.missing,
-            leaks=self.leaks,
-            has_ties=self.has_ties,
-            suspicion=self.suspicion,
-            nan=self.nan,
-        )
+        ranked = pc.unique(self.data.column("side")).to_pylist()
+        sides = tuple(side for side in TARGETS if side in ranked)
+        return provenance_of(self, Provenance, triples=self.num_triples, sides=sides, nan=self.nan)
 
     @property
     def nan(self) -> dict[str, int] | None:
@@ -194,8 +183,7 @@ class RankTable(Columns):
                 row = int(np.argmax(wrong))
                 raise TableError(f"row {row}: its {name} has the id {self.column(name)[row]}; ids begin at 0.")
         for side in np.unique(self.column("side").astype(str)):
-            if side not in TARGETS:
-                raise TableError(f"unknown side {str(side)!r}. {did_you_mean(side, TARGETS)}")
+            refuse_unknown("unknown side", str(side), TARGETS, TableError)
         self._refuse_repetitions()
         self._refuse_ambiguous_rows()
 
@@ -261,17 +249,12 @@ class RankTable(Columns):
         """
         if any(table.sampling is not None for table in tables):
             raise TableError("cannot concatenate samples of triples: together they are not a random sample.")
-        splits = {table.split for table in tables}
-        if len(splits) != 1:
-            of = " and ".join(sorted(splits)) or "no table"
-            raise TableError(f"cannot concatenate the ranks of {of}: one split only.")
-        if len({(table.filter, table.times) for table in tables}) > 1:
-            raise TableError("cannot concatenate ranks that were filtered by different splits, or at different times.")
-        for name in ("protocol", "model", "dataset"):
-            if len({getattr(table, name) for table in tables}) > 1:
-                raise TableError(f"cannot concatenate ranks of different {name}s.")
-        if len({table.competing for table in tables}) > 1:
-            raise TableError("cannot concatenate ranks of models that know different numbers of entities.")
+        if not tables:
+            raise TableError("there are no tables to concatenate.")
+        for name, what in ALIKE_IN_SHARDS.items():
+            found = dict.fromkeys(str(getattr(table, name)) for table in tables)
+            if len(found) > 1:
+                raise TableError(f"cannot concatenate ranks of different {what}: {' and '.join(found)}.")
         sides = [side for table in tables for side in table.provenance.sides]
         missing = sum(table.missing for table in tables)
         if missing and len({*sides}) < len(sides):

@@ -16,7 +16,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.errors import InputError, counted
 from kgeval.ranking.counts import RankCounts
-from kgeval.ranking.evaluation import Evaluation
+from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.rank_table import NAN
 from kgeval.ranking.rules import Rules
 from kgeval.scorers.adapters.array_scorers import TripleArrays
@@ -60,7 +60,8 @@ FEW = 0.5
 
 
 def check_unseen(model: Any, dataset: Dataset, evaluation: Evaluation) -> None:
-    notes_on_unseen(dataset, evaluation, align(model, dataset).knows(dataset.split(evaluation.split)))
+    triples, noun = dataset.split(evaluation.split), f"{evaluation.split} triple"
+    notes_on_unseen(dataset, triples, align(model, dataset).knows(triples), evaluation.unseen, noun=noun)
 
 
 def require_splits_of_corruption(evaluation: Evaluation, dataset: Dataset) -> None:
@@ -95,19 +96,20 @@ def notes_on_repetitions(dataset: Dataset, split: str) -> list[str]:
     return [what] if count else []
 
 
-def notes_on_unseen(dataset: Dataset, evaluation: Evaluation, known: BoolArray) -> list[str]:
+def notes_on_unseen(
+    dataset: Dataset, triples: Triples, known: BoolArray, policy: UnseenPolicy, *, noun: str, ranks: bool = True
+) -> list[str]:
     """Count the triples that the model does not know, or refuse them; ``known`` is bool[triple]."""
     if known.all():
         return []
-    split, policy, triples = evaluation.split, evaluation.unseen, dataset.split(evaluation.split)
-    rows = np.flatnonzero(~known)
-    examples = dataset.examples(triples.ids[rows])
-    unknown = counted(len(rows), f"{split} triple")
-    what = f"{unknown} with an entity or relation that the model does not know: {examples}"
+    unseen = triples.ids[~known]
+    what = f"{counted(len(unseen), noun)} with an entity or relation that the model does not know"
+    what = f"{what}: {dataset.examples(unseen)}"
     if policy == "error":
-        raise InputError(f"{what}. Set unseen: drop to leave them out, or unseen: worst to rank them last.")
-    if policy == "drop" and len(rows) == len(triples):
-        raise InputError(f"{what}. Nothing is left to rank.")
+        last = ", or unseen: worst to rank them last" if ranks else ""
+        raise InputError(f"{what}. Set unseen: drop to leave them out{last}.")
+    if policy == "drop" and not known.any():
+        raise InputError(f"{what}. Nothing is left to {'rank' if ranks else 'classify'}.")
     return [f"{'left out' if policy == 'drop' else 'ranked last'} (unseen: {policy}): {what}."]
 
 

@@ -16,12 +16,11 @@ from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Group
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.pictures import TRIPLES, distribution, relations_chart
 from kgeval.reports.slice_pictures import slice_panel
-from kgeval.reports.study import SHOWN, Study, with_slices
+from kgeval.reports.study import SHOWN, Study, first_value, with_slices
 from kgeval.reports.theme import PAGE, themed
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def relation_scores(study: Study) -> pd.DataFrame:
     frames = []
     for index, model in enumerate(study.models):
         summary = summarize(model.table, [study.metrics[0], "count"], by="relation", ties=study.ties)
-        values = {group.key["relation"]: _first(group) for group in summary.groups}
+        values = {group.key["relation"]: first_value(group) for group in summary.groups}
         frames.append(pd.Series(values, name=f"m{index}", dtype=np.float64))
     table = study.sliced[study.names[0]]
     own = pd.DataFrame({"relation": table.column("relation_label"), "triple": table.column("triple")})
@@ -140,13 +139,7 @@ def _rows(study: Study, table: RankTable, name: str, model: str) -> Iterator[tup
         count = int(next(value for name, value in group.values.items() if name.name == "count") or 0)
         interval = group.intervals.get(next(iter(group.values)))
         ends = (interval.low, interval.high) if interval else (np.nan, np.nan)
-        yield name, f"{kind}\n{count:,}", kind, model, _first(group), *ends, count
-
-
-def _first(group: Group) -> float:
-    """The first metric of a group; NaN where it is undefined."""
-    value = next(iter(group.values.values()))
-    return np.nan if value is None else value
+        yield name, f"{kind}\n{count:,}", kind, model, first_value(group), *ends, count
 
 
 EVERY = 100

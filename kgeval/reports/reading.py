@@ -41,14 +41,10 @@ class EvaluatedModel:
         return self.seeds or (self,)
 
     @property
-    def model(self) -> Mapping[str, Any]:
-        model = self.config.get("model")
-        return model if isinstance(model, Mapping) else {}
-
-    @property
     def baseline(self) -> bool:
         """Whether it is a baseline, which charts draw in grey."""
-        return "baseline" in self.model
+        model = self.config.get("model")
+        return isinstance(model, Mapping) and "baseline" in model
 
     @property
     def training(self) -> Training:
@@ -60,8 +56,8 @@ class EvaluatedModel:
 
     @property
     def fingerprint(self) -> str | None:
-        dataset = self.manifest.get("dataset")
-        return dataset.get("sha256") if isinstance(dataset, Mapping) else None
+        digest: str | None = self.manifest.get("dataset", {}).get("sha256")
+        return digest
 
 
 def join_models(models: Sequence[tuple[str, EvaluatedModel]]) -> list[tuple[str, EvaluatedModel]]:

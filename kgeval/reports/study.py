@@ -27,7 +27,7 @@ from kgeval.metrics.ranks.moments import HITS_AT_K, MEAN_RECIPROCAL_RANK
 from kgeval.metrics.ranks.ties import Ties, common_ties, tie_policy
 from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
-from kgeval.metrics.summary import Summary
+from kgeval.metrics.summary import Group, Summary
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.table import number
@@ -217,27 +217,23 @@ def study_of(
 
 def mean_of_runs(model: EvaluatedModel, metric: str, ties: Ties) -> float:
     """The mean of a metric over the runs of a model; NaN where it is undefined."""
-    groups = [summarize(run.table, metric, ties=ties).groups[0] for run in model.runs]
-    values = [next(iter(group.values.values())) for group in groups]
-    return float(np.mean([np.nan if value is None else value for value in values]))
+    return float(np.mean([first_value(summarize(run.table, metric, ties=ties).groups[0]) for run in model.runs]))
+
+
+def first_value(group: Group) -> float:
+    """The first metric of a group; NaN where it is undefined."""
+    value = next(iter(group.values.values()))
+    return np.nan if value is None else value
 
 
 def _on_shared_rows(models: list[EvaluatedModel]) -> list[EvaluatedModel]:
     """Keep of the tables of all models and seeds what all of them ranked."""
-    tables = {f"{place} {model.name}": model.table for place, model in enumerate(models)}
-    tables |= {
-        f"{key} {seed.name}": seed.table for key, model in zip(tables, models, strict=True) for seed in model.seeds
-    }
-    same = same_rows(tables)
+    runs = [run for model in models for run in (model, *model.seeds)]
+    same = same_rows({str(place): run.table for place, run in enumerate(runs)})
     if same.of_all:
         return models
-    kept = {key: table.where(same.mask(key)) for key, table in tables.items()}
-    return [
-        replace(
-            model, table=kept[key], seeds=tuple(replace(seed, table=kept[f"{key} {seed.name}"]) for seed in model.seeds)
-        )
-        for key, model in zip(kept, models, strict=False)
-    ]
+    cut = (replace(run, table=run.table.where(same.mask(str(place)))) for place, run in enumerate(runs))
+    return [replace(next(cut), seeds=tuple(next(cut) for _ in model.seeds)) for model in models]
 
 
 def row_of(score: Score, spread: Spread) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -41,21 +42,18 @@ Block = dict[str, JsonValue]
 """what is shown as it is, whatever it holds"""
 
 
-def _files(found: dict[str, str]) -> dict[str, str]:
+Names = TypeVar("Names", bound=Iterable[str])
+
+
+def _names(found: Names, *, what: str, fits: Callable[[str], bool]) -> Names:
     for name in found:
-        if not is_plain_name(name):
-            raise ValueError(f"{name!r:.60} is not the name of a file beside it")
+        if not fits(name):
+            raise ValueError(f"{name!r:.60} is not the name of a {what} beside it")
     return found
 
 
-Runs = TypeVar("Runs", bound=Iterable[str])
-
-
-def _runs(found: Runs) -> Runs:
-    for name in found:
-        if not is_run_name(name):
-            raise ValueError(f"{name!r:.60} is not the name of a folder beside it")
-    return found
+_files = partial(_names, what="file", fits=is_plain_name)
+_runs = partial(_names, what="folder", fits=is_run_name)
 
 
 @with_config(RULES)

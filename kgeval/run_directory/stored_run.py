@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -42,16 +42,13 @@ from kgeval.run_directory.contents import (
 from kgeval.run_directory.records import Manifest, Metrics, read_record
 from kgeval.run_directory.staging import publish
 from kgeval.storage import write_text
+from kgeval.storage.parquet_tables import Columns
 from kgeval.tasks.confidences import ConfidenceTables
 from kgeval.tasks.labelled_split import LabelTable
 
 KeptTable: TypeAlias = RankTable | LabelTable | ConfidenceTables
 """what an evaluation stores: ranks; for classification, labelled triples with the scores of the model and of
 baselines; for confidences, both"""
-
-
-class ParquetTable(Protocol):
-    def to_parquet(self, path: Path) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -270,7 +267,7 @@ class StoredRun:
             )
 
 
-def _files_of(table: KeptTable) -> Mapping[str, ParquetTable]:
+def _files_of(table: KeptTable) -> Mapping[str, Columns]:
     if isinstance(table, ConfidenceTables):
         ranks = {RANKS if name == "score" else ranks_of(name): each for name, each in table.ranks.items()}
         return {LABELS: table.labels, **ranks}

@@ -18,6 +18,7 @@ from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.mapped import EntityTypes, MappedScorer, Typed
 from kgeval.scorers.scorer import (
+    MadeOf,
     QueryPartition,
     Scorer,
     TensorScorer,
@@ -33,7 +34,7 @@ BATCH_TRIPLES = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class RelationAnswers:
+class RelationAnswers(MadeOf[Scorer | VectorScorer]):
     """A scorer of relations, made of one of tails: a triple has the same score whichever of the two is predicted.
 
     >>> from kgeval.scorers.adapters.functions import CallableScorer
@@ -44,10 +45,8 @@ class RelationAnswers:
            [-6., -5., -4., -3.]])
     """
 
-    tails: Scorer | VectorScorer
-    """scores tails, in the ids of the queries"""
     model: Scorer | VectorScorer
-    """what that is made of"""
+    """what the scorer of tails is made of, which is in the ids of the queries"""
 
     def __post_init__(self) -> None:
         if isinstance(self.model, TripleArrays):
@@ -62,14 +61,6 @@ class RelationAnswers:
             return
         raise InputError(f"sides: the model cannot predict relations: {what}. Leave relation out of the sides.")
 
-    @property
-    def num_entities(self) -> int:
-        return self.tails.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.tails.num_relations
-
     def scores(self, queries: Queries, candidates: IntArray) -> Float64Array:
         """Score relations (int64[candidate] or int64[query, candidate]) between heads and tails."""
         shape = (candidates.shape[-1], len(queries))
@@ -81,7 +72,7 @@ class RelationAnswers:
         for part in slices(len(found), BATCH_TRIPLES):
             ids = np.stack([heads[part], relations[part], tails[part]], axis=1)
             of_tails = Queries.per_triple(Triples(ids, None if times is None else times[part]), "tail")
-            scores = as_float64(self.tails.scores(of_tails, of_tails.answers[:, None]), "the scorer")
+            scores = as_float64(self.scorer.scores(of_tails, of_tails.answers[:, None]), "the scorer")
             if scores.shape != (expected := (len(ids), 1)):
                 raise ScoreError(
                     f"the scorer returned scores of shape {scores.shape}, expected {expected} (query, candidate)."

@@ -124,10 +124,9 @@ def _match_ids(dataset: Dataset, labels: Vocabulary, model_labels: Vocabulary | 
                 f"no {labels.kind} label of the model occurs in dataset {dataset.name}: the model has "
                 f"{model_labels[0]!r}, the dataset {labels[0]!r}. Is it the right dataset?"
             )
-        unknown, of_entities = int((rows < 0).sum()), labels.kind == "entity"
-        all_labels = counted(len(labels), labels.kind, "entities" if of_entities else "")
-        end = ": only the entities that it knows are candidates." if of_entities else "."
-        note = f"the model does not know {unknown:,} of the {all_labels} of {dataset.name}{end}"
+        unknown, every = int((rows < 0).sum()), counted(len(labels), labels.kind)
+        end = ": only the entities that it knows are candidates." if labels.kind == "entity" else "."
+        note = f"the model does not know {unknown:,} of the {every} of {dataset.name}{end}"
         return rows, (note,) if unknown else ()
     if size == len(labels):
         return np.arange(size), ()

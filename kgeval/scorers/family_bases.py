@@ -15,7 +15,7 @@ from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
 from kgeval.scorers.family import Family, by_relation, rows64
 from kgeval.scorers.ordered import limit_norm, matmul_ordered, unit
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, VectorScorer
+from kgeval.scorers.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.scorers.similarity import NormDistance, Similarity
 from kgeval.threads import parallel_for, slices
 
@@ -108,44 +108,35 @@ class RelationalFamily(Family, PartitionedScorer):
 
 
 @dataclass(frozen=True, eq=False)
-class RelationVectors(VectorScorer):
+class RelationVectors(MadeOf[RelationalFamily], VectorScorer):
     """A relational family under one relation."""
 
-    family: RelationalFamily
     relation: int
 
     @property
     def similarity(self) -> Similarity:
-        return self.family.similarity
-
-    @property
-    def num_entities(self) -> int:
-        return self.family.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.family.num_relations
+        return self.scorer.similarity
 
     def query_vectors(self, queries: Queries) -> Float64Array:
-        return self.family.query_vectors(queries)
+        return self.scorer.query_vectors(queries)
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        return self.family.query_offsets(queries)
+        return self.scorer.query_offsets(queries)
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        first = self.family.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
+        first = self.scorer.candidate_vectors(side, self.relation, ids[:BATCH_ENTITIES])
         vectors = np.empty((len(ids), first.shape[1]), first.dtype)
         vectors[:BATCH_ENTITIES] = first
 
         def make(rest: slice) -> None:
             part = slice(rest.start + BATCH_ENTITIES, rest.stop + BATCH_ENTITIES)
-            vectors[part] = self.family.candidate_vectors(side, self.relation, ids[part])
+            vectors[part] = self.scorer.candidate_vectors(side, self.relation, ids[part])
 
         parallel_for(make, max(len(ids) - BATCH_ENTITIES, 0), BATCH_ENTITIES)
         return vectors
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        return self.family.candidate_biases(side, self.relation, ids)
+        return self.scorer.candidate_biases(side, self.relation, ids)
 
 
 def rectified(vectors: Float64Array, weight: FloatArray, bias: FloatArray) -> Float64Array:

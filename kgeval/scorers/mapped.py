@@ -13,7 +13,7 @@ from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.scorers.family import Family
-from kgeval.scorers.scorer import PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
+from kgeval.scorers.scorer import MadeOf, PartitionedScorer, QueryPartition, Scorer, VectorScorer, views_of
 from kgeval.scorers.similarity import Similarity
 
 
@@ -35,35 +35,26 @@ class MappedScorer(PartitionedScorer):
 
 
 @dataclass(frozen=True, eq=False)
-class RemappedVectors(VectorScorer):
-    """A vector scorer behind a mapping."""
+class RemappedVectors(MadeOf[MappedScorer], VectorScorer):
+    """A vector scorer behind the mapping of a scorer."""
 
-    mapping: MappedScorer
     vectors: VectorScorer
 
     @property
     def similarity(self) -> Similarity:
         return self.vectors.similarity
 
-    @property
-    def num_entities(self) -> int:
-        return self.mapping.num_entities
-
-    @property
-    def num_relations(self) -> int:
-        return self.mapping.num_relations
-
     def query_vectors(self, queries: Queries) -> Float64Array:
-        return self.vectors.query_vectors(self.mapping.map_queries(queries))
+        return self.vectors.query_vectors(self.scorer.map_queries(queries))
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        return self.vectors.query_offsets(self.mapping.map_queries(queries))
+        return self.vectors.query_offsets(self.scorer.map_queries(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
-        return self.vectors.entity_vectors(*self.mapping.map_answers(side, ids))
+        return self.vectors.entity_vectors(*self.scorer.map_answers(side, ids))
 
     def entity_biases(self, side: Side, ids: IntArray) -> Float64Array:
-        return self.vectors.entity_biases(*self.mapping.map_answers(side, ids))
+        return self.vectors.entity_biases(*self.scorer.map_answers(side, ids))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +187,7 @@ class VectorsOfType(RemappedVectors):
     """int64[entity], its row, -1 where it is of another type"""
 
     def query_offsets(self, queries: Queries) -> Float64Array:
-        return np.where(self.mapping.map_queries(queries).anchors < 0, -np.inf, super().query_offsets(queries))
+        return np.where(self.scorer.map_queries(queries).anchors < 0, -np.inf, super().query_offsets(queries))
 
     def entity_vectors(self, side: Side, ids: IntArray) -> FloatArray:
         return super().entity_vectors(side, self.rows[ids])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from kgeval.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, ScoreError
+from kgeval.errors import InputError, ScoreError, refuse_unknown
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.similarity import Similarity, canonical
 
@@ -141,6 +142,24 @@ class VectorScorer(ABC):
         return similarities + biases.reshape(candidates.shape) + offsets[:, None]
 
 
+Inner = TypeVar("Inner", bound="Scorer | VectorScorer")
+
+
+@dataclass(frozen=True, eq=False)
+class MadeOf(Generic[Inner]):
+    """A scorer that is made of another, with as many entities and relations."""
+
+    scorer: Inner
+
+    @property
+    def num_entities(self) -> int:
+        return self.scorer.num_entities
+
+    @property
+    def num_relations(self) -> int:
+        return self.scorer.num_relations
+
+
 class QueryPartition(NamedTuple):
     """A slice of queries, and the scorer of these."""
 
@@ -163,6 +182,16 @@ class PartitionedScorer(Scorer, ABC):
             for part, view in self.views(queries)
         ]
         return np.concatenate([np.empty((0, candidates.shape[-1])), *parts])
+
+
+def checked_sides(sides: str | Collection[str], name: str = "sides") -> tuple[Side, ...]:
+    """Read one or both sides, head first."""
+    listed = (sides,) if isinstance(sides, str) else tuple(sides)
+    for side in listed:
+        refuse_unknown(f"{name}: unknown side", side, SIDES)
+    if not listed:
+        raise InputError(f"{name}: expected head, tail or both, found none.")
+    return tuple(side for side in SIDES if side in listed)
 
 
 def refuse_other_queries(queries: Queries, candidates: IntArray) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.errors import InputError, did_you_mean
+from kgeval.errors import refuse_unknown
 
 Similarity = Literal["dot", "cosine", "l1", "l2", "squared_l2", "modulus"]
 
@@ -46,8 +46,7 @@ def canonical(similarity: Similarity, queries: Float64Array, entities: Float64Ar
 
 
 def refuse_other_similarities(similarity: Any) -> None:
-    if similarity not in get_args(Similarity):
-        raise InputError(f"unknown similarity {similarity!r}. {did_you_mean(str(similarity), get_args(Similarity))}")
+    refuse_unknown("unknown similarity", similarity, get_args(Similarity))
 
 
 def unit(vectors: FloatArray) -> Float64Array:

@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import Self
 
-from kgeval.errors import InputError, NoPathError, did_you_mean
+from kgeval.errors import InputError, NoPathError, refuse_unknown
 from kgeval.paths import exists_safely, no_file
 from kgeval.settings.descriptions import descriptions
 from kgeval.settings.messages import problems_of, short_repr
@@ -168,8 +168,7 @@ def takes(settings: type[Settings], keywords: type) -> Callable[[Function], Func
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             for name in given:
-                if name not in names:
-                    raise InputError(f"{function.__name__}: no argument {name!r}. {did_you_mean(name, names)}")
+                refuse_unknown(f"{function.__name__}: no argument", name, names)
             undecided = [name for name, it in given.items() if it is None and name in settings.decided_later]
             return function(*args, **{name: it for name, it in given.items() if name not in undecided})
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.arrays import Float64Array
 from kgeval.baselines.baseline import label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.corruption.candidates import Candidates
@@ -19,11 +19,12 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, ScoreError, counted
+from kgeval.errors import InputError, ScoreError
 from kgeval.metrics.kinds import LabelOptions
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
+from kgeval.ranking.ranking_notes import notes_on_unseen
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
@@ -132,7 +133,9 @@ def score_labelled(
         notes += notes_on_leaks(dataset, split)
         notes += notes_on_negatives(dataset, split, part)
         keep = scorer.knows(part.rows.triples)
-        notes += _notes_on_unseen(dataset, split, part.rows.triples, keep, task.unseen)
+        notes += notes_on_unseen(
+            dataset, part.rows.triples, keep, task.unseen, noun=f"labelled {split} triple", ranks=False
+        )
         parts = {**parts, split: LabelledSplit(part.rows[keep], part.is_positive[keep], part.known[keep])}
     triples = Triples(np.concatenate([part.rows.triples.ids for part in parts.values()]))
     notes += notes_on_equal_rows(scorer.scorer, [task.side]) + notes_on_repeatability(scorer, triples, [task.side])
@@ -148,17 +151,3 @@ def score_labelled(
         negatives=_describe_negatives(task.source(dataset), dataset),
     )
     return scorer, table
-
-
-def _notes_on_unseen(dataset: Dataset, split: str, triples: Triples, known: BoolArray, policy: Unseen) -> list[str]:
-    """Count the triples that the model does not know, or refuse them; ``known`` is bool[triple]."""
-    if known.all():
-        return []
-    unseen = triples.ids[~known]
-    count, examples = counted(len(unseen), f"labelled {split} triple"), dataset.examples(unseen)
-    what = f"{count} with an entity or relation that the model does not know: {examples}"
-    if policy == "error":
-        raise InputError(f"{what}. Set unseen: drop to leave them out.")
-    if not known.any():
-        raise InputError(f"{what}. No triple is left to classify.")
-    return [f"left out (unseen: drop): {what}."]

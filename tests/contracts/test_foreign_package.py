@@ -410,16 +410,11 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize(
-    ("call", "whose"),
-    [
-        (lambda it: it.BOOM.read(), "entry point 'boom' (several:BOOM) in group kgeval.checkpoints of package several"),
-        (lambda it: it.NAMES.assign(), "entry point 'names' (several:NAMES) in group kgeval.slices of package several"),
-        (lambda it: it.BOOM.recognises(), "package several"),
-        (lambda it: it.helper(), "package several"),
-    ],
+    "call",
+    [lambda it: it.BOOM.read(), lambda it: it.NAMES.assign(), lambda it: it.BOOM.recognises(), lambda it: it.helper()],
     ids=["reader", "slice", "of two", "of none"],
 )
-def test_of_several_entry_points_the_called_one_is_blamed_or_the_package(call, whose, tmp_path, monkeypatch):
+def test_a_package_of_several_entry_points_is_blamed(call, tmp_path, monkeypatch):
     package(tmp_path, "several", "kgeval.slices", "several:NAMES", *SEVERAL)
     points = "[kgeval.slices]\nnames = several:NAMES\n[kgeval.checkpoints]\nboom = several:BOOM\nbang = several:BANG\n"
     (tmp_path / "several-1.0.dist-info/entry_points.txt").write_text(points)
@@ -427,7 +422,7 @@ def test_of_several_entry_points_the_called_one_is_blamed_or_the_package(call, w
     monkeypatch.delitem(sys.modules, "several", raising=False)
     with pytest.raises(ZeroDivisionError) as raised:
         call(importlib.import_module("several"))
-    assert blamed(raised.value) == whose
+    assert blamed(raised.value) == "package several"
 
 
 def test_the_package_brings_a_member_of_every_group(installed):

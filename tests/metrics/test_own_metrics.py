@@ -56,7 +56,7 @@ def test_a_cutoff_is_bound_to_a_metric():
     with pytest.raises(MetricError, match="metric 'first-half' has no cut-off"):
         FIRST.at(3)
     for k in (0, -1, 1.5, True, "3"):
-        with pytest.raises(MetricError, match="a cut-off is a whole number from 1"):
+        with pytest.raises(MetricError, match="cut-off k must be a whole number from 1"):
             WITHIN.at(k)
 
 

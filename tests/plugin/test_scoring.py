@@ -110,13 +110,12 @@ def test_functions_that_were_overridden_score_themselves(model, graph, known, ch
     assert_ranked_as_by_pykeen(model, graph, known)
 
 
-@pytest.mark.parametrize("side", ["head", "tail"])
-def test_only_predicted_sides_are_probed(model, monkeypatch, side):
-    other = {"head": "predict_t", "tail": "predict_h"}[side]
+@pytest.mark.parametrize(("side", "part", "other"), [("head", "head", "predict_t"), ("tail", "scorer", "predict_h")])
+def test_only_predicted_sides_are_probed(model, monkeypatch, side, part, other):
     monkeypatch.setattr(pykeen.models.DistMult, other, property(pytest.fail))
     scorer = scorer_of(model, sides=(side,))
     assert isinstance(scorer, PerSideScorer)
-    assert isinstance(getattr(scorer, side), DistMult)
+    assert isinstance(getattr(scorer, part), DistMult)
 
 
 def test_equal_entities_of_a_network_tie_wherever_the_work_is_cut(two_threads):

@@ -164,7 +164,7 @@ def test_ranks_made_elsewhere_tell_what_is_known(tmp_path):
     ("other", "message"),
     [
         *(({field: "another"}, f"different {field}s") for field in ("model", "dataset", "protocol")),
-        ({"filter": ("train",)}, "filtered by different splits"),
+        ({"filter": ("train",)}, "different filters"),
     ],
 )
 def test_ranks_of_different_kinds_are_not_put_together(other, message):
@@ -184,7 +184,7 @@ def test_what_tables_lack_is_added_up_or_refused():
     first = np.arange(len(heads)) < 5
     with pytest.raises(TableError, match="6 ranks of their split are missing"):
         RankTable.concat([heads.where(first), heads.where(~first)])
-    with pytest.raises(TableError, match="models that know different numbers of entities"):
+    with pytest.raises(TableError, match="different numbers of entities that the model knows: 7 and 8"):
         RankTable.concat([heads, replace(tails, competing=8)])
 
 

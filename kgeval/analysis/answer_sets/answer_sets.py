@@ -25,26 +25,15 @@ from kgeval.metrics.intervals.selection_intervals import unit_scatter
 from kgeval.metrics.metric import Metric
 from kgeval.provenance import UNKNOWN, subject_of
 from kgeval.ranking.kernels.collectors import BestAnswers
+from kgeval.ranking.predictions import prediction_table
 from kgeval.ranking.rank_table import RankTable
 from kgeval.shown import Shown
-from kgeval.storage.parquet_tables import LABELS, Columns
+from kgeval.storage.parquet_tables import Columns
 from kgeval.table import Cell, Figure, Table
 
-SCHEMA = pa.schema(
-    [
-        ("triple", pa.int64()),
-        ("side", LABELS),
-        ("anchor", pa.int64()),
-        ("relation", pa.int64()),
-        ("place", pa.int64()),
-        ("entity", pa.int64()),
-        ("score", pa.float64()),
-        ("is_answer", pa.bool_()),
-        ("anchor_label", LABELS),
-        ("relation_label", LABELS),
-        ("entity_label", LABELS),
-    ]
-)
+AS_PREDICTED = ("side", "anchor", "relation", "place", "entity", "score", "is_answer")
+LABELLED = ("anchor_label", "relation_label", "entity_label")
+SCHEMA = pa.schema([("triple", pa.int64()), *map(prediction_table.SCHEMA.field, (*AS_PREDICTED, *LABELLED))])
 """Ids are those of the dataset; ``triple`` is the row in the split, ``side`` what is sought of it."""
 
 
@@ -71,7 +60,7 @@ class AnswerSetTable(Columns):
     dataset: str = UNKNOWN
 
     def _brief(self) -> str:
-        entities = counted(len(self), "entity", "entities")
+        entities = counted(len(self), "entity")
         return f"{entities} in sets of {subject_of(self.model, self.dataset)}, coverage {self.coverage:g}"
 
     def _head(self) -> str:

@@ -13,7 +13,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
@@ -235,6 +235,5 @@ NONCONFORMITIES = {one.name: one for one in (GAP, RANK, SOFTMAX)}
 
 
 def find_nonconformity(name: str) -> Nonconformity:
-    if not isinstance(name, str) or name not in NONCONFORMITIES:
-        raise MetricError(f"nonconformity: unknown {name!r:.60}. {did_you_mean(str(name), NONCONFORMITIES)}")
+    refuse_unknown("nonconformity: unknown", name, NONCONFORMITIES, MetricError)
     return NONCONFORMITIES[name]

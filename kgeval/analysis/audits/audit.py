@@ -22,7 +22,7 @@ from kgeval.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.loading import Source, as_dataset
-from kgeval.errors import DatasetError, InputError, counted, did_you_mean
+from kgeval.errors import DatasetError, InputError, counted, refuse_unknown
 from kgeval.shown import Shown
 from kgeval.table import Cell, Figure, Table
 
@@ -258,5 +258,4 @@ def _order(found: Tally | Finding) -> int:
 
 
 def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise InputError(f"an audit has no kind {kind!r}. {did_you_mean(str(kind), KINDS)}")
+    refuse_unknown("an audit has no kind", kind, KINDS)

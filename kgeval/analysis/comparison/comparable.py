@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import BoolArray, IntArray
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.provenance import ALIKE, UNKNOWN, Provenance
 from kgeval.ranking.rank_table import TIME, RankTable
@@ -177,8 +177,7 @@ def differing_fields(
 def allowed_fields(allow: object) -> list[str]:
     named = list(allow) if isinstance(allow, Collection) and not isinstance(allow, str) else [allow]
     for name in named:
-        if name not in (*ALIKE, TRIPLES):
-            raise MetricError(f"allow (--allow): unknown field {name!r}. {did_you_mean(str(name), [*ALIKE, TRIPLES])}")
+        refuse_unknown("allow (--allow): unknown field", name, [*ALIKE, TRIPLES], MetricError)
     return [str(name) for name in named]
 
 

@@ -13,7 +13,7 @@ from kgeval.analysis.comparison.grid_block import Block, Score, Spread
 from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import seed_differences
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import alike_runs, interval_over_seeds
@@ -84,8 +84,7 @@ def compare_grid(  # noqa: PLR0913
     >>> columns, rows[0]
     (['model', 'nations mrr', 'umls mrr'], ['sums', '0.376 ± 0.010', '0.0491 ± 0.0032'])
     """
-    if spread not in get_args(Spread):
-        raise MetricError(f"spread: unknown {spread!r}. {did_you_mean(str(spread), get_args(Spread))}")
+    refuse_unknown("spread: unknown", spread, get_args(Spread), MetricError)
     several = {
         dataset: {model: _as_list(tables) for model, tables in models.items()} for dataset, models in results.items()
     }
@@ -108,8 +107,7 @@ def compare_grid(  # noqa: PLR0913
 
 def _as_list(tables: Tables) -> list[RankTable]:
     several = [tables] if isinstance(tables, RankTable) else list(tables)
-    for table in several:
-        refuse_other_tables(table)
+    refuse_other_tables(several)
     return several
 
 

@@ -21,7 +21,7 @@ from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.pair_tests import paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.arrays import IntArray
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS, Chance
@@ -134,13 +134,12 @@ def compare(  # noqa: PLR0913
 def _refuse_other_inputs(tables: Any, reference: str | None) -> None:
     if not isinstance(tables, Mapping) or not tables:
         raise MetricError('nothing to compare: give tables with names, as in {"complex": table, "distmult": other}.')
-    for table in tables.values():
-        refuse_other_tables(table)
+    refuse_other_tables(tables.values())
     models = list(tables)
     if len(models) < 2:
         raise MetricError(f"nothing to compare {models[0]!r} with: give at least two models.")
-    if reference is not None and reference not in models:
-        raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(str(reference), models)}")
+    if reference is not None:
+        refuse_unknown("reference: no model is called", reference, models, MetricError)
 
 
 def _remarks(same: SameRows, differences: Mapping[str, str], allowed: Collection[str]) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from kgeval.analysis.comparison.sign_flips import holm
 from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, counted, did_you_mean, first_few
+from kgeval.errors import MetricError, counted, first_few, refuse_unknown
 from kgeval.shown import Shown
 from kgeval.table import Figure, Table, number, p_text
 
@@ -206,7 +206,7 @@ def rank_models(
             raise MetricError(f"{', '.join(missing)}: no value on {dataset}. Each model needs one on each dataset.")
         if wrong := [model for model in models if not np.isfinite(values[model])]:
             raise MetricError(f"{wrong[0]} on {dataset}: expected a number, found {values[wrong[0]]!r}.")
-    if reference is not None and reference not in models:
-        raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(reference, models)}")
+    if reference is not None:
+        refuse_unknown("reference: no model is called", reference, models, MetricError)
     table = np.array([[results[dataset][model] for model in models] for dataset in datasets], np.float64)
     return DatasetRanks(datasets, models, table, increasing, level, reference)

@@ -14,7 +14,7 @@ import numpy as np
 from kgeval.analysis.comparison.sign_flips import check_draws, holm
 from kgeval.corruption.generator import size_range
 from kgeval.displayed import Brief
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import PLURAL, UNITS, Interval, Unit
 from kgeval.metrics.names import MetricName
 from kgeval.table import DIGITS, number, p_text
@@ -39,8 +39,7 @@ class DifferenceOptions:
     """the model that all others are compared with; by default each is compared with each"""
 
     def __post_init__(self) -> None:
-        if self.unit not in UNITS:
-            raise MetricError(f"intervals: unknown unit {self.unit!r}. {did_you_mean(str(self.unit), UNITS)}")
+        refuse_unknown("intervals: unknown unit", self.unit, UNITS, MetricError)
         real = isinstance(self.level, float) and math.isfinite(self.level)
         if not real or not 0 < self.level < 1:
             raise MetricError(f"level: expected a number between 0 and 1, such as 0.95, found {self.level!r}.")

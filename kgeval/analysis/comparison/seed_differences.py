@@ -23,7 +23,7 @@ from kgeval.analysis.comparison.paired_difference import (
     with_adjusted_p,
 )
 from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import Units
 from kgeval.metrics.intervals.over_seeds import (
@@ -190,9 +190,8 @@ def _refuse_other_runs(runs: Mapping[str, Sequence[RankTable]], reference: str |
     for model, tables in runs.items():
         if not tables:
             raise MetricError(f"{model} has no run: give the ranks of each, as in {{{model!r}: [seed_0, seed_1]}}.")
-        for table in tables:
-            refuse_other_tables(table)
+        refuse_other_tables(tables)
     if len(runs) < 2:
         raise MetricError(f"nothing to compare: give the runs of at least two models, found {len(runs)}.")
-    if reference is not None and reference not in runs:
-        raise MetricError(f"reference: no model is called {reference!r}. {did_you_mean(reference, list(runs))}")
+    if reference is not None:
+        refuse_unknown("reference: no model is called", reference, runs, MetricError)

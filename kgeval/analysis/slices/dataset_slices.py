@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -55,36 +56,35 @@ def _of_edges(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     return Categories(classes(tails_per_head > 1, heads_per_tail > 1), CLASSES)
 
 
-CARDINALITY = Slice(
+_of_triples = partial(Slice, of_triples=True)
+
+CARDINALITY = _of_triples(
     name="cardinality",
     title="cardinality of the relation in train: 1-1, 1-N, N-1 or N-N",
     rule="1-N: a pair (h, r) has at least 1.5 tails on average in train; N-1: a pair (r, t) has at least 1.5 heads on "
     f"average; N-N: both; {UNSEEN!r}: train has no triple of the relation",
     source="Bordes et al., 2013",
     assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations)),
-    of_triples=True,
 )
 
-CARDINALITY_ALL = Slice(
+CARDINALITY_ALL = _of_triples(
     name="cardinality-all",
     title="cardinality of the relation in all splits: 1-1, 1-N, N-1 or N-N",
     rule="as cardinality, but counted over the distinct triples of all splits",
     source="OpenKE (n-n.py)",
     assign=lambda rows, dataset: _assign(rows, all_triples(dataset), len(dataset.relations)),
     needs=(),
-    of_triples=True,
 )
 
-CARDINALITY_LIBKGE = Slice(
+CARDINALITY_LIBKGE = _of_triples(
     name="cardinality-libkge",
     title="cardinality of the relation as LibKGE computes it",
     rule="as cardinality, but N means more than 1.5",
     source="LibKGE (index_relation_types)",
     assign=lambda rows, dataset: _assign(rows, dataset.train, len(dataset.relations), above=True),
-    of_triples=True,
 )
 
-EDGE_CARDINALITY = Slice(
+EDGE_CARDINALITY = _of_triples(
     name="edge-cardinality",
     title="cardinality of the triple in all splits: 1-1, 1-N, N-1 or N-N",
     rule="1-N: the pair (h, r) of the triple has other tails in any split; N-1: the pair (r, t) has other heads; N-N: "
@@ -92,7 +92,6 @@ EDGE_CARDINALITY = Slice(
     source="Cattaneo et al., 2024 (kg-topology-toolbox, triple_cardinality_same_rel)",
     assign=_of_edges,
     needs=(),
-    of_triples=True,
 )
 
 
@@ -198,7 +197,7 @@ SEEN = Slice(
 )
 
 
-SEEN_TIME = Slice(
+SEEN_TIME = _of_triples(
     name="seen-time",
     title="whether train has facts of the time of the query",
     rule="for temporal graphs: yes if a train triple has the time of the query; no if the model has to extrapolate",
@@ -207,7 +206,6 @@ SEEN_TIME = Slice(
         np.isin(np.asarray(rows.triples.contexts), np.asarray(dataset.train.contexts))
     ),
     needs_times=True,
-    of_triples=True,
 )
 
 
@@ -241,7 +239,7 @@ def _assign_leak(rows: EvaluatedRows, dataset: Dataset) -> Categories:
     return Categories(np.where(ways.any(axis=0), 1 + ways.argmax(axis=0), 0), ("none", *WAYS))
 
 
-LEAK = Slice(
+LEAK = _of_triples(
     name="leak",
     title="whether and how a train triple leaks the triple; none: no leak",
     rule="the first that holds: repeated: train has (h, r, t); reverse: it has (t, r', h), where r' is a reverse "
@@ -249,5 +247,4 @@ LEAK = Slice(
     "inverse: it has (t, r', h), where r' is an inverse of r; as 'kgeval audit' finds such relations at 80 %",
     source="Akrami et al., 2020; Dettmers et al., 2018",
     assign=_assign_leak,
-    of_triples=True,
 )

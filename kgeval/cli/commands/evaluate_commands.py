@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.configuration import configuration, run_and_show
 from kgeval.cli.row_order import refuse_unrequested
 from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_option, setting_options
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_dataset, rows_shown, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, QUIET, model_and_dataset, printed, thresholds
 from kgeval.errors import ConfigError
 from kgeval.metrics.intervals.estimate import Estimate
 from kgeval.metrics.intervals.interval import Intervals
@@ -56,10 +57,7 @@ if TYPE_CHECKING:
 @thresholds
 @click.option("--out", type=FOLDER, help="Run directory to write.")
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
-@FORMAT
-@rows_shown
-@DIGITS
-@QUIET
+@printed
 def evaluate_command(
     checkpoint: str, dataset: str | None, out: Path | None, force: bool, bounds: Bounds, form: str, **options: Any
 ) -> None:
@@ -94,22 +92,14 @@ def _blocks(options: dict[str, Any]) -> dict[str, Any]:
 NEGATIVES = ("task", "negatives")
 
 
+def _negatives(split: str, text: str) -> Callable[..., Any]:
+    return setting_option(f"--{split}-negatives", place=(*NEGATIVES, split), type=PATH, metavar="FILE", help=text)
+
+
 @click.command("classify")
 @model_and_dataset
-@setting_option(
-    "--valid-negatives",
-    place=(*NEGATIVES, "valid"),
-    type=PATH,
-    metavar="FILE",
-    help="File of false triples for the validation split.",
-)
-@setting_option(
-    "--test-negatives",
-    place=(*NEGATIVES, "test"),
-    type=PATH,
-    metavar="FILE",
-    help="File of false triples for the test split.",
-)
+@_negatives("valid", "File of false triples for the validation split.")
+@_negatives("test", "File of false triples for the test split.")
 @setting_options(
     Evaluation,
     "corruption",

@@ -155,32 +155,33 @@ def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
     reading = {name: settings[name] for name in ("layout", "names", "columns")}
     dataset = load_dataset(path, **reading)
-    weighted, leaks = dataset.confidences, find_leaks(dataset)
+    leaks = find_leaks(dataset)
     # The numbers of swapped triples are shown; the note on them says what they mean.
     noted = "test" if "test" in leaks else next(iter(leaks), "")
     of_leaks = (note for split in leaks for note in notes_on_leaks(dataset, split, swapped=split == noted))
     notes = [*dataset.notes, *of_leaks]
     learned = dataset.training_graph
-    return {
-        **({"suspicion": dataset.suspicion} if dataset.suspicion else {}),
+    found = {
+        "suspicion": dataset.suspicion,
         **sizes_of(dataset),
-        **({"layout": dataset.layout} if dataset.layout else {}),
-        **({"columns": dict(dataset.columns)} if dataset.columns else {}),
-        **({"training graph": sizes_of(learned)} if learned is not None else {}),
+        "layout": dataset.layout,
+        "columns": dict(dataset.columns),
+        "training graph": None if learned is None else sizes_of(learned),
         "repeated triples, left out": dict(dataset.repeated),
         "repeated in train": {split: int(leak.repeated.sum()) for split, leak in leaks.items()},
         "swapped in train": {split: int(leak.swapped.sum()) for split, leak in leaks.items()},
-        **({"confidences": {split: len(triples) for split, triples in weighted.items()}} if weighted else {}),
-        **(
-            {"false": {split: len(triples) for split, triples in dataset.negatives.items()}}
-            if dataset.negatives
-            else {}
-        ),
-        **({"times": _times(dataset.times)} if dataset.times else {}),
-        **({"names": num_named(dataset, dataset.names)} if dataset.names else {}),
+        "confidences": {split: len(triples) for split, triples in dataset.confidences.items()},
+        "false": {split: len(triples) for split, triples in dataset.negatives.items()},
+        "times": _times(dataset.times) if dataset.times else {},
+        "names": num_named(dataset, dataset.names) if dataset.names else {},
         "notes": notes,
         "files": [str(file) for file in dataset.files],
     }
+    return {name: value for name, value in found.items() if value or name not in OPTIONAL}
+
+
+OPTIONAL = ("suspicion", "layout", "columns", "training graph", "confidences", "false", "times", "names")
+"""what few datasets have"""
 
 
 def _times(times: Vocabulary) -> dict[str, Any]:

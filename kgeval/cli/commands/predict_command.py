@@ -107,19 +107,17 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
     from kgeval.errors import ConfigError
 
-    out, as_ogb = options["out"], options["written_as"] == "ogb-lsc"
+    out, form = options["out"], options["written_as"]
     refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
     _refuse_two_kinds_of_queries(options)
-    if as_ogb and out is None:
-        raise ConfigError("--out-format ogb-lsc needs --out FILE or --out FOLDER.")
-    if as_ogb and options["k"] != 10:
+    if form != "parquet" and out is None:
+        raise ConfigError(f"--out-format {form} needs --out FILE.")
+    if form == "ogb-lsc" and options["k"] != 10:
         raise ConfigError("--out-format ogb-lsc has ten predictions for each query. Leave -k out.")
-    if options["written_as"] == "trec" and out is None:
-        raise ConfigError("--out-format trec writes a run and its qrels. Name the run: --out FILE.")
-    if out is not None and options["written_as"] == "parquet" and out.suffix != ".parquet":
+    if out is not None and form == "parquet" and out.suffix != ".parquet":
         raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
     if out is not None and not options["force"]:
-        _refuse_existing(out, options["written_as"])
+        _refuse_existing(out, form)
 
 
 def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:

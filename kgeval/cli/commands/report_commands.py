@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kgeval.cli.completion import PATH, OneOf
 from kgeval.cli.setting_options import REPEATED, split_at_commas
-from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs, refuse_file
+from kgeval.cli.shared_options import ALLOW, INTERVALS, JSON, QUIET, named_runs, refuse_file, together
 from kgeval.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
-
 
 DATASET = click.option(
     "--dataset",
@@ -30,6 +26,8 @@ TIES = click.option(
     help="Tie policy, such as realistic or expected.  [default: that of the runs]",
 )
 FORCE = click.option("--force", is_flag=True, help="Replace a file that is already there.")
+further = together(TIES, ALLOW, FORCE, QUIET, JSON)
+"""what a page and a chart have in common"""
 
 
 @click.command("report")
@@ -37,11 +35,7 @@ FORCE = click.option("--force", is_flag=True, help="Replace a file that is alrea
 @click.option("--out", default="report.html", type=click.Path(path_type=Path), help="HTML file to write.")
 @DATASET
 @INTERVALS
-@TIES
-@ALLOW
-@FORCE
-@QUIET
-@JSON
+@further
 def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bool, **options: Any) -> None:
     """Write an HTML page that compares runs: leaderboard, significance, warnings, slices, hard triples, provenance.
 
@@ -58,14 +52,11 @@ def report_command(runs: tuple[str, ...], out: Path, *, force: bool, as_json: bo
     show_file(out, as_json=as_json)
 
 
-OF_KIND = {
+NAMED_APART = {
     "metrics": ("--metric", ("metrics", "metric")),
     "by": ("--by", ("slices",)),
-    "dataset": ("--dataset", ("dataset",)),
-    "allow": ("--allow", ("allow",)),
-    "intervals": ("--intervals", ("intervals",)),
 }
-"""the options that only some kinds of charts have, and their arguments"""
+"""options that have another name than the arguments of charts"""
 
 
 @click.command("plot")
@@ -110,11 +101,7 @@ OF_KIND = {
     help="Unit that is resampled for the intervals, for --kind leaderboard and slices.  [default: triple]",
 )
 @DATASET
-@TIES
-@ALLOW
-@FORCE
-@QUIET
-@JSON
+@further
 def plot_command(
     runs: tuple[str, ...], kind: str, out: Path, ties: str | None, *, force: bool, as_json: bool, **options: Any
 ) -> None:
@@ -145,7 +132,7 @@ def _arguments(kind: str, options: dict[str, Any], taken: list[str]) -> dict[str
     for name, value in options.items():
         if not value:
             continue
-        option, names = OF_KIND[name]
+        option, names = NAMED_APART.get(name, (f"--{name}", (name,)))
         argument = next((name for name in names if name in taken), None)
         if argument is None:
             raise ConfigError(f"{option} does not go with --kind {kind}. Leave it out.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, rows_shown, thresholds
+from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, printed, thresholds
 from kgeval.settings.settings import plain
 
 if TYPE_CHECKING:
@@ -40,10 +40,7 @@ def _shard(_: click.Context, __: click.Parameter, text: str | None) -> tuple[int
 @click.option("--force", is_flag=True, help="Replace a run that is already there.")
 @click.option("--shard", metavar="K/N", callback=_shard, help="Rank only part K of N; 'kgeval merge' finishes the run.")
 @thresholds
-@FORMAT
-@rows_shown
-@DIGITS
-@QUIET
+@printed
 def run_command(  # noqa: C901
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],

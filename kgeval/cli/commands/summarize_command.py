@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgeval.cli.setting_options import given, setting_options
-from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, NAMES, QUIET, import_options, rows_shown, thresholds
+from kgeval.cli.shared_options import FOLDER, NAMES, import_options, printed, thresholds
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import ConfidenceOptions, LabelOptions
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 @NAMES
 @setting_options(ConfidenceOptions, "high_confidence", stored=True)
 @thresholds
-@FORMAT
-@rows_shown
-@DIGITS
-@QUIET
+@printed
 def summarize_command(run: Path, bounds: Bounds, names: tuple[str, ...], form: str, **settings: Any) -> None:
     """Compute metrics from the stored ranks or labels of a run, without its model.
 

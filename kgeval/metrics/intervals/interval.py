@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, model_validator
 
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.settings.settings import Settings, or_short
 
 if TYPE_CHECKING:
@@ -72,9 +72,8 @@ def read_intervals(requested: Any) -> Intervals | None:
     """Read the name of a unit, settings, or ``None``."""
     if requested is None or isinstance(requested, Intervals):
         return requested
-    if isinstance(requested, str) and requested in UNITS:
-        return Intervals(unit=requested)
-    raise MetricError(f"intervals: unknown unit {requested!r}. {did_you_mean(str(requested), UNITS)}")
+    refuse_unknown("intervals: unknown unit", requested, UNITS, MetricError)
+    return Intervals(unit=requested)
 
 
 @dataclass(frozen=True)

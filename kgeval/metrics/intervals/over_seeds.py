@@ -234,8 +234,7 @@ def alike_runs(tables: Sequence[RankColumns]) -> Sequence[RankColumns]:
     """Refuse runs that do not rank the same rows by the same rules."""
     if not tables:
         raise MetricError("an interval over seeds needs the ranks of several runs, found none.")
-    for table in tables:
-        refuse_other_tables(table)
+    refuse_other_tables(tables)
     first, *others = tables
     for number, other in enumerate(others, 2):
         for field in ALIKE:

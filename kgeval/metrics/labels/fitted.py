@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from kgeval.arrays import BoolArray, Float64Array
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
@@ -157,8 +157,7 @@ def calibrator(valid: ScoredLabels, calibration: Calibration = "platt") -> Calib
     """
     if calibration == "none":
         return _checked_probabilities
-    if calibration not in CALIBRATIONS:
-        raise MetricError(f"unknown calibration {calibration!r}. {did_you_mean(str(calibration), CALIBRATIONS)}")
+    refuse_unknown("unknown calibration", calibration, CALIBRATIONS, MetricError)
     true = int(valid.is_true.sum())
     if true in (0, len(valid)):
         raise Undefined(f"the validation triples are all {'true' if true else 'false'}: calibration needs both")

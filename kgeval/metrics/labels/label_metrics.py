@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.metric import Undefined, defined, measured
 
@@ -165,8 +164,6 @@ def precision_recall(predictions: LabelPredictions) -> Curve:
 
 def reliability(predictions: LabelPredictions, *, bins: int = BINS) -> Curve:
     """The share of true triples by predicted probability, in bins of the same width without the empty ones."""
-    if bins < 1:
-        raise MetricError(f"a reliability curve needs at least one bin, found {bins}.")
     probabilities = defined(predictions.probabilities)
     predictions.refuse_none()
     bin_ids = np.clip(np.ceil(probabilities * bins).astype(np.int64) - 1, 0, bins - 1)

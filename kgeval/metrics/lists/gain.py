@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.array_inputs import optional_cutoff, relevances
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.ranks.moments import sum_of_discounts
@@ -38,8 +38,7 @@ def normalised_gains(lists: RankedLists, k: int | None, gain: Gain = "linear") -
 
 
 def _gains(lists: RankedLists, gain: Gain) -> Float64Array:
-    if gain not in GAINS:
-        raise MetricError(f"unknown gain {gain!r}. {did_you_mean(str(gain), GAINS)}")
+    refuse_unknown("unknown gain", gain, GAINS, MetricError)
     if gain == "linear":
         return lists.grades
     if lists.grades.max(initial=0) > 1000:

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.errors import MetricError
-from kgeval.metrics.array_inputs import as_number_row, cutoff
-from kgeval.metrics.metric import EXPECTED_TIES, declared, measured
+from kgeval.metrics.array_inputs import as_number_row
+from kgeval.metrics.metric import EXPECTED_TIES, checked_cutoff, declared, measured
 from kgeval.metrics.ranks.moments import (
     GEOMETRIC_MEAN,
     HITS_AT_K,
@@ -115,7 +115,7 @@ def hits_at_k(ranks: npt.ArrayLike, k: int) -> float:
     >>> hits_at_k([1, 12, 6, 2], 3), hits_at_k([1.5], 1)
     (0.5, 0.0)
     """
-    return float(np.mean(_checked(ranks) <= cutoff(k)))
+    return float(np.mean(_checked(ranks) <= checked_cutoff(k)))
 
 
 def mean_reciprocal_rank(ranks: npt.ArrayLike) -> float:

@@ -67,14 +67,8 @@ class Ranks:
 
     def at(self, rows: IntArray) -> Ranks:
         """Return the ranks of some rows (int64[chosen]), any of them as often as it is chosen."""
-        return Ranks(
-            self.greater[rows],
-            self.tied[rows],
-            self.candidates[rows],
-            self.ties,
-            None if self.weights is None else self.weights[rows],
-            None if self.draws is None else self.draws[rows],
-        )
+        columns = {name: getattr(self, name) for name in ("greater", "tied", "candidates", "weights", "draws")}
+        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
 
     @cached_property
     def optimistic(self) -> IntArray:

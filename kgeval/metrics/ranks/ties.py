@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, IntArray
 from kgeval.discovery import brought, by_name
 from kgeval.displayed import Brief
-from kgeval.errors import MetricError, did_you_mean
+from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.metric import NoExpectation, check_name
 
 
@@ -62,53 +63,37 @@ def _untied(optimistic: IntArray, pessimistic: IntArray) -> Float64Array:
     return optimistic.astype(np.float64)
 
 
-OPTIMISTIC = TiePolicy(
-    name="optimistic",
-    title="the best of the tied ranks",
-    formula="a = 1 + greater",
-    source="Berrendorf et al., 2020",
-    rank=lambda a, _, __: a.astype(np.float64),
-)
+def _policy(
+    name: str, text: str, rank: Callable[..., Float64Array], *, source: str = "Berrendorf et al., 2020", **further: Any
+) -> TiePolicy:
+    """Make a tie policy; ``text`` is "title: formula"."""
+    title, _, formula = text.partition(": ")
+    return TiePolicy(name, rank, title, formula, source, **further)
 
-REALISTIC = TiePolicy(
-    name="realistic",
-    title="the mean of the tied ranks, such as 2.5",
-    formula="(a + b) / 2",
-    source="Berrendorf et al., 2020",
-    rank=lambda a, b, _: _mean(a, b),
-)
 
-ROUNDED = TiePolicy(
-    name="rounded",
-    title="the mean of the tied ranks, rounded up",
-    formula="⌈(a + b) / 2⌉",
+OPTIMISTIC = _policy("optimistic", "the best of the tied ranks: a = 1 + greater", lambda a, _, __: a.astype(np.float64))
+REALISTIC = _policy("realistic", "the mean of the tied ranks, such as 2.5: (a + b) / 2", lambda a, b, _: _mean(a, b))
+ROUNDED = _policy(
+    "rounded",
+    "the mean of the tied ranks, rounded up: ⌈(a + b) / 2⌉",
+    lambda a, b, _: np.ceil(_mean(a, b)),
     source="Broscheit et al., 2020 (LibKGE)",
-    rank=lambda a, b, _: np.ceil(_mean(a, b)),
 )
-
-PESSIMISTIC = TiePolicy(
-    name="pessimistic",
-    title="the worst of the tied ranks",
-    formula="b = 1 + greater + tied",
-    source="Berrendorf et al., 2020",
-    rank=lambda _, b, __: b.astype(np.float64),
+PESSIMISTIC = _policy(
+    "pessimistic", "the worst of the tied ranks: b = 1 + greater + tied", lambda _, b, __: b.astype(np.float64)
 )
-
-EXPECTED = TiePolicy(
-    name="expected",
-    title="the exact mean of the metric over all orders of the ties",
-    formula="Σ metric(r) / (b − a + 1) over r = a … b",
+EXPECTED = _policy(
+    "expected",
+    "the exact mean of the metric over all orders of the ties: Σ metric(r) / (b − a + 1) over r = a … b",
+    lambda a, b, _: _untied(a, b),
     source="Sun et al., 2020",
-    rank=lambda a, b, _: _untied(a, b),
     undefined="a tie, where there is no closed form: median, inverse-median, std, mad, imr, hmr",
 )
-
-RANDOM = TiePolicy(
-    name="random",
-    title="a random one of the tied ranks, decided by the seed and the triple",
-    formula="a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
+RANDOM = _policy(
+    "random",
+    "a random one of the tied ranks, decided by the seed and the triple: a + ⌊u (b − a + 1)⌋, u uniform on [0, 1)",
+    lambda a, b, u: np.asarray(a + np.floor(u * (b - a + 1)), np.float64),
     source="Sun et al., 2020",
-    rank=lambda a, b, u: np.asarray(a + np.floor(u * (b - a + 1)), np.float64),
     random=True,
 )
 
@@ -151,6 +136,5 @@ def tie_policy(ties: Ties) -> TiePolicy:
         return ties
     if isinstance(ties, str) and ties in OWN:  # no package is loaded, which may need modules that are being imported
         return OWN[ties]
-    if not isinstance(ties, str) or ties not in tie_policies():
-        raise MetricError(f"unknown tie policy {ties!r}. {did_you_mean(str(ties), tie_policies())}")
+    refuse_unknown("unknown tie policy", ties, tie_policies(), MetricError)
     return tie_policies()[ties]

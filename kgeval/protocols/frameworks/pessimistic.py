@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -21,12 +22,12 @@ from kgeval.scorers.families.bilinear import RESCAL, SimplE
 from kgeval.scorers.families.projections import TransR
 from kgeval.scorers.mapped import Reciprocal
 
-KBC = Protocol(
+_pessimistic = partial(Protocol, ties="pessimistic", repeats="each")
+
+KBC = _pessimistic(
     name="kbc",
     summary="pessimistic ranks; candidates are ids up to the largest in train; mean of head and tail float32 means",
-    ties="pessimistic",
     competes=up_to_the_last_of_train,
-    repeats="each",
     side_aggregation="apart",
     mean=float32,
     framework_metrics=named(
@@ -48,11 +49,9 @@ TKBC = replace(
 )
 
 
-PBG = Protocol(
+PBG = _pessimistic(
     name="pbg",
     summary="pessimistic ranks; mean of head and tail means, summed in float32; no hits at 3; a random AUC",
-    ties="pessimistic",
-    repeats="each",
     side_aggregation="apart",
     mean=sum32,
     framework_metrics=named("{metric}", metric={"pos_rank": "mr", "mrr": "mrr", **hits("r{}", 1, 10, 50)}),
@@ -65,11 +64,9 @@ _HITS = hits("hit_at_{}", 1, 3, 10)
 _METRICS = {"mean_rank": "mr", "mrr": "mrr", **_HITS}
 _SETTINGS = {"raw": "raw", "filtered": "filtered"}
 
-TORCHKGE = Protocol(
+TORCHKGE = _pessimistic(
     name="torchkge",
     summary="pessimistic ranks; mean of head and tail float32 means; raw and filtered",
-    ties="pessimistic",
-    repeats="each",
     side_aggregation="apart",
     predicts_relations=True,
     mean=float32_then_64,
@@ -100,11 +97,9 @@ class TailsOnly(FrameworkQuirk):
         return side == "tail"
 
 
-MARIUS = Protocol(
+MARIUS = _pessimistic(
     name="marius",
     summary="pessimistic ranks; filtered by all edges; models without inverse relations rank only tails",
-    ties="pessimistic",
-    repeats="each",
     self_counting="raw",
     quirks=(TailsOnly(),),
     framework_metrics=named(
@@ -169,11 +164,9 @@ def family(scorer: Aligned) -> object:
     return getattr(model, "family", model)
 
 
-DGLKE = Protocol(
+DGLKE = _pessimistic(
     name="dglke",
     summary="pessimistic ranks; both sides pooled; in the raw setting the answer is also a candidate",
-    ties="pessimistic",
-    repeats="each",
     self_counting="raw",
     quirks=(TailsAsHeads(), Clamped()),
     framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -79,14 +80,14 @@ def _with_tokens(
     return counts + RankCounts(above, reaching - above, competes.sum(axis=1) + 1)
 
 
+_repeating = partial(Protocol, repeats="each")
 _SIDES = {" left": "tail", " right": "head", "": "both"}
 
-CONVE = Protocol(
+CONVE = _repeating(
     name="conve",
     summary="place in a sort of float32 sigmoids (ties: mean place); 'left' is the tail, 'right' the head",
     tie_rule=tied_under(sigmoid32),
     quirks=(Tokens(), KnownAnswersKeepZero()),
-    repeats="each",
     framework_metrics=(
         *named("Hits{side} @{metric}", metric=hits("{}", *range(1, 11)), side=_SIDES),
         *named("{metric}{side}", metric={"Mean rank": "mr", "Mean reciprocal rank": "mrr"}, side=_SIDES),
@@ -117,31 +118,28 @@ TUCKER = replace(
 )
 
 
-ROTATE = Protocol(
+ROTATE = _repeating(
     name="rotate",
     summary="place in an unstable sort (ties: mean place); both sides pooled",
-    repeats="each",
     framework_metrics=named("{metric}", metric={"MRR": "mrr", "MR": "mr", **hits("HITS@{}", 1, 3, 10)}),
     text="{:f}".format,
     tie_note="The RotatE code leaves the order of ties to an unstable sort; kgeval takes the mean of their ranks",
 )
 
 
-DICEE = Protocol(
+DICEE = _repeating(
     name="dicee",
     summary="place in a sort (ties: mean place); heads are tails of inverse relations; both sides pooled",
-    repeats="each",
     framework_metrics=named("{metric}", metric={**hits("H@{}", 1, 3, 10), "MRR": "mrr"}),
     tie_note="dice-embeddings leaves the order of ties to a sort; kgeval takes the mean of their ranks",
 )
 
 
-PYG = Protocol(
+PYG = _repeating(
     name="pyg",
     summary="only tails; not filtered; place in an unstable sort (ties: mean place); mean rank counted from 0",
     filter=NOTHING,
     sides=("tail",),
-    repeats="each",
     mean=sum32,
     framework_metrics=(
         FrameworkMetric("mean_rank", "mr", "tail", from_zero=True),
@@ -153,12 +151,11 @@ PYG = Protocol(
 
 # The evaluator (``Eval``, ``HitsAtK``) walks down each list in its order, whatever the confidences, and passes over
 # known answers. It reads the first 100 of each list (``TOP_K``); an answer that is not there has the reciprocal rank 0.
-ANYBURL = Protocol(
+ANYBURL = _repeating(
     name="anyburl",
     summary="place in the predicted list of each triple, in its order; 0 for answers not among the first 100",
     listed=True,
     cutoff=100,
-    repeats="each",
     framework_metrics=named(
         "{side} {metric}",
         side={"ALL": "both", "HEAD only": "head", "TAIL only": "tail"},

@@ -74,31 +74,18 @@ def _counts(
 ) -> list[IntArray | pa.Array]:
     """Count as a rank table does: greater, tied and candidates, filtered and raw."""
     each = (owners, places)
-    # ``candidates`` counts the answer too.
     above, beside, further = outsiders.columns
     everyone = task.num_candidates[owners] + further - 1
+    unknown_alone = everyone - task.known.lengths[owners]
     greater, tied = _in_list(best, best.scores > -np.inf, best.tied[:, ALL])
+    of_all = [greater[each] + above, tied[each] - 1 + beside]
     if best.drops_known:
-        unknown = pa.nulls(len(owners), pa.int64())
-        return [
-            greater[each] + above,
-            tied[each] - 1 + beside,
-            everyone - task.known.lengths[owners],
-            unknown,
-            unknown,
-            unknown,
-        ]
+        return [*of_all, unknown_alone, *[pa.nulls(len(owners), pa.int64())] * 3]
     is_known = _are_in(task.known, best.positions)
     known_greater, known_tied = _in_list(best, is_known, best.tied[:, KNOWN])
     itself = is_known[each]
-    return [
-        (greater - known_greater)[each] + above,
-        (tied - known_tied)[each] - 1 + itself + beside,
-        everyone - task.known.lengths[owners] + itself,
-        greater[each] + above,
-        tied[each] - 1 + beside,
-        everyone,
-    ]
+    filtered = [of_all[0] - known_greater[each], of_all[1] - known_tied[each] + itself, unknown_alone + itself]
+    return [*filtered, *of_all, everyone]
 
 
 def _in_list(best: BestAnswers, counted: BoolArray, tied_with_last: IntArray) -> Counts:

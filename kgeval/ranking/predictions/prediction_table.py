@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kgeval.arrays import BoolArray
 from kgeval.errors import counted
-from kgeval.provenance import UNKNOWN, PredictionProvenance, subject_of
+from kgeval.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
 from kgeval.ranking.rank_table import RANK
 from kgeval.storage.parquet_tables import LABELS, MORE, ROWS, Columns
 from kgeval.table import Table
@@ -85,7 +85,7 @@ class PredictionTable(Columns):
     """the graph"""
 
     def _brief(self) -> str:
-        predictions, queries = counted(len(self), "prediction"), counted(self.queries, "query", "queries")
+        predictions, queries = counted(len(self), "prediction"), counted(self.queries, "query")
         return f"{predictions} of {subject_of(self.model, self.dataset)} for {queries}"
 
     def _tables(self) -> list[Table]:
@@ -101,7 +101,7 @@ class PredictionTable(Columns):
 
     def _size(self) -> str:
         shown = min(QUERIES, self.queries)
-        return f"{shown} of {counted(self.queries, 'query', 'queries')} shown{MORE}"
+        return f"{shown} of {counted(self.queries, 'query')} shown{MORE}"
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with the columns of the table, and two that it does not store; labels are categorical.
@@ -118,16 +118,7 @@ class PredictionTable(Columns):
     @property
     def provenance(self) -> PredictionProvenance:
         """The model, dataset, queries and filter of the predictions."""
-        return PredictionProvenance(
-            model=self.model,
-            dataset=self.dataset,
-            split=self.split,
-            queries=self.queries,
-            places=self.places,
-            filter=self.filter,
-            drops_known=self.drops_known,
-            candidates=self.candidates,
-        )
+        return provenance_of(self, PredictionProvenance)
 
     def where(self, keep: BoolArray) -> PredictionTable:
         """Keep some rows (bool[row])."""

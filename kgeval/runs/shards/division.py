@@ -97,22 +97,14 @@ FROM_DATASET = ("head", "relation", "tail", "side", "head_label", "relation_labe
 KEY = b"kgeval.shard"
 
 
-@dataclass(frozen=True, eq=False)
-class RankedShard:
-    side: Side
-    counts: pa.Table
-    """``triple``, ``score`` and the counts, of rank tables"""
-    notes: tuple[str, ...]
-    """what is odd about the candidates"""
-    num_candidates: IntArray
-    """int64[query], in any order"""
-    outsiders: int = 0
+class RankedShard(RankedPart):
+    """A ranked part with the columns that are not in the dataset: ``triple``, ``score`` and the counts."""
 
     @classmethod
     def of(cls, part: RankedPart) -> RankedShard:
         """Keep what is not in the dataset."""
         own = [name for name in part.data.column_names if name not in FROM_DATASET]
-        return cls(part.side, part.data.select(own), part.notes, part.num_candidates, part.outsiders)
+        return cls(**{**vars(part), "data": part.data.select(own)})
 
     def to_bytes(self, run: str, number: int) -> bytes:
         """Make a Parquet file; ``run`` and ``number`` say of which run it is which part."""
@@ -121,7 +113,7 @@ class RankedShard:
         about = {"run": run, "number": number, "side": self.side, "notes": self.notes, "candidates": candidates}
         about["outsiders"] = self.outsiders
         sink = pa.BufferOutputStream()
-        pq.write_table(self.counts.replace_schema_metadata({KEY: json.dumps(about)}), sink)
+        pq.write_table(self.data.replace_schema_metadata({KEY: json.dumps(about)}), sink)
         return bytes(sink.getvalue())
 
     @classmethod
@@ -138,7 +130,7 @@ class RankedShard:
 
 def join_shards(ranking: ModelRanking, side: Side, shards: Sequence[RankedShard]) -> RankedPart:
     """Join the shards of a side: the same part as if it had been ranked at once."""
-    counts = pa.concat_tables([shard.counts for shard in shards]).sort_by("triple").combine_chunks()
+    counts = pa.concat_tables([shard.data for shard in shards]).sort_by("triple").combine_chunks()
     ranked = Ranked(counts["score"].to_numpy(), RankCounts.of(counts), RankCounts.of(counts, "raw_"))
     data = to_rank_columns(ranking.dataset, ranking.evaluation.split, counts["triple"].to_numpy(), side, ranked)
     for name in counts.column_names:

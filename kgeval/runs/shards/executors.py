@@ -93,7 +93,7 @@ class RayExecutor(Executor):
             while running:
                 (done, *_), _ = ray.wait([*running], num_returns=1)
                 counts = _result(ray, done)
-                ranking.engine.progress(len(counts.counts))
+                ranking.engine.progress(len(counts.data))
                 yield running.pop(done), counts
                 start(1)
 

@@ -144,7 +144,7 @@ class ShardedRanking:
             found = {shard.number: self.store.read(shard) for shard in shards}
             done = {number: shard for number, shard in found.items() if shard is not None}
         kept = len(done)
-        ranking.engine.progress(sum(len(shard.counts) for shard in done.values()))
+        ranking.engine.progress(sum(len(shard.data) for shard in done.values()))
         missing = [shard for shard in shards if shard.number not in done]
         with closing(self.executor.rank(ranking, missing, self.warn)) as ranked:
             for shard, counts in ranked:

@@ -11,10 +11,10 @@ from kgeval.arrays import FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, ScoreError, did_you_mean
+from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.functions import FunctionScorer, ScoreFunction
 from kgeval.scorers.adapters.score_arrays import as_array
-from kgeval.scorers.scorer import refuse_other_queries
+from kgeval.scorers.scorer import checked_sides, refuse_other_queries
 
 BATCH_QUERIES = 32
 """queries of a call: message passing over the whole graph needs memory for each"""
@@ -74,7 +74,7 @@ class QueryScorer(FunctionScorer):
         super().__init__(function, OF_QUERIES, batch_size, entities, relations, times)
         self.num_entities = len(self.entities) if self.entities is not None else num_entities or 0
         self.num_relations = len(self.relations) if self.relations is not None else num_relations or 0
-        self.sides = _sides(sides)
+        self.sides = checked_sides(sides)
         if batch_size < 1:
             raise InputError(f"batch_size: expected how many queries a call has, from 1; found {batch_size}.")
 
@@ -118,13 +118,3 @@ class QueryScorer(FunctionScorer):
                 f"{expected}: one for each query and entity."
             )
         return rows
-
-
-def _sides(sides: Side | Sequence[Side]) -> tuple[Side, ...]:
-    listed = (sides,) if isinstance(sides, str) else tuple(sides)
-    for side in listed:
-        if side not in SIDES:
-            raise InputError(f"unknown side {side!r}. {did_you_mean(str(side), SIDES)}")
-    if not listed:
-        raise InputError("sides: expected head, tail or both, found none.")
-    return tuple(side for side in SIDES if side in listed)
