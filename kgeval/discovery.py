@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
