@@ -170,7 +170,7 @@ def test_arrays_without_the_range_of_their_phases_are_no_model(tmp_path):
     with pytest.raises(CheckpointError, match=r"config\.json: hidden_dim is None; expected a number"):
         load_checkpoint(tmp_path)
     (tmp_path / "config.json").unlink()
-    with pytest.raises(UsageError, match=r"Nearest format: rotate \(config\.json is missing\)"):
+    with pytest.raises(UsageError, match=r"Nearest: rotate \(config\.json missing\)"):
         load_checkpoint(tmp_path)
 
 
