@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.layers import naming
+from kgeval.checkpoints.shared.layers import naming, readable
 from kgeval.data.id_files import (
     LABEL_FILES,
     PYKEEN,
@@ -27,8 +27,11 @@ from kgeval.data.id_files import (
 )
 from kgeval.data.text import first_line, open_text, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError, reason
+from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.files.opening import read_json
+
+NATIVE = LabelFiles("entities.tsv", "relations.tsv")
+"""the files beside a native one, in which ids are always first"""
 
 
 def vocabulary_of_ids(path: Path, ids: Any, kind: str, of: tuple[type, ...] = (str,)) -> Vocabulary:
@@ -47,22 +50,18 @@ def first_lines(path: Path, count: int, longest: int = 2**20) -> list[str]:
     return [""] * count
 
 
-def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
-    """Read a vocabulary; a header ``id<TAB>label`` is skipped.
-
-    With ``quoted``, a label with a double quote, a tab or a line end is in quotes, as pandas writes it.
-    """
-    header = int(first_line(path).lower().split("\t") == ["id", "label"])
-    table = read_columns(path, ["id", "label"], skip=header, quoted=quoted)
-    return vocabulary_by_id(path, table, kind, skip=header)
-
-
 def json_in(path: Path) -> Any:
     """Read a JSON file; refuse any other."""
-    try:
+    with readable(path, "JSON file"):
         return read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+def settings_in(path: Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    settings = json_in(path)
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{path}: expected the settings of a model, as names and values.")
+    return settings
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,8 @@ class CheckpointLabels:
     ) -> Checkpoint:
         """Make the checkpoint of a model that was read from some files, with these labels."""
         labelled = ((*files, *self.files), self.entities, self.relations, options.origins)
-        return Checkpoint(model, format, *labelled, **details)
+        times = None if getattr(model, "num_times", None) is None else self.times
+        return Checkpoint(model, format, *labelled, times=times, **details)
 
 
 def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LABEL_FILES) -> CheckpointLabels:
@@ -108,21 +108,21 @@ def labels_in(place: Path, kinds: Sequence[LabelFiles] = LABEL_FILES, *, named: 
 
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
-    names = ("id", "label") if kind.id_first else ("label", "id")
+    """Read one of the files; a header ``id<TAB>label`` is skipped."""
     if path.suffix == ".json":
         return vocabulary_of_ids(path, json_in(path), what)
-    if kind in (PYKEEN_SAVED, PYKEEN):
-        return read_labels(path, what, quoted=True)
     if kind.counted:
         return counted_vocabulary(path, what)
-    table = read_mapping(path) if kind.commas else read_columns(path, names, delimiter="\t")
+    names = ("id", "label") if kind.id_first else ("label", "id")
+    skip = int(first_line(path).lower().split("\t") == ["id", "label"])
+    quoted = kind in (PYKEEN_SAVED, PYKEEN)  # as pandas writes a label with a double quote, a tab or a line end
+    table = read_mapping(path) if kind.commas else read_columns(path, names, skip=skip, delimiter="\t", quoted=quoted)
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])
     if kind.columns_may_be_swapped and ids is not None and swapped is not None:
         _refuse_ambiguous(path, ids, swapped)
-    for numbers, labels_ in ((ids, table["label"]), (swapped, table["id"])):
-        if numbers is not None:
-            return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
-    raise CheckpointError(f"{path}: no column holds the ids 0 to {table.num_rows - 1}, each once.")
+    if ids is None and swapped is not None and kind != NATIVE:
+        table = table.rename_columns(table.column_names[::-1])
+    return vocabulary_by_id(path, table, what, skip=skip)
 
 
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:
