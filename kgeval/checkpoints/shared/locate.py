@@ -168,11 +168,10 @@ def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], w
     raise CheckpointError(f"{str(path)!r} holds no {what}.")
 
 
-def find_checkpoint_folder(path: Path, fits: Callable[[Path], bool]) -> Path | None:
-    """Return the path itself or the only folder in it that fits; ``None`` if there is no such folder."""
-    if not path.is_dir():
-        return None
-    fitting = [folder for folder in (path, *sorted(path.iterdir())) if folder.is_dir() and fits(folder)]
+def find_checkpoint_folder(path: Path, *names: str) -> Path | None:
+    """Return the path itself or the only folder in it that holds some files or folders; ``None`` without one."""
+    folders = [path, *sorted(path.iterdir())] if path.is_dir() else []
+    fitting = [folder for folder in folders if all((folder / name).exists() for name in names)]
     return fitting[0] if len(fitting) == 1 else None
 
 
