@@ -197,4 +197,5 @@ class ModelWithoutFormula(Checkpoint):
             "entities": self.num_entities,
             "relations": self.num_relations,
             "files": [str(path) for path in self.files],
+            "origins": dict(self.origins),
         }

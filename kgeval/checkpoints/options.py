@@ -36,6 +36,7 @@ class Options:
         self.resolved: dict[str, Any] = {}
         """what each option is"""
         self._known: list[str] = []
+        """what the reader has asked for"""
         self._missing: dict[str, tuple[str, list[str]]] = {}
         """for each required option that is missing: where it was searched, and how to give it"""
 
@@ -66,7 +67,7 @@ class Options:
             if stored is not None:
                 self.origins[name], self.resolved[name] = where, stored
             return stored
-        value = self._values.pop(name)
+        value = self._values[name]
         if stored is not None and _as_text(stored) != _as_text(value):
             raise UsageError(
                 f"option {name}={value!r} contradicts {where}, which has {stored!r}. Leave the option out."
@@ -75,7 +76,7 @@ class Options:
         return self.resolved[name]
 
     def given(self, name: str, default: Any = None) -> Any:
-        """Return the user's value of an option that is still to be resolved."""
+        """Return the user's value of an option, which is still to be resolved."""
         return self._values.get(name, default)
 
     def require(self, name: str, stored: Any, where: str, choices: Sequence[Any], *, optional: bool = False) -> Any:
@@ -91,10 +92,9 @@ class Options:
             if the value is not one of ``choices``, or if it is missing and has many choices
         """
         value = self.resolve(name, stored, where)
-        texts = [spelled(choice) for choice in choices]
-        expected = " or ".join(f"{name}={text}" for text in texts)
+        ways = [f"{name}={spelled(choice)}" for choice in choices]
         if value is None and not optional:
-            self._missing[name] = where, [f"{name}={text}" for text in texts]
+            self._missing[name] = where, ways
             if len(choices) > FEW:
                 self.refuse_missing()
         if value is None:
@@ -103,7 +103,7 @@ class Options:
             if _as_text(value) == _as_text(choice):
                 self.resolved[name] = choice
                 return choice
-        raise UsageError(f"{where}: {name}={value!r}: expected {expected}.")
+        raise UsageError(f"{where}: {name}={value!r}: expected {' or '.join(ways)}.")
 
     def refuse_missing(self) -> None:
         """Refuse to continue if required options are missing.
@@ -135,7 +135,7 @@ class Options:
             self.origins.setdefault(name, origin)
 
     def refuse_unused(self, path: Path) -> None:
-        for name in self._values:
+        for name in (name for name in self._values if name not in self._known):
             raise UsageError(
                 f"{path}: unknown option {name!r} for this checkpoint. {did_you_mean(name, self._known)}".strip()
             )

@@ -11,7 +11,7 @@ import numpy as np
 
 from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
-from kgeval.errors import first_few
+from kgeval.errors import counted, first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import MANIFEST, METRICS, STAGE
 from kgeval.pickles.pickled import is_pickled, read_any
@@ -40,13 +40,16 @@ ADVICE = {
 }
 """the suffix of a file -> what it may be"""
 
+RUNS = (METRICS, *(f"{under}{MANIFEST}" for under in ("", "*/", "*/*/", "*/*/*/")))
+"""what is in the folder of a run, or in one of several runs"""
+
 Readers = Mapping[str, Any]
 """each :class:`kgeval.Reader`, by its name"""
 
 
 def describe_unknown(path: Path, readers: Readers) -> str:
     if inside := checkpoints_in(path, readers):
-        what = "1 folder that is a checkpoint" if len(inside) == 1 else f"{len(inside)} folders that are checkpoints"
+        what = counted(len(inside), "folder that is a checkpoint", "folders that are checkpoints")
         return f"{str(path)!r} holds {what}: {first_few(inside, SHOWN)}. Give one of them."
     files = files_of(path)
     for file in files:
@@ -88,12 +91,10 @@ def _advice(path: Path, tensors: set[str], readers: Readers) -> Iterator[str]:
     place, names = quote(str(path)), {file.name for file in files_of(path)}
     if path.is_dir() and any(layout.recognises(path) for layout in layouts().values()):
         yield f"It is a dataset. Give a checkpoint before it: kgeval evaluate CHECKPOINT --dataset {place}"
-    elif path.is_dir() and any((folder / STAGE).is_dir() for folder in (path, *files_of(path))):
+    elif any(any(path.glob(f"{under}{STAGE}")) for under in ("", "*/")):
         yield "A run was interrupted there. Repeat its command to finish it."
-    elif path.is_dir() and names & {MANIFEST, METRICS}:
-        yield f"It is a run of kgeval. See its metrics: kgeval summarize {place}"
-    elif path.is_dir() and any(any(path.glob(f"{under}{MANIFEST}")) for under in ("*/", "*/*/", "*/*/*/")):
-        yield f"It is a folder of runs of kgeval. See their metrics: kgeval summarize {place}"
+    elif any(any(path.glob(pattern)) for pattern in RUNS):
+        yield f"It holds runs of kgeval. See their metrics: kgeval summarize {place}"
     elif near := _nearest(tensors or names, readers):
         yield near
     elif path.suffix.lower() in ADVICE:
@@ -104,15 +105,8 @@ def _advice(path: Path, tensors: set[str], readers: Readers) -> Iterator[str]:
 
 def _nearest(names: set[str], readers: Readers) -> str:
     """Name the formats, two at most, of which at least half the files or tensors are there, and what is missing."""
-    lacks = [
-        (sorted(group - names), name)
-        for name, reader in readers.items()
-        for group in reader.known_by
-        if len(group) <= 2 * len(group & names) < 2 * len(group)
-    ]
-    near = sorted(lacks, key=lambda lack: len(lack[0]))[:2]
-    if not near:
-        return ""
-    missing = [f"{name} ({' and '.join(lack)} {'is' if len(lack) == 1 else 'are'} missing)" for lack, name in near]
-    formats = "Nearest format" if len(near) == 1 else "Nearest formats"
-    return f"{formats}: {', '.join(missing)}. If it is that: --checkpoint-format {near[0][1]}"
+    groups = [(name, group) for name, reader in readers.items() for group in reader.known_by]
+    lacking = [(name, sorted(group - names)) for name, group in groups if 0 < 2 * len(group - names) <= len(group)]
+    near = sorted(lacking, key=lambda lack: len(lack[1]))[:2]
+    missing = ", ".join(f"{name} ({' and '.join(lacks)} missing)" for name, lacks in near)
+    return f"Nearest: {missing}. If it is that: --checkpoint-format {near[0][0]}" if near else ""

@@ -82,10 +82,10 @@ class LabelFiles:
         names = {"entity": self.entities, "relation": self.relations, "time": self.times}
         return {kind: folder / name for kind, name in names.items() if name is not None}
 
-    def table(self, path: Path, *, skip: int = 0, delimiter: str | None = None) -> NamedTable:
-        """Read the columns ``id`` and ``label`` of one of the files."""
+    def table(self, path: Path, *, skip: int = 0, **form: Any) -> NamedTable:
+        """Read the columns ``id`` and ``label`` of one of the files, whose delimiter and quotes may be known."""
         if not self.between or (self.counted and find_delimiter(path, skip) == "\t"):
-            return read_text(path, self.columns, skip=skip, delimiter=delimiter)
+            return read_text(path, self.columns, skip=skip, **form)
         return read_pairs(path, self.columns, self.between, skip=skip)
 
     def read(self, path: Path, kind: str) -> Vocabulary:

@@ -139,14 +139,11 @@ class Reference:
     @classmethod
     def of(cls, pid: Any) -> Reference:
         """Parse a persistent id."""
-        if not isinstance(pid, tuple):
-            raise PickleError(f"the pickle refers to data by a {type(pid).__name__}.")
-        kind, storage_type, key, _, count, *view = pid
-        if kind != "storage" or not isinstance(storage_type, StorageType) or any(part is not None for part in view):
-            raise PickleError(f"the pickle refers to an unknown kind of data ({short(kind)}).")
-        if not isinstance(key, str | int) or not isinstance(count, int):
-            raise PickleError(f"the pickle refers to {short(count)} numbers under the key {short(key)}.")
-        return cls(storage_type, str(key), count)
+        match pid:
+            case ("storage", StorageType() as kind, str() | int() as key, _, int() as count, *view):
+                if all(part is None for part in view):
+                    return cls(kind, str(key), count)
+        raise PickleError(f"the pickle refers to an unknown kind of data ({short(pid)}).")
 
 
 def shape_of(lengths: Any) -> tuple[int, ...]:

@@ -48,7 +48,11 @@ def is_pickled(file: Path) -> bool:
 
 def read_torch(path: Path) -> Any:
     """Read the object in a ``torch.save`` file of any version: tensors as arrays, other objects as stubs."""
-    return _read_safely(path, lambda budget: (_read_archive if _is_zip(path) else _read_stream_file)(path, budget))
+
+    def read(budget: Budget) -> Any:
+        return _read_archive(path, budget) if _is_zip(path) else read_stream(read_bytes(path), budget)
+
+    return _read_safely(path, read)
 
 
 def read_pickle(path: Path) -> Any:
@@ -133,17 +137,10 @@ def _is_zip(path: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _read_stream_file(path: Path, budget: Budget) -> Any:
-    content = read_bytes(path)
-    if not content.startswith(STREAM_START):
-        raise PickleError("not a PyTorch file (a zip archive), or cut short (the file is of a different kind).")
-    return read_stream(content, budget)
-
-
 def read_stream(content: bytes, budget: Budget) -> Any:
     """Read the format of ``torch.save`` before version 1.6: five pickles, then the numbers of each storage."""
     if not content.startswith(STREAM_START):
-        raise PickleError("not a stream that torch.save wrote.")
+        raise PickleError("not a PyTorch file (a zip archive), or cut short (the file is of a different kind).")
     file = io.BytesIO(content)
     programs = []
     for _ in range(PICKLES):

@@ -186,8 +186,9 @@ class _Unpickler(BoundedUnpickler):
     def _make_class(self, module: str, name: str, full_name: str) -> Any:
         if full_name == "numpy.dtype":
             return type("NumpyType", (_NumpyType,), {})
-        if full_name in _CONSTRUCTORS:
-            return _Constructor(_CONSTRUCTORS[full_name], self._budget)
+        constructor = _CONSTRUCTORS.get(full_name.replace("numpy._core.", "numpy.core.", 1))  # as numpy 2 calls it
+        if constructor is not None:
+            return _Constructor(constructor, self._budget)
         if full_name == "torch.storage._load_from_bytes":
             return _Constructor(self._read_nested, self._budget)
         if module == "torch" and name in DTYPES:
@@ -267,12 +268,10 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter": lambda _, *args: args[0],
     "_codecs.encode": _bytes,
     "numpy.core.multiarray.scalar": _scalar,
-    "numpy._core.multiarray.scalar": _scalar,
     "numpy.core.multiarray._reconstruct": _empty_array,
-    "numpy._core.multiarray._reconstruct": _empty_array,
     "numpy.core.numeric._frombuffer": _array_from_buffer,
-    "numpy._core.numeric._frombuffer": _array_from_buffer,
 }
+"""what a pickle may call"""
 
 
 def unpickle(program: bytes, numbers: Callable[[str], bytes], budget: Budget, *, nested: NestedReader) -> Any:

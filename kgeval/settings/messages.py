@@ -37,6 +37,7 @@ _EXPECTED = {
     "list_type": "a list",
     "dict_type": "a block of keys",
     "model_type": "a block of keys",
+    "json_invalid": "JSON ({error})",
     "greater_than_equal": "at least {ge}",
     "less_than": "less than {lt}",
     "too_short": "at least {min_length} of them",

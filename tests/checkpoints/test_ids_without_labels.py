@@ -231,7 +231,9 @@ def test_ids_of_bigraph_are_those_of_its_names(tmp_path):
 
 def test_a_numbering_that_is_none_is_refused(tmp_path):
     write_arrays(tmp_path / "m.safetensors", arrays_of("DistMult"), format="kgeval", model="DistMult", numbering="x")
-    with pytest.raises(CheckpointError, match="the numbering 'x' is not one of dataset, sorted, files, unknown"):
+    with pytest.raises(
+        CheckpointError, match=r"numbering: unknown value 'x'\. Choose one of 'dataset', 'files', 'sorted'"
+    ):
         load_checkpoint(tmp_path)
 
 

@@ -192,8 +192,8 @@ def test_pykeens_models_in_lightning_are_read_under_either_name(tmp_path, graph)
 def test_a_model_of_keen_is_refused_and_read_by_the_names_of_its_tensors(tmp_path):
     names = {kind: f"{kind}_embeddings.weight" for kind in NAMES}
     torch.save({name: state()[NAMES[kind]] for kind, name in names.items()}, tmp_path / "trained_model.pkl")
-    named = " ".join(f"--option {kind}={name}" for kind, name in names.items())
-    with pytest.raises(CheckpointError, match=rf"of PyKEEN 0\.0 \(KEEN\), .* --option model=MODEL {named}\."):
+    way_out = "--checkpoint-format state-dict --option model=MODEL --option entity=NAME --option relation=NAME"
+    with pytest.raises(CheckpointError, match=rf"no vectors .*, but {', '.join(names.values())}\. .*: {way_out}\."):
         load_checkpoint(tmp_path)
     assert scores(load_checkpoint(tmp_path, format="state-dict", **names, **TRANSE)) == pytest.approx(distances())
 

@@ -110,7 +110,7 @@ TRUTHS = ["bias", "dynamic_relations", "global_emb"]
         *(
             (
                 {"entities": {"all": {"num_partitions": count}}},
-                r"config\.json: (cannot be read|expected a positive max_norm)",
+                r"config\.json: (not a readable|expected a positive max_norm)",
             )
             for count in COUNTS
         ),

@@ -186,7 +186,7 @@ def test_what_lightning_saves_is_read(tmp_path, graph):
         ("[1, 2]", "its entity ids are not 0, 1, 2 and so on"),
         ('{"ant": true}', "its entity ids are not 0, 1, 2 and so on"),
         ('{"ant": 0, "bee": 2}', "its entity ids are not 0, 1, 2 and so on"),
-        ("{", "cannot be read"),
+        ("{", "not a readable JSON file, or cut short"),
     ],
 )
 def test_a_damaged_object_of_ids_is_named(tmp_path, content, message):

@@ -63,7 +63,7 @@ def test_one_tensor_of_a_usual_name_is_no_hint_at_a_format(tmp_path):
 
 def test_the_one_tensor_that_is_missing_is_named(tmp_path):
     torch.save(tensors(E__weight=table(7, 4), R__weight=table(3, 4)), tmp_path / "m.pt")
-    nearest = "Nearest format: tucker (W is missing). If it is that: --checkpoint-format tucker"
+    nearest = "Nearest: tucker (W missing). If it is that: --checkpoint-format tucker"
     assert said_of(tmp_path / "m.pt")[1] == nearest
     with pytest.raises(CheckpointError, match=r"m\.pt: the tensor 'W' is missing"):
         load_checkpoint(tmp_path / "m.pt", format="tucker")
@@ -101,11 +101,11 @@ def test_a_run_and_a_dataset_are_told_to_be(tmp_path):
     (tmp_path / "run").mkdir()
     for name in ("manifest.json", "ranks.parquet"):
         (tmp_path / "run" / name).write_text("{}")
-    assert said_of(tmp_path / "run")[1].startswith("It is a run of kgeval. See its metrics: kgeval summarize")
+    assert said_of(tmp_path / "run")[1].startswith("It holds runs of kgeval. See their metrics: kgeval summarize")
     (tmp_path / "runs/umls/TransE").mkdir(parents=True)
     (tmp_path / "run").rename(tmp_path / "runs/umls/TransE/0")
     for name in ("runs", "runs/umls"):
-        assert said_of(tmp_path / name)[1].startswith("It is a folder of runs of kgeval. See their metrics: kgeval sum")
+        assert said_of(tmp_path / name)[1].startswith("It holds runs of kgeval. See their metrics: kgeval summarize")
     (tmp_path / "begun/.kgeval.partial").mkdir(parents=True)
     assert said_of(tmp_path / "begun")[1] == "A run was interrupted there. Repeat its command to finish it."
     (tmp_path / "graph").mkdir()
@@ -179,7 +179,7 @@ def test_a_folder_tells_its_files_and_the_tensors_among_them(tmp_path):
 def test_a_folder_tells_which_file_is_missing(tmp_path):
     rotate_code(tmp_path)
     (tmp_path / "checkpoint").unlink()
-    assert "rotate (checkpoint is missing). If it is that: --checkpoint-format " in said_of(tmp_path)[1]
+    assert "rotate (checkpoint missing). If it is that: --checkpoint-format " in said_of(tmp_path)[1]
 
 
 def test_a_folder_of_checkpoints_names_them(tmp_path):
@@ -232,7 +232,7 @@ def test_a_file_of_pykg2vec_is_not_taken_for_openkes(tmp_path):
     torch.save(state, tmp_path / "model.vec.pt")
     options = {"model": "TransE", "p_norm": 1, "norm_flag": True}
     told = said_of(tmp_path / "model.vec.pt", **options)[1]
-    assert told.startswith("Nearest formats: openke (pi_const and zero_const are missing), pykg2vec (config.npy")
+    assert told.startswith("Nearest: openke (pi_const and zero_const missing), pykg2vec (config.npy")
     assert load_checkpoint(tmp_path / "model.vec.pt", format="openke", **options).format == "openke"
     labelled(tmp_path, "entity2id.txt", "relation2id.txt", "{label}\t{id}", first="count")
     assert load_checkpoint(tmp_path / "model.vec.pt", **options).format == "openke"

@@ -180,7 +180,7 @@ def test_another_model_is_not_taken_for_a_simpler_one(tmp_path, name):
 @pytest.mark.parametrize(
     ("extra", "named"),
     [
-        ([f"t{index}" for index in range(9)], "tensors 't0', 't1', 't2', 't3', 't4' and 4 more. It"),
+        ([f"t{index}" for index in range(9)], "tensors 't0', 't1', 't2', 't3', 't4', …. It"),
         (["module.gate"], r"tensor 'module\.gate'. It"),
     ],
 )

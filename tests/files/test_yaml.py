@@ -69,7 +69,7 @@ def test_everywhere_it_is_read(tmp_path, name):
     for layout in ("libkge", "marius"):
         with pytest.raises(KgevalError, match=r"dataset\.yaml: cannot be read as YAML"):
             load_dataset(tmp_path, layout=layout)
-    with pytest.raises(KgevalError, match=r"full_config\.yaml: not a configuration of Marius"):
+    with pytest.raises(KgevalError, match=r"full_config\.yaml: not a readable configuration of Marius"):
         load_checkpoint(tmp_path, format="marius")
 
 

@@ -19,7 +19,7 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.tensor_bundle import keras_settings, read_bundle
-from kgeval.checkpoints.shared.layers import check_shape, naming
+from kgeval.checkpoints.shared.layers import check_shape, naming, readable
 from kgeval.checkpoints.shared.locate import (
     CheckpointLabels,
     contains_file,
@@ -43,15 +43,11 @@ VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     """Read a model, its name from Keras's metadata and its labels from the ``.ampkl``, or else from label files."""
-    folder = _folder(path)
-    if folder is None:
-        raise CheckpointError(f"{str(path)!r}: expected a model that AmpliGraph 2 saved, found none.")
+    folder = find_checkpoint_folder(path, KERAS, "variables") or path
     settings, tensors = keras_settings(folder / KERAS), read_bundle(folder / "variables")
     name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
-    try:
+    with readable(folder / "variables", "model of AmpliGraph 2"):
         entity, relation = _tables(folder / "variables", *(tensors[VARIABLE.format(index)] for index in range(2)))
-    except KeyError as error:
-        raise CheckpointError(f"{folder / 'variables'}: the variable {error} is missing.") from error
     family = MODELS[name](entity, relation, settings)
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
@@ -113,14 +109,10 @@ def _vocabulary(named: Any, kind: str, file: Path) -> Vocabulary:
     return vocabulary_of_ids(file, {label: row for row, label in named.items() if isinstance(label, str)}, kind)
 
 
-def _folder(path: Path) -> Path | None:
-    return find_checkpoint_folder(path, lambda folder: (folder / KERAS).is_file() and (folder / "variables").is_dir())
-
-
 AMPLIGRAPH2 = Reader(
     name="ampligraph",
     summary="a folder that AmpliGraph 2 saved (saved_model.pb, keras_metadata.pb, variables, *_metadata.ampkl)",
-    recognises=lambda path: _folder(path) is not None,
+    recognises=lambda path: find_checkpoint_folder(path, KERAS, "variables") is not None,
     read=read_ampligraph2,
     known_by=(frozenset({KERAS, "variables"}),),
 )
@@ -146,24 +138,18 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
     """Read a model; its name, the norm of a TransE and the labels are in the file."""
     file = find_checkpoint_file(path, [_fits], "model of AmpliGraph 1")
     content = read_pickle(file)
-    if not isinstance(content, dict) or not content.keys() >= NAMES:
-        raise CheckpointError(f"{file}: not a model of AmpliGraph 1: expected {', '.join(sorted(NAMES))} in it.")
-    name = options.require("model", content["class_name"], file.name, list(MODELS1))
-    norm = options.require("norm", _norm(content["hyperparams"]), file.name, [1, 2]) if name == "TransE" else None
-    try:
+    with readable(file, "model of AmpliGraph 1"):
+        stored, further = content["class_name"], content["hyperparams"].get("embedding_model_params", {})
+        norm = further.get("norm", NORM)
+        entity_ids, relation_ids = content["ent_to_idx"], content["rel_to_idx"]
         entity, relation = content["model_params"]
         entity, relation = _tables(file, entity, relation)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise CheckpointError(f"{file}: its model_params are not two tables, of entities and of relations.") from error
+    name = options.require("model", stored, file.name, list(MODELS1))
+    norm = options.require("norm", norm, file.name, [1, 2]) if name == "TransE" else None
     family = MODELS1[name](entity, relation, norm)
-    entities = vocabulary_of_ids(file, content["ent_to_idx"], "entity", LABELS)
-    relations = vocabulary_of_ids(file, content["rel_to_idx"], "relation", LABELS)
+    entities = vocabulary_of_ids(file, entity_ids, "entity", LABELS)
+    relations = vocabulary_of_ids(file, relation_ids, "relation", LABELS)
     return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)
-
-
-def _norm(settings: Any) -> Any:
-    further = settings.get("embedding_model_params") if isinstance(settings, dict) else None
-    return further.get("norm", NORM) if isinstance(further, dict) else NORM
 
 
 _fits = holds({".pkl", ".pickle"}, NAMES)

@@ -24,7 +24,7 @@ from kgeval.data.tables import read_triples
 from kgeval.data.text import read_columns
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError
+from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
 from kgeval.scorers.similarity import Similarity
 
@@ -43,7 +43,7 @@ class ArrayModel(ModelWithoutFormula):
 
     def describe(self) -> dict[str, Any]:
         shapes = {side: list(self.model.array_of(side).shape) for side in self.model.sides}
-        return {**super().describe(), "origins": dict(self.origins), "rows": shapes}
+        return {**super().describe(), "rows": shapes}
 
 
 ENTITIES, QUERIES = "entities.txt", "queries.tsv"
@@ -88,11 +88,8 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
     if queries.is_file():
         triples, source, files = _triples_of_file(queries, dataset), QUERIES, (*label_files, queries)
     else:
-        triples, source, files = (
-            dataset.split(str(split or "test")),
-            f"split {split or 'test'} of {dataset.name}",
-            label_files,
-        )
+        split, files = str(split or "test"), label_files
+        triples, source = dataset.split(split), f"split {split} of {dataset.name}"
     if entities is not None:
         ids = triples.ids.copy()
         ids[:, 0::2] = _own_ids(entities, dataset, ids[:, 0::2])
@@ -106,11 +103,9 @@ def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[
     if not file.is_file():
         found = labels_in(place, named=named)
         return found.entities, found.files
-    try:
-        labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
+    labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
+    with naming(file):
         return Vocabulary(labels), (file,)
-    except InputError as error:
-        raise CheckpointError(f"{file}: {error}".replace(f"{file}: {file}", str(file))) from error
 
 
 def _triples_of_file(file: Path, dataset: Dataset) -> Triples:

@@ -21,7 +21,7 @@ from kgeval.checkpoints.readers.pykeen import IGNORED_TENSORS, REQUIRED_OPTIONS,
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import PyKEENModel
 from kgeval.checkpoints.shared.layers import Network, fold_batch_norm, naming
-from kgeval.checkpoints.shared.locate import CheckpointLabels, folder_of, json_in, vocabulary_of_ids, with_inverses
+from kgeval.checkpoints.shared.locate import CheckpointLabels, folder_of, settings_in, vocabulary_of_ids, with_inverses
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, check_same_rows, names_in
 from kgeval.data.id_files import vocabulary_by_id
 from kgeval.data.tables import read_text
@@ -52,16 +52,13 @@ EPSILON = 1e-6
 BY_TRIPLE, BY_QUERY = ("NegSample", "FixedNegSample"), ("KvsAll", "1vsAll", "AllvsAll", "1vsSample", "KvsSample")
 """the scoring techniques whose models dice-embeddings evaluates triple by triple, and query by query"""
 
-UNSAVED = dict.fromkeys(("FMult", "FMult2"), "the random points at which it evaluates its functions")
-"""what scores depend on, and a model does not save"""
-
 Parts = tuple[FloatArray, FloatArray, Tensors, dict[str, Any]]
 
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model as ``configuration.json`` describes it, and the ids of its labels."""
     folder = folder_of(path)
-    file, config = _file(folder), _config(folder)
+    file, config = _file(folder), settings_in(folder / CONFIG)
     if not file.is_file():
         raise CheckpointError(no_file(file))
     tensors = Tensors.read(file)
@@ -71,12 +68,12 @@ def read(path: Path, options: Options) -> Checkpoint:
     relation_file, relations = _labels(folder, "relation", len(relation))
     forward, order = with_inverses(relations, INVERSE)
     inverse = bool(order) and len(order) == len(relations)
-    order = order if inverse else list(range(len(relations)))
+    order = order if inverse else [*range(len(relations))]
     options.resolve("reciprocal", inverse, relation_file.name)
     if name.startswith(PYKEEN):
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
     else:
-        family = MODELS[name]((entity, relation[order] if inverse else relation, tensors, config))
+        family = MODELS[name]((entity, relation[order], tensors, config))
     for key in SETTINGS.get(name, ()):
         options.resolve(key, config.get(key), CONFIG)
     options.record_origins(family, "dice-embeddings", by_triple="scoring_technique")
@@ -110,19 +107,9 @@ def _file(folder: Path) -> Path:
     return averaged if averaged.is_file() and not (folder / MODEL).is_file() else folder / MODEL
 
 
-def _config(folder: Path) -> dict[str, Any]:
-    config = json_in(folder / CONFIG)
-    if not isinstance(config, dict):
-        raise CheckpointError(f"{folder / CONFIG}: not a configuration of dice-embeddings.")
-    return config
-
-
 def _model_name(path: Path, config: dict[str, Any], options: Options) -> str:
     """Find which model it is, and put into the configuration what the user says of it."""
-    said = str(config.get("model"))
-    if said in UNSAVED:
-        raise CheckpointError(f"{path}: a saved {said} lacks {UNSAVED[said]}, so its scores cannot be computed.")
-    known = [*MODELS, *(PYKEEN + name for name in REQUIRED_OPTIONS)]
+    known = [*MODELS, *(PYKEEN + name for name in sorted(REQUIRED_OPTIONS))]
     name = str(options.require("model", config.get("model"), CONFIG, known))
     if str(config.get("normalization")) not in {"None", "none"}:
         raise CheckpointError(f"{path}: kgeval does not read models with normalization layers.")

@@ -16,7 +16,7 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.layers import Network, fold_batch_norm
+from kgeval.checkpoints.shared.layers import Network, fold_batch_norm, readable
 from kgeval.checkpoints.shared.locate import (
     CheckpointLabels,
     contains_file,
@@ -74,17 +74,13 @@ def read(path: Path, options: Options) -> Checkpoint:
         path, [_called("checkpoint_best.pt"), _called("model_best.pt"), _fits], "checkpoint of LibKGE"
     )
     content = read_torch(file)
-    try:
+    with readable(file, "checkpoint of LibKGE"):
         settings = content["config"].state["options"]
         tensors = Tensors(file, content["model"][0])
         reciprocal = settings["model"] == RECIPROCAL
         part = settings[RECIPROCAL]["base_model"] if reciprocal else settings[settings["model"]]
         name = str(part["type"]) if reciprocal else str(settings["model"])
         merged = {**settings.get(name, {}), **part}
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise CheckpointError(
-            f"{file}: in a layout of LibKGE that kgeval does not know ({type(error).__name__}: {error})."
-        ) from error
     where = f"the config in {file.name}"
     options.resolve("model", name, where)
     options.resolve("reciprocal", reciprocal, where)

@@ -24,6 +24,7 @@ import numpy as np
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
+from kgeval.checkpoints.shared.layers import readable
 from kgeval.checkpoints.shared.locate import contains_file
 from kgeval.checkpoints.shared.state_dict_format import (
     Model,
@@ -36,7 +37,6 @@ from kgeval.checkpoints.shared.state_dict_format import (
     unit_rows,
 )
 from kgeval.checkpoints.shared.tensors import Tensors, check_same_rows, names_in
-from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json
 from kgeval.scorers.families.bilinear import RESCAL, DistMult, HolE
 from kgeval.scorers.families.complex import ComplEx, RotatE
@@ -62,11 +62,8 @@ def _tensors(file: Path) -> Tensors:
 
 
 def _read_json(file: Path) -> Tensors:
-    try:
-        content = read_json(file)
-        arrays = {name: np.asarray(values) for name, values in content.items()}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{file}: not the parameters of a model of OpenKE ({error}).") from error
+    with readable(file, "model of OpenKE"):
+        arrays = {name: np.asarray(values) for name, values in read_json(file).items()}
     # OpenKE's numbers are float32; what is no number is refused where it is used.
     singles = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == np.float64}
     return Tensors(file, arrays | singles)

@@ -21,18 +21,27 @@ numbering is unknown.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from types import NoneType
-from typing import Any, cast, get_args
+from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Json, ValidationError
 
 from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, read_labels
+from kgeval.checkpoints.shared.layers import readable
+from kgeval.checkpoints.shared.locate import (
+    NATIVE,
+    CheckpointLabels,
+    contains_file,
+    find_checkpoint_file,
+    labels_in,
+    place_of_labels,
+)
 from kgeval.checkpoints.shared.mapped_arrays import (
     ARRAYS,
     OF_QUERIES,
@@ -40,27 +49,41 @@ from kgeval.checkpoints.shared.mapped_arrays import (
     has_table,
     read_npz,
     read_safetensors,
-    readable,
 )
 from kgeval.checkpoints.shared.tensors import Tensors, model_of_named
+from kgeval.data.id_files import LABEL_FILES
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError
 from kgeval.files.opening import JSON, Budget
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.scorers.scorer import Numbering
+from kgeval.settings.messages import problems_of
 from kgeval.storage import replacing
 
+FORMAT, VERSION = "kgeval", "1"
 
-@dataclass(frozen=True)
-class NativeFile:
-    arrays: dict[str, FloatArray]
-    labels: dict[str, Vocabulary] = field(default_factory=dict)
+LABELS = {"entity_labels": "entity", "relation_labels": "relation", "time_labels": "time"}
+"""the tensors that are labels, of what"""
+
+
+class Metadata(BaseModel):
+    """What a file says of its arrays, and the labels in it."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    format: str | None = None
+    version: str = VERSION
     model: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    reciprocal: bool | None = None
-    details: dict[str, Any] = field(default_factory=dict)
-    """further fields of the checkpoint"""
+    options: Json[dict[str, Any]] = {}
+    reciprocal: Json[bool | None] = None
+    name: str | None = None
+    numbering: Numbering = "unknown"
+    layouts: Json[tuple[str, ...]] = ()
+    lower_is_better: Json[bool] = False
+    entity_labels: Json[list[str]] | None = None
+    relation_labels: Json[list[str]] | None = None
+    time_labels: Json[list[str]] | None = None
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -69,65 +92,47 @@ def read(path: Path, options: Options) -> Checkpoint:
     The option ``labels`` names another folder of label files, as for other formats.
     """
     file = find_checkpoint_file(path, [lambda file: file.suffix in ARRAYS], ".npz or .safetensors file")
-    stored = _read_safetensors(file) if file.suffix == SAFE else NativeFile(read_npz(file))
-    labels, label_files = _labels_of(file, stored, options)
-    said = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
-    model = model_of_named(Tensors(file, stored.arrays), options, **said)
-    entities, relations, times = (labels.get(kind) for kind in ("entity", "relation", "time"))
-    labelled = ((file, *label_files), entities, relations, options.origins)
-    return Checkpoint(model, "native", *labelled, times=times, **stored.details)
+    arrays, said = read_safetensors(file) if file.suffix == SAFE else (read_npz(file), {})
+    stored = _metadata(file, arrays, said)
+    of_model = {"model": stored.model, "stored": stored.options, "reciprocal": stored.reciprocal}
+    model = model_of_named(Tensors(file, arrays), options, **of_model)
+    details = stored.model_dump(include={"name", "numbering", "layouts", "lower_is_better"})
+    return _labels_of(file, stored, options).checkpoint(model, "native", [file], options, **details)
 
 
-def _labels_of(file: Path, stored: NativeFile, options: Options) -> tuple[dict[str, Vocabulary], tuple[Path, ...]]:
-    if (folder := options.resolve("labels", None, "")) is not None:
-        found = find_labels(file.parent, Options({"labels": folder}))
-        named = {"entity": found.entities, "relation": found.relations, "time": found.times}
-        return {kind: labels for kind, labels in named.items() if labels is not None} | stored.labels, found.files
-    beside = {"entity": file.with_name("entities.tsv"), "relation": file.with_name("relations.tsv")}
-    files = {kind: path for kind, path in beside.items() if kind not in stored.labels and path.is_file()}
-    return {**stored.labels, **{kind: read_labels(path, kind) for kind, path in files.items()}}, tuple(files.values())
+def _metadata(file: Path, arrays: dict[str, FloatArray], said: Mapping[str, Any]) -> Metadata:
+    """Check what a file says of its arrays, and take the labels out of these."""
+    budget = Budget(file, times=JSON)
+    encoded = {name: arrays.pop(name) for name in LABELS if name in arrays and file.suffix == SAFE}
+    budget.take(JSON * sum(array.nbytes for array in encoded.values()))
+    said = {**said, **{name: array.tobytes() for name, array in encoded.items()}}
+    try:
+        stored = Metadata(**said)
+    except ValidationError as error:
+        problem = problems_of(error, said, Metadata)[0]
+        raise CheckpointError(f"{file}: not a readable {SAFE} file, or cut short: {problem}") from error
+    if stored.format == FORMAT and stored.version != VERSION:
+        raise CheckpointError(
+            f"{file}: version {stored.version} of the native format; this kgeval reads version {VERSION}."
+        )
+    return stored
 
 
-def _read_safetensors(file: Path) -> NativeFile:
-    tensors, metadata = read_safetensors(file)
-    with readable(file, ".safetensors file"):
-        options = _parse_json(metadata.get("options", "{}"), dict)
-        reciprocal = _parse_json(metadata.get("reciprocal", "null"), (bool, NoneType))
-        details = {
-            "name": metadata.get("name"),
-            "numbering": _numbering(metadata.get("numbering", "unknown")),
-            "layouts": tuple(map(str, _parse_json(metadata.get("layouts", "[]"), list))),
-            "lower_is_better": _parse_json(metadata.get("lower_is_better", "false"), bool),
+def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabels:
+    """Take the labels in the file before those beside it or in the folder of the option ``labels``."""
+    with readable(file, f"{SAFE} file"):
+        inside = {
+            kind: Vocabulary(labels, kind)
+            for name, kind in LABELS.items()
+            if (labels := getattr(stored, name)) is not None
         }
-        budget = Budget(file, times=JSON)
-        labels = {
-            kind: _embedded_labels(tensors.pop(name), kind, budget) for name, kind in LABELS.items() if name in tensors
-        }
-    version = metadata.get("version", VERSION)
-    if metadata.get("format") == FORMAT and version != VERSION:
-        raise CheckpointError(f"{file}: version {version} of the native format; this kgeval reads version {VERSION}.")
-    return NativeFile(tensors, labels, metadata.get("model"), options, reciprocal, details)
-
-
-def _embedded_labels(encoded: np.ndarray[Any, Any], kind: str, budget: Budget) -> Vocabulary:
-    budget.take(JSON * encoded.nbytes)
-    labels = _parse_json(encoded.tobytes(), list)
-    if not all(isinstance(label, str) for label in labels):
-        raise ValueError(f"its {kind} labels are not all text")
-    return Vocabulary(labels, kind)
-
-
-def _parse_json(text: str | bytes, kind: type | tuple[type, ...]) -> Any:
-    value = json.loads(text)
-    if not isinstance(value, kind):
-        raise ValueError(f"{str(value)[:40]!r} is not of type {getattr(kind, '__name__', 'bool')}")  # noqa: TRY004
-    return value
-
-
-def _numbering(text: str) -> Numbering:
-    if text not in get_args(Numbering):
-        raise ValueError(f"the numbering {text[:40]!r} is not one of {', '.join(get_args(Numbering))}")
-    return cast("Numbering", text)
+    place, named = place_of_labels(file.parent, options)
+    if inside.keys() >= {"entity", "relation"} and not named:
+        found = CheckpointLabels()
+    else:
+        found = labels_in(place, LABEL_FILES if named else [NATIVE], named=named)
+    entities, relations = inside.get("entity", found.entities), inside.get("relation", found.relations)
+    return CheckpointLabels(entities, relations, found.files, inside.get("time", found.times))
 
 
 def _is_own(file: Path) -> bool:
@@ -142,10 +147,6 @@ READER = Reader(
     recognises=lambda path: contains_file(path, _is_own) and not (path.is_dir() and has_table(path, *OF_QUERIES)),
     read=read,
 )
-
-
-FORMAT, VERSION = "kgeval", "1"
-LABELS = {"entity_labels": "entity", "relation_labels": "relation", "time_labels": "time"}
 
 
 def save_checkpoint(
@@ -190,23 +191,14 @@ def save_checkpoint(
     path = Path(path)
     if path.suffix != ".safetensors":
         raise InputError(f"{str(path)!r}: the native format is a .safetensors file.")
-    extra = {"numbering": "unknown", "lower_is_better": "false"}
-    family = model.family if isinstance(model, Checkpoint | Reciprocal) else model
-    times = None
-    if isinstance(model, Checkpoint):
-        scorer = _saveable(model)
-        extra = {"numbering": model.numbering, "lower_is_better": json.dumps(model.lower_is_better)}
-        extra |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
-        extra |= {"name": model.name} if model.name else {}
-        entities, relations, times = entities or model.entities, relations or model.relations, model.times
-        model = scorer
-    for labels, size in ((entities, model.num_entities), (relations, model.num_relations)):
-        if labels is not None and len(labels) != size:
-            raise InputError(f"{len(labels)} {labels.kind} labels for the model's {size} {labels.kind} rows.")
-    if family is model:
+    if not isinstance(model, Checkpoint):
+        model = Checkpoint(model, "native", (path,))
+    model = replace(model, entities=entities or model.entities, relations=relations or model.relations)
+    family, scorer = model.family, _saveable(model)
+    if family is scorer:
         family.refuse_heads()
     tensors = {name: np.ascontiguousarray(array) for name, array in family.arrays.items()}
-    for name, labels in zip(LABELS, (entities, relations, times), strict=True):
+    for name, labels in zip(LABELS, (model.entities, model.relations, model.times), strict=True):
         if labels is not None:
             tensors[name] = np.frombuffer(json.dumps(list(labels), ensure_ascii=False).encode(), np.uint8)
     metadata = {
@@ -214,9 +206,12 @@ def save_checkpoint(
         "version": VERSION,
         "model": family.name,
         "options": json.dumps(family.options),
-        "reciprocal": json.dumps(isinstance(model, Reciprocal)),
-        **extra,
+        "reciprocal": json.dumps(isinstance(scorer, Reciprocal)),
+        "numbering": model.numbering,
+        "lower_is_better": json.dumps(model.lower_is_better),
     }
+    metadata |= {"layouts": json.dumps(model.layouts)} if model.layouts else {}
+    metadata |= {"name": model.name} if model.name else {}
     _write(path, tensors, metadata)
 
 

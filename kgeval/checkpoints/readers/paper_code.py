@@ -22,7 +22,7 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import find_labels, folder_of, json_in
+from kgeval.checkpoints.shared.locate import find_labels, folder_of, settings_in
 from kgeval.checkpoints.shared.mapped_arrays import NUMPY, mapped_array
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
 from kgeval.checkpoints.shared.tensors import Tensors, embedding_range, names_in
@@ -91,12 +91,9 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
     """Read a model, its name from ``config.json`` beside it or from the option ``model``."""
     folder = folder_of(path)
     file, config = folder / ROTATE_FILE if path.is_dir() or path.suffix == NUMPY else path, folder / CONFIG
-    settings = json_in(config) if config.is_file() else {}
-    if not isinstance(settings, dict):
-        raise CheckpointError(f"{config}: expected the settings of a model.")
-    stored = None if settings.get("model") is None else str(settings["model"])
+    settings = settings_in(config) if config.is_file() else {}
     files = [config] if config.is_file() else []
-    name = options.require("model", stored, (files or [file])[0].name, list(ROTATE_MODELS))
+    name = options.require("model", settings.get("model"), (files or [file])[0].name, list(ROTATE_MODELS))
     files = [file, *files] if file.is_file() else [*(folder / table for table in ROTATE_ARRAYS), *files]
     tensors = _checkpoint(file) if file.is_file() else _arrays(folder, config, settings)
     family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")

@@ -30,7 +30,7 @@ from kgeval.checkpoints.readers.pbg_model import (
     relation_names,
 )
 from kgeval.checkpoints.shared.layers import check_shape, naming
-from kgeval.checkpoints.shared.locate import find_checkpoint_folder
+from kgeval.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_folder
 from kgeval.checkpoints.shared.tensors import check_same_rows
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
@@ -83,19 +83,16 @@ def labels_of(model: PBGModel, folder: str | None) -> PBGLabels:
     place = entity_path(model) if folder is None else Path(folder)
     files = [[place / f"entity_names_{kind}_{part}.json" for part in range(model.parts(kind))] for kind in model.types]
     every = [file for of_kind in files for file in of_kind]
-    if not all(exists_safely(file) and file.is_file() for file in every):
-        if folder is not None:
-            raise CheckpointError(
-                f"labels={folder!r}: expected a folder with {', '.join(file.name for file in every)}."
-            )
-        names = [] if model.dynamic else relation_names(model, None)
-        return PBGLabels((), Vocabulary(names, "relation") if names else None)
-    types = [[label for file in of_kind for label in read_names(file)] for of_kind in files]
-    names = relation_names(model, place)
+    are_there = all(exists_safely(file) and file.is_file() for file in every)
+    if folder is not None and not are_there:
+        raise CheckpointError(f"labels={folder!r}: expected a folder with {', '.join(file.name for file in every)}.")
+    types = [[label for file in of_kind for label in read_names(file)] for of_kind in files] if are_there else []
+    names = relation_names(model, place) if are_there or not model.dynamic else []
+    every += [place / "dynamic_rel_names.json"] if model.dynamic else []
     return PBGLabels(
         tuple(Vocabulary(labels) for labels in types) if all(types) else (),
         Vocabulary(names, "relation") if names else None,
-        (*every, *([place / "dynamic_rel_names.json"] if model.dynamic else [])),
+        tuple(every) if are_there else (),
     )
 
 
@@ -169,9 +166,7 @@ BILINEAR: dict[str, Callable[[Any, Any], Family]] = {"diagonal": DistMult, "line
 
 def read(path: Path, options: Options) -> Checkpoint:
     """Read a model; its labels are in the ``entity_path`` of its configuration, or in the folder ``labels``."""
-    folder = _folder(path)
-    if folder is None:
-        raise CheckpointError(f"{str(path)!r}: expected a checkpoint folder of PyTorch-BigGraph.")
+    folder = find_checkpoint_folder(path, VERSION, CONFIG) or path
     model = read_model(folder)
     tables = [entities_of(model, kind) for kind in model.types]
     entity = _stacked(model, tables)
@@ -187,17 +182,11 @@ def read(path: Path, options: Options) -> Checkpoint:
     scorer = Reciprocal(family) if model.dynamic else family
     sizes = [len(table) for table in tables]
     embeddings = [path for kind in model.types for path in model.embeddings(kind)]
-    return Checkpoint(
-        scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations)),
-        "pbg",
-        (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings, *labels.files),
-        labels.entities,
-        labels.relations,
-        options.origins,
-        name=f"{'/'.join(model.operators)}, {model.config['comparator']}",
-        numbering="files",
-        layouts=("pbg",),
-    )
+    typed = scorer if len(sizes) == 1 else Typed(scorer, labels.entity_types(model, sizes, scorer.num_relations))
+    files = (folder / CONFIG, folder / VERSION, model.file("model"), *embeddings)
+    name = f"{'/'.join(model.operators)}, {model.config['comparator']}"
+    found = CheckpointLabels(labels.entities, labels.relations, labels.files)
+    return found.checkpoint(typed, "pbg", files, options, name=name, numbering="files", layouts=("pbg",))
 
 
 def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
@@ -228,14 +217,10 @@ def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family
     return BigGraph.build({"entity": entity, "relation": relation}, options)
 
 
-def _folder(path: Path) -> Path | None:
-    return find_checkpoint_folder(path, lambda folder: (folder / VERSION).is_file() and (folder / CONFIG).is_file())
-
-
 READER = Reader(
     name="pbg",
     summary="a checkpoint folder of PyTorch-BigGraph (checkpoint_version.txt, config.json, *.h5); needs kgeval[pbg]",
-    recognises=lambda path: _folder(path) is not None,
+    recognises=lambda path: find_checkpoint_folder(path, VERSION, CONFIG) is not None,
     read=read,
     known_by=(frozenset({VERSION, CONFIG}),),
 )

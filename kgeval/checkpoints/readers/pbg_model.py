@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.checkpoints.options import truth_value
+from kgeval.checkpoints.shared.layers import readable
 from kgeval.checkpoints.shared.locate import json_in
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_json, read_settings
@@ -81,15 +82,13 @@ class PBGModel:
 
 def read_model(folder: Path) -> PBGModel:
     where = folder / CONFIG
-    try:
+    with readable(where, "configuration of PyTorch-BigGraph"):
         config = read_json(where)
         model = PBGModel(folder, config, int(read_settings(folder / VERSION)))
         known = set(model.operators) <= PARAMETERS.keys() and "comparator" in config
         known = known and (len(model.relations) == 1 if model.dynamic else bool(relation_names(model, None)))
         parts = [model.parts(kind) for kind in model.types]
         featurized = [kind for kind in model.types if config["entities"][kind].get("featurized")]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise CheckpointError(f"{where}: cannot be read ({type(error).__name__}: {error}).") from error
     if not known:
         raise CheckpointError(
             f"{where}: kgeval reads models with a comparator and the operators {', '.join(PARAMETERS)} (one operator "

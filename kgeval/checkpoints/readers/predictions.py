@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from kgeval.checkpoints.reader import Reader
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, reason
+from kgeval.errors import CheckpointError, counted, reason
 from kgeval.files.opening import JSON, checked
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
 from kgeval.scorers.scorer import Numbering
@@ -51,13 +51,12 @@ def predictions_of(
     path: Path,
     options: Options,
     sides: Mapping[Side, SideLists],
-    unmatched: str | None = None,
     notes: Sequence[str] = (),
 ) -> Predictions:
-    """Make a model of the lists of a file, by the options ``missing`` and ``unmatched``, unless that is known."""
+    """Make a model of the lists of a file, by the options ``missing`` and ``unmatched``."""
     dataset = needed_dataset(path, options)
     missing = options.require("missing", None, str(path), MISSING, optional=True)
-    unmatched = unmatched or options.require("unmatched", None, str(path), UNMATCHED, optional=True)
+    unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
     lists = PredictionLists(
         sides,
         dataset.entities,
@@ -78,29 +77,21 @@ class CheckedLists:
         self._path, self._options = path, options
         self._unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
         self._invented = self._repeated = 0
-        self._ids = {
-            kind: {label: index for index, label in enumerate(labels or ())}
-            for kind, labels in (
-                ("entity", self.dataset.entities),
-                ("relation", self.dataset.relations),
-                ("time", self.dataset.times),
-            )
-        }
+        kinds = {"entity": self.dataset.entities, "relation": self.dataset.relations, "time": self.dataset.times}
+        self._ids = {kind: {label: row for row, label in enumerate(labels or ())} for kind, labels in kinds.items()}
         self.found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
 
     def id(self, where: str, kind: str, label: Any, hint: str = "") -> int:
-        if kind == "time" and isinstance(label, int | float):
-            label = str(label)
-        found = self._ids[kind].get(label) if isinstance(label, str) else None
-        if found is not None:
-            return found
-        if kind == "time":
-            raise CheckpointError(f"{where}: the dataset has no time {label!r:.40}. Is it the right dataset?")
+        ids = self._ids[kind]
+        label = str(label) if kind == "time" and isinstance(label, int | float) else label
         if not isinstance(label, str):
             raise CheckpointError(f"{where}: expected the label of the query's {kind}, found {label!r:.40}.")
-        named = (known for known, name in self.dataset.names.items() if name == label and known in self._ids[kind])
-        labels = f"Lists need labels such as {next(named, next(iter(self._ids[kind]))):.60}, not names."
-        raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset? {labels}{hint}")
+        if label in ids:
+            return ids[label]
+        named = (known for known, name in self.dataset.names.items() if name == label and known in ids)
+        example = next(named, next(iter(ids), None))
+        labels = "" if example is None else f" Lists need labels such as {example:.60}, not names."
+        raise CheckpointError(f"{where}: unknown {kind} {label[:60]!r}. Is it the right dataset?{labels}{hint}")
 
     def add(self, where: str, side: Side, key: Key, pairs: Sequence[tuple[str, float]], what: str = "scores") -> None:
         """Take one list, of pairs of label and score; the first of a label counts."""
@@ -122,22 +113,20 @@ class CheckedLists:
     def predictions(self, format: str, *, by_place: bool = False) -> Predictions:
         """Make the model; ``by_place`` scores what is listed by its place alone."""
         sides = {side: SideLists.of(lists) for side, lists in self.found.items() if lists}
-        if by_place:
-            sides = {side: lists.by_place() for side, lists in sides.items()}
-        return predictions_of(format, self._path, self._options, sides, self._unmatched, self._notes())
+        made = predictions_of(format, self._path, self._options, sides, self._notes())
+        return replace(made, model=made.model.by_place()) if by_place else made
 
     def _notes(self) -> list[str]:
         """Say how many predictions named no entity, and how many named one again."""
-        names, repeats = (
-            f"1 prediction {verb}s" if count == 1 else f"{count:,} predictions {verb}"
-            for count, verb in ((self._invented, "name"), (self._repeated, "repeat"))
-        )
-        keep = (
-            "kept its place as a wrong answer" if self._unmatched == "keep" else "was left out, and later ones moved up"
-        )
-        invented = f"{names} no entity; each {keep} (unmatched={self._unmatched})."
-        repeated = f"{repeats} an earlier one of the same list: the first counts, and later ones move up."
-        return [invented] * bool(self._invented) + [repeated] * bool(self._repeated)
+        notes = []
+        if self._invented:
+            kept = {"keep": "kept its place as a wrong answer", "drop": "was left out, and later ones moved up"}
+            what = f"{counted(self._invented, 'prediction')} named no entity"
+            notes.append(f"{what}; each {kept[self._unmatched]} (unmatched={self._unmatched}).")
+        if self._repeated:
+            what = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
+            notes.append(f"{what}: the first counts, and later ones move up.")
+        return notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,13 +139,9 @@ class Predictions(ModelWithoutFormula):
     def describe(self) -> dict[str, Any]:
         return {
             **super().describe(),
-            "origins": dict(self.origins),
             "queries": {side: len({key[:2] for key in lists.places}) for side, lists in self.model.sides.items()},
             "listed": {side: int((lists.rows.ids >= 0).sum()) for side, lists in self.model.sides.items()},
         }
-
-    def labelled(self, dataset: Dataset) -> Predictions:
-        return self
 
 
 SUFFIXES = {".jsonl", ".ndjson", ".json"}
@@ -256,19 +241,11 @@ def _pairs(where: str, predictions: Any) -> list[tuple[str, float]]:
 
 
 def _pair(where: str, pair: Any) -> tuple[str, float]:
-    label, score = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
-    number = _number(score)
-    if not isinstance(label, str) or not math.isfinite(number):
-        raise CheckpointError(f"{where}: expected labels, or pairs of label and score; found {pair!r:.60}.")
-    return label, number
-
-
-def _number(score: Any) -> float:
-    """Return a score as a float; NaN if it is not a number or too large."""
-    try:
-        return math.nan if isinstance(score, bool) or not isinstance(score, int | float) else float(score)
-    except OverflowError:
-        return math.nan
+    with suppress(TypeError, ValueError, OverflowError):  # it has other parts than two, or its score is too large
+        label, score = pair
+        if isinstance(label, str) and type(score) in (int, float) and math.isfinite(score):
+            return label, float(score)
+    raise CheckpointError(f"{where}: expected labels, or pairs of label and score; found {pair!r:.60}.")
 
 
 def first_object(file: Path) -> Mapping[str, Any]:

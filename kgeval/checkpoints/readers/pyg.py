@@ -14,7 +14,8 @@ from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
-from kgeval.checkpoints.shared.tensors import WRAPPINGS, Tensors, names_in, unwrap_state_dict
+from kgeval.checkpoints.shared.state_dict_format import holds
+from kgeval.checkpoints.shared.tensors import LIGHTNING, WRAPPINGS, Tensors, names_in, unwrap_state_dict
 from kgeval.pickles.pickled import PICKLED, read_any
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.adapters.live_models import CLASSES, FORMULAS, TABLES
@@ -57,11 +58,11 @@ def _models_with(tensors: Tensors) -> list[str]:
     return {(True, True): ["ComplEx"], (True, False): ["RotatE"]}.get(imaginary, ["TransE", "DistMult"])
 
 
+_is_state = holds(PICKLED, NAMES, {f"{LIGHTNING}{name}" for name in NAMES})
+
+
 def _fits(file: Path) -> bool:
-    found = names_in(file) if file.suffix in PICKLED else frozenset()
-    return any({name.removeprefix(prefix) for name in found} >= NAMES for prefix in ("", "model.")) or any(
-        name.startswith(MODULES) for name in found
-    )
+    return _is_state(file) or (file.suffix in PICKLED and any(name.startswith(MODULES) for name in names_in(file)))
 
 
 READER = Reader(

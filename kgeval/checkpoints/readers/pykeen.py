@@ -27,7 +27,7 @@ from kgeval.checkpoints.shared.locate import (
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
+from kgeval.errors import CheckpointError, first_few
 from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family
@@ -42,35 +42,22 @@ LABELS = (PYKEEN_SAVED, PYKEEN, JSON)
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")
 """how names of tensors begin in a state dictionary, today and before 1.8"""
 
-FIRST_TABLES = [f"{kind}_embeddings.weight" for kind in ("entity", "relation")]
-"""the tables of versions 0.0 (KEEN), which are not read"""
-
 NORM, SWITCH, NORMALIZER = [1, 2], [True, False], ["normalize", "none"]
 
 ACTIVATION = list(ACTIVATIONS)
 
+WITHOUT_OPTIONS = ("CP", "ComplEx", "ConvKB", "DistMult", "ERMLPE", "HolE", "RESCAL", "SimplE", "TuckER")
+
 REQUIRED_OPTIONS: dict[str, dict[str, list[Any]]] = {
+    **{name: {} for name in WITHOUT_OPTIONS},
+    **{name: {"p": NORM} for name in ("RotatE", "TorusE", "TransE")},
+    **{name: {"activation": ACTIVATION} for name in ("CrossE", "ERMLP", "NTN")},
     "BoxE": {"p": NORM, "power_norm": SWITCH, "tanh_map": SWITCH},
-    "CP": {},
-    "ComplEx": {},
-    "ConvKB": {},
-    "CrossE": {"activation": ACTIVATION},
-    "DistMult": {},
-    "ERMLP": {"activation": ACTIVATION},
-    "ERMLPE": {},
-    "HolE": {},
     "KG2E": {"similarity": ["kl", "el"]},
     "MuRE": {"p": NORM, "power_norm": SWITCH},
-    "NTN": {"activation": ACTIVATION},
     "PairRE": {"p": NORM, "entity_normalizer": NORMALIZER},
     "ProjE": {"inner_activation": ACTIVATION, "outer_activation": ["identity"]},
     "QuatE": {"relation_normalizer": NORMALIZER},
-    "RESCAL": {},
-    "RotatE": {"p": NORM},
-    "SimplE": {},
-    "TorusE": {"p": NORM},
-    "TransE": {"p": NORM},
-    "TuckER": {},
 }
 """the interactions that a state dictionary can be read as, and the options that each needs"""
 
@@ -122,21 +109,19 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
     """Read a state dictionary, and the ids of the labels where a training loop saved them or they lie beside it."""
     state = unwrap_state_dict(content)
     tensors = Tensors(file, state).of_model(STATE)
-    if all(name in tensors for name in FIRST_TABLES):
-        named = " ".join(f"--option {name.partition('_')[0]}={name}" for name in FIRST_TABLES)
-        raise CheckpointError(
-            f"{file}: it is a model of PyKEEN 0.0 (KEEN), whose files kgeval does not read. If a model of 'kgeval "
-            f"list models' has its formula, name its tensors: --checkpoint-format {NAMED_BY_USER} --option "
-            f"model=MODEL {named}."
-        )
     if not any(name.startswith(STATE) for name in tensors):
-        raise CheckpointError(f"{file}: holds no vectors of entities under PyKEEN's names: {STATE[0]}… or {STATE[1]}…")
+        raise CheckpointError(
+            f"{file}: holds no vectors of entities under PyKEEN's names ({STATE[0]}… or {STATE[1]}…), but "
+            f"{first_few([*tensors]) or 'no tensors'}. If a model of 'kgeval list models' has its formula, name its "
+            f"tensors: --checkpoint-format {NAMED_BY_USER} --option model=MODEL --option entity=NAME --option "
+            "relation=NAME."
+        )
     stored = {kind: content.get(f"{kind}_to_id_dict") for kind in ("entity", "relation")}
     labels = [None if ids is None else vocabulary_of_ids(file, ids, kind) for kind, ids in stored.items()]
     found = CheckpointLabels(labels[0], labels[1])
     if found.entities is None and found.relations is None:
         found = find_labels(file.parent, options, LABELS)
-    name = options.require("model", None, file.name, list(REQUIRED_OPTIONS))
+    name = options.require("model", None, file.name, sorted(REQUIRED_OPTIONS))
     model = model_of_state(tensors, name, options, file.name)
     with naming(file):
         family = family_of(PyKEENModel.of(model, inverse=False), name)

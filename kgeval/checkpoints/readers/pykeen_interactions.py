@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.arrays import Float64Array, FloatArray
+from kgeval.checkpoints.options import truth_value
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen_networks import NETWORKS, affine
 from kgeval.checkpoints.shared.layers import check_shape
@@ -36,19 +37,15 @@ from kgeval.scorers.ordered import from_interleaved
 def _kg2e(parts: PyKEENModel) -> Family:
     """Its measure is a module without parameters or, for a state dictionary, an option of the user."""
     module = parts.interaction.child("similarity")
-    kind = parts.interaction.state.get("similarity") if module is None else module.class_name
-    if kind not in MEASURES:
+    kind: Any = parts.interaction.state.get("similarity") if module is None else module.class_name
+    measure = MEASURES.get(kind, kind)
+    if measure not in ("kl", "el"):
         raise NoFormula(f"it compares distributions by {kind}, which kgeval does not compute.")
-    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=MEASURES[kind])
+    return KG2E(side_by_side(parts.entity), side_by_side(parts.relation), measure=measure)
 
 
-MEASURES: dict[Any, Literal["kl", "el"]] = {
-    "NegativeKullbackLeiblerDivergence": "kl",
-    "ExpectedLikelihood": "el",
-    "kl": "kl",
-    "el": "el",
-}
-"""how distributions are compared, by PyKEEN's classes and by its synonyms"""
+MEASURES = {"NegativeKullbackLeiblerDivergence": "kl", "ExpectedLikelihood": "el"}
+"""how distributions are compared: PyKEEN's classes, and its synonyms"""
 
 
 def _triplere(parts: PyKEENModel) -> Family:
@@ -64,27 +61,20 @@ def _transd(parts: PyKEENModel) -> Family:
     """Projected entities longer than 1 are shortened to 1, by the Euclidean norm."""
     if norm_of(parts, 2) != 2:
         raise NoFormula("its distance is the norm of p = 1, and its projections are shortened by that of p = 2.")
-    return TransD(
-        parts.entity(),
-        parts.relation(),
-        entity_transfer=parts.entity(1),
-        relation_transfer=parts.relation(1),
-        norm=2,
-        normalization="max_norm",
-    )
+    relations = parts.relations("relation", "relation_transfer")
+    return TransD(parts.entity(), **relations, entity_transfer=parts.entity(1), norm=2, normalization="max_norm")
 
 
 def _transh(parts: PyKEENModel) -> Family:
-    normal = parts.relation(0)
-    return TransH(parts.entity(), parts.relation(1), normal=normal, norm=norm_of(parts, 2), normalization="none")
+    return TransH(parts.entity(), **parts.relations("normal", "relation"), norm=norm_of(parts, 2), normalization="none")
 
 
 def _transr(parts: PyKEENModel) -> Family:
     """Projected entities are shortened to norm 1 where theirs is larger, by the norm of the distance."""
     if parts.interaction.state.get("max_projection_norm") != 1.0:
         raise NoFormula("its projections are shortened to another norm than 1.")
-    norm = norm_of(parts, 2)
-    return TransR(parts.entity(), parts.relation(0), projection=parts.relation(1), norm=norm, normalization="max_norm")
+    relations = parts.relations("relation", "projection")
+    return TransR(parts.entity(), **relations, norm=norm_of(parts, 2), normalization="max_norm")
 
 
 def _um(parts: PyKEENModel) -> Family:
@@ -95,9 +85,7 @@ def _um(parts: PyKEENModel) -> Family:
 
 def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
     """Tell the norm of a distance; its power (``power_norm``) ranks as the distance does."""
-    power = parts.interaction.state.get("power_norm")
-    if power is not None and not isinstance(power, bool):
-        raise CheckpointError(f"its power_norm is {power!r}, which is neither true nor false.")
+    truth_value("interaction", "power_norm", parts.interaction.state.get("power_norm"))
     norm = parts.interaction.state.get("p", default)
     if norm not in (1, 2) or isinstance(norm, bool):
         raise NoFormula(f"its distance is the norm of p = {norm}; kgeval has 1 and 2.")
@@ -142,9 +130,7 @@ def family_of(parts: PyKEENModel, name: str) -> Family:
 
 def _boxe(parts: PyKEENModel) -> Family:
     """Boxes are stored as a base, a shape and a size, for heads and for tails."""
-    mapped = parts.interaction.state.get("tanh_map", True)
-    if not isinstance(mapped, bool):
-        raise CheckpointError(f"its tanh_map is {mapped!r}, which is neither true nor false.")
+    mapped = truth_value("interaction", "tanh_map", parts.interaction.state.get("tanh_map", True))
     norm = norm_of(parts, 2)
     if norm == 2 and parts.interaction.state.get("power_norm"):
         raise NoFormula("its two distances are squared before they are added (power_norm).")
@@ -195,9 +181,8 @@ def _multilinear_tucker(parts: PyKEENModel) -> Family:
 def _mure(parts: PyKEENModel) -> Family:
     if parts.interaction.state.get("p") != 2 or parts.interaction.state.get("power_norm") is not True:
         raise NoFormula("its distance is not the squared Euclidean one.")
-    return MuRE(
-        parts.entity(), parts.relation(), diagonal=parts.relation(1), head_bias=parts.bias(1), tail_bias=parts.bias(2)
-    )
+    relations = parts.relations("relation", "diagonal")
+    return MuRE(parts.entity(), **relations, head_bias=parts.bias(1), tail_bias=parts.bias(2))
 
 
 def _quarters(array: FloatArray) -> FloatArray:
@@ -210,7 +195,11 @@ def _simple(parts: PyKEENModel) -> Family:
         if parts.interaction.state.get("clamp_score") is not None:
             raise NoFormula("its scores are clamped, in a layout from before PyKEEN's interaction modules.")
         return SimplE(side_by_side(parts.entity), side_by_side(parts.relation))
-    return DistMult(side_by_side(parts.entity), np.asarray(side_by_side(parts.relation), np.float64) / 2)
+    return DistMult(side_by_side(parts.entity), _halved(parts))
+
+
+def _halved(parts: PyKEENModel) -> Float64Array:
+    return np.asarray(side_by_side(parts.relation), np.float64) / 2
 
 
 def _clamped(parts: PyKEENModel) -> Family:
@@ -221,9 +210,7 @@ def _clamped(parts: PyKEENModel) -> Family:
     if limits is None:
         return _simple(parts)
     low, high = (end if limit is None else float(limit) for end, limit in zip((-np.inf, np.inf), limits, strict=True))
-    return ClampedDistMult(
-        side_by_side(parts.entity), np.asarray(side_by_side(parts.relation), np.float64) / 2, low=low, high=high
-    )
+    return ClampedDistMult(side_by_side(parts.entity), _halved(parts), low=low, high=high)
 
 
 def _tucker(parts: PyKEENModel) -> Family:

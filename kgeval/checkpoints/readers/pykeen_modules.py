@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,10 @@ class Module:
         """Grow a tree from names such as ``entity_representations.0._embeddings.weight``; its classes have no names."""
         root = cls("", _bare(tensors))
         for name in tensors:
-            *path, last = name.split(".")
             module = root
-            for step in path:
+            for step in name.split(".")[:-1]:
                 place = f"{module.place}{step}."
-                module = module.state["_modules"].setdefault(step, cls("", _bare(tensors), place))
-            module.state["_parameters"].names[last] = name
+                module = module.state["_modules"].setdefault(step, cls("", _bare(tensors.under(place)), place))
         return root
 
     def child(self, *names: str) -> Module | None:
@@ -83,24 +81,9 @@ class Module:
         return self.state["_parameters"], self.state["_buffers"]
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """The tensors of one module of a state dictionary, by the last part of their names."""
-
-    tensors: Tensors
-    names: dict[str, str] = field(default_factory=dict)
-    """what each is called in the state dictionary"""
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.names
-
-    def get(self, name: str) -> Any:
-        return self.tensors.get(self.names[name]) if name in self.names else None
-
-
 def _bare(tensors: Tensors) -> dict[str, Any]:
     """Make the state of a module of which a state dictionary has only the arrays; eps is PyTorch's default."""
-    return {"_modules": {}, "_parameters": Parameters(tensors), "_buffers": {}, "eps": 1e-5}
+    return {"_modules": {}, "_parameters": tensors, "_buffers": {}, "eps": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -124,6 +107,10 @@ class PyKEENModel:
         names = ("relation_embeddings", "inverse_relation_embeddings")
         table = self._table("relation", index, names)
         return np.concatenate([table[0::2], table[1::2]]) if self.inverse else table
+
+    def relations(self, *names: str) -> dict[str, FloatArray]:
+        """Return the relation representations by the names of a family's arrays, in their order."""
+        return {name: self.relation(index) for index, name in enumerate(names)}
 
     def bias(self, index: int) -> FloatArray:
         """Return an entity representation that is one number for each."""

@@ -69,13 +69,8 @@ def _convkb(parts: PyKEENModel) -> Family:
 
 
 def _crosse(parts: PyKEENModel) -> Family:
-    return CrossE(
-        parts.entity(),
-        parts.relation(),
-        interaction=parts.relation(1),
-        bias=parts.interaction.take("bias", None),
-        activation=_activation(parts, "activation"),
-    )
+    vectors, bias = parts.relations("relation", "interaction"), parts.interaction.take("bias", None)
+    return CrossE(parts.entity(), **vectors, bias=bias, activation=_activation(parts, "activation"))
 
 
 def _ermlp(parts: PyKEENModel) -> Family:
@@ -109,15 +104,8 @@ def _normalised(parts: PyKEENModel, first: int) -> tuple[Float64Array, Float64Ar
 
 
 def _ntn(parts: PyKEENModel) -> Family:
-    return NTN(
-        parts.entity(),
-        parts.relation(),
-        head_weight=parts.relation(1),
-        tail_weight=parts.relation(2),
-        slice_bias=parts.relation(3),
-        slice_output=parts.relation(4),
-        activation=_activation(parts, "activation"),
-    )
+    layers = parts.relations("relation", "head_weight", "tail_weight", "slice_bias", "slice_output")
+    return NTN(parts.entity(), **layers, activation=_activation(parts, "activation"))
 
 
 def _proje(parts: PyKEENModel) -> Family:

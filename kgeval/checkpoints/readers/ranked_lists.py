@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +26,8 @@ from kgeval.checkpoints.shared.locate import first_lines
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import ID, NAME
 from kgeval.data.rows import Rows
-from kgeval.data.text import line_of, open_text, read_columns
+from kgeval.data.tables import NamedTable
+from kgeval.data.text import find_delimiter, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
 from kgeval.errors import CheckpointError
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
@@ -138,7 +138,12 @@ COLUMNS = ("query", "iteration", "entity", "rank", "score", "run")
 
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
-OTHER_DATASET = " Is it the right dataset?"
+CELLS = (
+    ("query", NAME, "is not a name such as tail-12-3."),
+    ("entity", rf"^{ID}$", "is not an id."),
+    ("score", NUMBER, "is not a number."),
+)
+"""the pattern that the cells of a column must match"""
 
 
 def read_trec(path: Path, options: Options) -> Predictions:
@@ -151,51 +156,31 @@ def read_trec(path: Path, options: Options) -> Predictions:
     return predictions_of("trec", path, options, _lists_of_run(path, needed_dataset(path, options)))
 
 
-class _Column(NamedTuple):
-    """The cells of a column as text."""
-
-    path: Path
-    name: str
-    cells: pa.ChunkedArray
-
-    def refuse(self, wrong: BoolArray, why: str, hint: str = "") -> None:
-        """Refuse the first of some rows (bool[row]), with its line and its cell."""
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            cell = self.cells[row].as_py()[:40]
-            raise CheckpointError(f"{self.path}, line {line_of(self.path, row)}: the {self.name} {cell!r} {why}.{hint}")
-
-    def refuse_unlike(self, pattern: str, why: str) -> None:
-        self.refuse(~np.asarray(pc.match_substring_regex(self.cells, pattern)), why)
-
-
 def _lists_of_run(path: Path, dataset: Dataset) -> dict[Side, SideLists]:
-    table = read_columns(path, COLUMNS)
-    query, entity, score = (_Column(path, name, table[name]) for name in ("query", "entity", "score"))
-    query.refuse_unlike(NAME, "is not a name such as tail-12-3")
-    entity.refuse_unlike(rf"^{ID}$", "is not an id")
-    score.refuse_unlike(NUMBER, "is not a number")
-    entities, scores = np.asarray(entity.cells.cast(pa.int64())), np.asarray(score.cells.cast(pa.float64()))
-    score.refuse(~np.isfinite(scores), "is not a finite number")
-    size = len(dataset.entities)
-    entity.refuse(entities >= size, _beyond("an entity", dataset, size), OTHER_DATASET)
-    codes = query.cells.combine_chunks().dictionary_encode()
+    delimiter = find_delimiter(path)
+    table = NamedTable(path, read_columns(path, COLUMNS, delimiter=delimiter), delimiter=delimiter)
+    for name, pattern, why in CELLS:
+        table.refuse(~np.asarray(pc.match_substring_regex(table[name], pattern)), name, why)
+    entities, scores = np.asarray(table["entity"].cast(pa.int64())), np.asarray(table["score"].cast(pa.float64()))
+    table.refuse(~np.isfinite(scores), "score", "is not a finite number.")
+    table.refuse(entities >= len(dataset.entities), "entity", _beyond("an entity", dataset, len(dataset.entities)))
+    codes = table["query"].combine_chunks().dictionary_encode()
     owners = np.asarray(codes.indices, np.int64)
     order = np.lexsort((entities, owners))
     again = np.zeros(len(order), np.bool_)
     again[order[1:]] = (np.diff(owners[order]) == 0) & (np.diff(entities[order]) == 0)
-    entity.refuse(again, "is listed twice for its query")
+    table.refuse(again, "entity", "is listed twice for its query.")
     order = np.argsort(owners, kind="stable")
-    sides, ids = _queries(query, owners, codes.dictionary, dataset)
+    sides, ids = _queries(table, owners, codes.dictionary, dataset)
     every = {side: sides == side for side in SIDES}
     ordered = owners[order], entities[order], scores[order]
     return {side: _of_queries(chosen, ids, *ordered) for side, chosen in every.items() if chosen.any()}
 
 
 def _queries(
-    column: _Column, owners: IntArray, names: pa.Array, dataset: Dataset
+    table: NamedTable, owners: IntArray, names: pa.Array, dataset: Dataset
 ) -> tuple[npt.NDArray[np.object_], list[IntArray]]:
-    """Split the distinct names of a column into their parts; ``owners`` (int64[row]) is the name of each row.
+    """Split the distinct names of queries into their parts; ``owners`` (int64[row]) is the name of each row.
 
     Returns their sides, object[query], and their ids, int64[query] each: anchors, relations, and of a temporal graph
     times.
@@ -203,15 +188,15 @@ def _queries(
     parts = pc.extract_regex(names, NAME)
     timed = np.asarray(pc.not_equal(pc.struct_field(parts, "time"), ""))[owners]
     if dataset.times is None:
-        column.refuse(timed, f"has a time, but {dataset.name} has none")
+        table.refuse(timed, "query", f"has a time, but {dataset.name} has none.")
     else:
-        column.refuse(~timed, f"has no time (tail-12-3-5), but {dataset.name} is a temporal graph")
+        table.refuse(~timed, "query", f"has no time (tail-12-3-5), but {dataset.name} is a temporal graph.")
     kinds = {"anchor": dataset.entities, "relation": dataset.relations, "time": dataset.times}
     labels = {name: found for name, found in kinds.items() if found is not None}
     ids = [np.asarray(pc.struct_field(parts, name).cast(pa.int64())) for name in labels]
     for found, (name, known) in zip(ids, labels.items(), strict=True):
         what = _beyond(f"{'an' if name == 'anchor' else 'a'} {name}", dataset, len(known))
-        column.refuse((found >= len(known))[owners], what, OTHER_DATASET)
+        table.refuse((found >= len(known))[owners], "query", what)
     return pc.struct_field(parts, "side").to_numpy(zero_copy_only=False), ids
 
 
@@ -228,7 +213,7 @@ def _of_queries(
 
 
 def _beyond(what: str, dataset: Dataset, size: int) -> str:
-    return f"names {what} that {dataset.name} does not have (its ids are below {size})"
+    return f"names {what} that {dataset.name} does not have (its ids are below {size}). Is it the right dataset?"
 
 
 def _is_run(path: Path) -> bool:

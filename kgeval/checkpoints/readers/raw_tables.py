@@ -13,6 +13,7 @@ distances are more plausible, and so it is read.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,12 @@ from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
 from kgeval.checkpoints.reader import Reader
-from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
+from kgeval.checkpoints.shared.layers import readable
+from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of, settings_in
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import Tensors, embedding_range
-from kgeval.errors import CheckpointError, FileError, reason
-from kgeval.files.opening import checked, read_json, read_settings
+from kgeval.errors import CheckpointError
+from kgeval.files.opening import checked, read_settings
 from kgeval.files.settings_text import read_yaml
 from kgeval.pickles.pickled import read_torch
 from kgeval.pickles.unpickle import StubObject
@@ -47,7 +49,7 @@ ENTITY, RELATION = "_entity.npy", "_relation.npy"
 def read_dglke(path: Path, options: Options) -> Checkpoint:
     """Read a model: its arrays are named as ``config.json`` says, or without it by the model."""
     folder = folder_of(path)
-    config = _dglke_config(folder) or {}
+    config = _dglke_config(folder)
     if (folder / DGLKE_CONFIG).is_file() and not config:
         raise CheckpointError(f"{folder / DGLKE_CONFIG}: not a configuration of DGL-KE.")
     files = [folder / DGLKE_CONFIG] if config else []
@@ -66,16 +68,9 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
         arrays["relation"] = np.asarray(arrays["relation"], np.float64) / (extent / np.pi)
     family = FAMILIES[name](**arrays)
     options.record_origins(family, "DGL-KE", **({"norm": asked} if name.startswith("TransE_") else {}))
-    layouts = ("rotate", "ogb")
-    return find_labels(folder, options).checkpoint(
-        family,
-        "dglke",
-        [*files, *sorted(folder.glob(f"{first}*.npy"))],
-        options,
-        name=name,
-        numbering="files",
-        layouts=layouts,
-    )
+    files += sorted(folder.glob(f"{first}*.npy"))
+    found = find_labels(folder, options)
+    return found.checkpoint(family, "dglke", files, options, name=name, numbering="files", layouts=("rotate", "ogb"))
 
 
 def _first_part(path: Path) -> str:
@@ -97,17 +92,16 @@ FAMILIES: dict[str, Callable[..., Family]] = {
 }
 
 
-def _dglke_config(folder: Path) -> dict[str, Any] | None:
-    try:
-        config = read_json(folder / DGLKE_CONFIG)
-    except (OSError, ValueError, RecursionError, FileError):
-        return None
-    complete = isinstance(config, dict) and {"model_name", "dataset", "hidden_dim", "gamma"} <= config.keys()
-    return config if complete else None
+def _dglke_config(folder: Path) -> dict[str, Any]:
+    """Read the configuration in a folder; empty without a complete one."""
+    with suppress(CheckpointError):
+        config = settings_in(folder / DGLKE_CONFIG)
+        return config if {"model_name", "dataset", "hidden_dim", "gamma"} <= config.keys() else {}
+    return {}
 
 
 def _is_dglke(path: Path) -> bool:
-    if path.is_dir() and _dglke_config(path) is not None:
+    if path.is_dir() and _dglke_config(path):
         return True
     return contains_file(path, lambda file: file.name.endswith((ENTITY, RELATION)) and _has_both(file))
 
@@ -138,11 +132,9 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
     """Read a model as ``full_config.yaml`` describes it, with its inverse relations if it has any."""
     folder = folder_of(path)
     config = folder / MARIUS_CONFIG
-    try:
+    with readable(config, "configuration of Marius"):
         decoder = read_yaml(read_settings(config))["model"]["decoder"]
         stored, inverse_edges = decoder["type"], (decoder.get("options") or {}).get("inverse_edges")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CheckpointError(f"{config}: not a configuration of Marius ({reason(error)}).") from error
     if not isinstance(stored, str):
         raise CheckpointError(f"{config}: its decoder has no name.")
     inverse = truth_value(config, "inverse_edges", inverse_edges)
@@ -168,15 +160,11 @@ def _relations(file: Path, *, inverse: bool) -> FloatArray:
 
 def _nodes(file: Path, width: int) -> FloatArray:
     """Map the nodes from disk: float32 rows without a header."""
-    try:
+    with readable(file, "table of nodes"):
         size = checked(file)
         if size == 0 or size % (4 * width):
-            raise CheckpointError(
-                f"{file}: {size} bytes are not whole rows of {width} numbers (float32). The file may be cut short."
-            )
+            raise ValueError(f"{size} bytes are not whole rows of {width} numbers (float32)")
         return np.memmap(file, "<f4", "r", shape=(size // (4 * width), width))
-    except OSError as error:
-        raise CheckpointError(f"{file}: cannot be read ({error.strerror or error}).") from error
 
 
 def _is_marius(path: Path) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kgeval.arrays import FloatArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -42,7 +43,6 @@ from kgeval.scorers.mapped import Reciprocal
 REVERSE = "_reverse"
 """what the code adds to the name of a relation for that of its inverse"""
 
-KINDS = ("e", "rel")
 KERNELS = (32, 1, 3, 3)
 """the code's convolution: channels, input channels, height and width"""
 
@@ -55,10 +55,16 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
     entities, relations = _tokens(entity_file, "entity"), _tokens(relation_file, "relation")
     forward, rows = with_inverses(relations, REVERSE)
-    sizes = len(entities), len(relations)
     stored = next((name for name, tensor in DISTINGUISHING_TENSOR.items() if tensor in tensors), None)
-    name = options.require("model", stored, file.name, list(CONVE_MODELS) if stored is None else [stored])
-    model = Reciprocal(CONVE_MODELS[name](tensors, sizes, rows, options))
+    name = options.require("model", stored, file.name, list(DISTINGUISHING_TENSOR))
+    parts = ("_real", "_img") if name == "ComplEx" else ("",)
+    entity, relation = (
+        tensors.side_by_side(*(f"emb_{kind}{part}.weight" for part in parts), rows=len(vocabulary))
+        for kind, vocabulary in (("e", entities), ("rel", relations))
+    )
+    relation = relation[rows]
+    family = _conve(tensors, entity, relation, options) if name == "ConvE" else BILINEAR[name](entity, relation)
+    model = Reciprocal(family)
     options.record_origins(model.family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     known = (None, None) if (dataset := options.dataset) is None else (dataset.entities, dataset.relations)
@@ -89,12 +95,7 @@ def _with_dataset_spelling(lowered: Iterable[str], labels: Vocabulary | None, ki
     return Vocabulary([known.get(name, name) for name in lowered], kind)
 
 
-Sizes = tuple[int, int]
-"""how many entities and relations the vocabularies have"""
-
-
-def _conve(tensors: Tensors, sizes: Sizes, rows: list[int], options: Options) -> Family:
-    entity, relation = (tensors.take(f"emb_{kind}.weight", size, None) for kind, size in zip(KINDS, sizes, strict=True))
+def _conve(tensors: Tensors, entity: FloatArray, relation: FloatArray, options: Options) -> Family:
     width, channels = entity.shape[1], KERNELS[0]
     dense = tensors.take("fc.weight", width, None)
     network = Network(
@@ -107,8 +108,7 @@ def _conve(tensors: Tensors, sizes: Sizes, rows: list[int], options: Options) ->
         after=fold_batch_norm(tensors.under("bn2."), width),
     )
     height = _height(tensors, width, dense.shape[1], options)
-    bias = tensors.take("b", sizes[0])
-    return ConvE(entity, relation[rows], **network.arrays(), tail_bias=bias, height=height)
+    return ConvE(entity, relation, **network.arrays(), tail_bias=tensors.take("b", len(entity)), height=height)
 
 
 def _height(tensors: Tensors, width: int, features: int, options: Options) -> int:
@@ -124,24 +124,8 @@ def _height(tensors: Tensors, width: int, features: int, options: Options) -> in
     return int(options.require("embedding_shape1", only, tensors.path.name, fitting))
 
 
-def _complex(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
-    entity, relation = (
-        tensors.side_by_side(*(f"emb_{kind}_{part}.weight" for part in ("real", "img")), rows=size)
-        for kind, size in zip(KINDS, sizes, strict=True)
-    )
-    return ComplEx(entity, relation[rows])
-
-
-def _distmult(tensors: Tensors, sizes: Sizes, rows: list[int], _: Options) -> Family:
-    entity, relation = (tensors.take(f"emb_{kind}.weight", size, None) for kind, size in zip(KINDS, sizes, strict=True))
-    return DistMult(entity, relation[rows])
-
-
-CONVE_MODELS: dict[str, Callable[[Tensors, Sizes, list[int], Options], Family]] = {
-    "ConvE": _conve,
-    "ComplEx": _complex,
-    "DistMult": _distmult,
-}
+BILINEAR: dict[str, Callable[[FloatArray, FloatArray], Family]] = {"ComplEx": ComplEx, "DistMult": DistMult}
+"""the models that are two tables"""
 
 DISTINGUISHING_TENSOR = {"ConvE": "conv1.weight", "ComplEx": "emb_e_real.weight", "DistMult": "emb_e.weight"}
 """the tensor that distinguishes a model from the next ones"""

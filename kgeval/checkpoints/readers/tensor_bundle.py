@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kgeval.arrays import FloatArray
-from kgeval.errors import CheckpointError
+from kgeval.checkpoints.shared.layers import readable
 from kgeval.files.opening import Budget, checked, read_bytes
 
 MAGIC = 0xDB4775248B80FB57
@@ -28,38 +28,31 @@ KEY = 2**12
 FLOAT = 1
 """TensorFlow's number for float32"""
 
-Message = dict[int, list[int | bytes]]
-"""the fields of a protocol buffer, by number"""
+Message = dict[int, list[Any]]
+"""the fields of a protocol buffer, by number: whole numbers, and bytes"""
 
 
 def read_bundle(folder: Path) -> dict[str, FloatArray]:
     """Read the float32 tensors of a ``variables`` folder, by name."""
     index, data = folder / "variables.index", folder / "variables.data-00000-of-00001"
-    try:
+    with readable(data, "tensors of TensorFlow"):
         checked(data)
         numbers = np.memmap(data, np.uint8, "r")
+    with readable(index, "table of TensorFlow"):
         entries = dict(_table(read_bytes(index), Budget(index, times=BLOCKS)))
         floats = {name: value for name, value in entries.items() if name and message(value).get(1) == [FLOAT]}
         return {name.decode(): _tensor(value, numbers) for name, value in floats.items()}
-    except OSError as error:
-        raise CheckpointError(f"{error.filename}: cannot be read ({error.strerror}).") from error
-    except (ValueError, IndexError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{index}: damaged, or not written by TensorFlow ({error}).") from error
 
 
 def keras_settings(path: Path) -> dict[str, Any]:
     """Read the configuration of the model from ``keras_metadata.pb``: the first that there is."""
-    try:
+    with readable(path, "metadata of Keras"):
         for node in message(read_bytes(path)).get(1, []):
-            for text in message(_as_bytes(node)).get(5, []):
-                config = json.loads(_as_bytes(text)).get("config")
+            for text in message(node).get(5, []):
+                config = json.loads(text).get("config")
                 if isinstance(config, dict):
                     return config
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except (ValueError, IndexError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"{path}: damaged, or not metadata of Keras ({error}).") from error
-    raise CheckpointError(f"{path}: expected the configuration of a model.")
+        raise ValueError("it holds no configuration of a model")
 
 
 def message(data: bytes) -> Message:
@@ -133,16 +126,10 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _tensor(value: bytes, numbers: Any) -> FloatArray:
     """Take the numbers of a tensor: fields 2 shape, 3 file, 4 offset, 5 size."""
     fields = message(value)
-    dimensions = [part for shape in fields.get(2, []) for part in message(_as_bytes(shape)).get(2, [])]
-    shape = [int(message(_as_bytes(dimension)).get(1, [0])[0]) for dimension in dimensions]
+    dimensions = [part for shape in fields.get(2, []) for part in message(shape).get(2, [])]
+    shape = [int(message(dimension).get(1, [0])[0]) for dimension in dimensions]
     offset, size = (int(fields.get(number, [0])[0]) for number in (4, 5))
     if fields.get(3, [0]) != [0] or size != 4 * int(np.prod(shape, dtype=object)) or offset + size > len(numbers):
         raise ValueError(f"a tensor of shape {shape} is not where the table says")
     array: FloatArray = numbers[offset : offset + size].view("<f4").reshape(shape)
     return array
-
-
-def _as_bytes(value: int | bytes) -> bytes:
-    if not isinstance(value, bytes):
-        raise ValueError("a protocol buffer has a number where a message is expected")  # noqa: TRY004
-    return value

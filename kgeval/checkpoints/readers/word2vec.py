@@ -26,7 +26,6 @@ from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, first_lines
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import model_of_arrays
-from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError
 from kgeval.files.opening import read_bytes
@@ -35,8 +34,8 @@ from kgeval.pickles.unpickle import StubObject
 
 BINARY = ".bin"
 
-SIZES = re.compile(rb"([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*\n")
-"""the first line: rows and width"""
+SIZES = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*([0-9]{1,9})[ \t]([0-9]{1,6})[ \t\r]*(?:\n|$)")
+"""the first line, of rows and width, perhaps after a byte order mark"""
 
 LONGEST = 32
 """bytes that have room for it"""
@@ -45,9 +44,17 @@ NO_TEXT = re.compile(r"[\0-\x1f]|^$")
 """what no label has, and what numbers read as a label mostly have"""
 
 
-def has_binary_sizes(file: Path) -> bool:
+def sizes_in(file: Path) -> re.Match[bytes] | None:
     with file.open("rb") as opened:
-        return SIZES.match(opened.read(LONGEST)) is not None
+        return SIZES.match(opened.read(LONGEST))
+
+
+def announced_sizes(file: Path) -> tuple[int, int, int]:
+    """Read how many rows follow and how wide they are, and the place where the first of them begins."""
+    sizes = sizes_in(file)
+    if sizes is None:
+        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
+    return int(sizes[1]), int(sizes[2]), sizes.end()
 
 
 def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
@@ -55,11 +62,8 @@ def read_binary_vectors(file: Path) -> tuple[list[str], FloatArray]:
     content = read_bytes(file)
     if _is_text(content):
         raise CheckpointError(f"{file}: it is text, but {BINARY} means the binary format. Rename it to .txt.")
-    sizes = SIZES.match(content)
-    if sizes is None:
-        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns.")
-    count, width = map(int, sizes.groups())
-    view, position, size = memoryview(content), sizes.end(), 4 * width
+    count, width, position = announced_sizes(file)
+    view, size = memoryview(content), 4 * width
     labels, rows = [], []
     for row in range(1, count + 1):  # one by one: each begins where the one before ends
         space = content.find(b" ", position)
@@ -131,17 +135,16 @@ def read_gensim_vectors(file: Path) -> tuple[list[str], FloatArray, tuple[Path, 
 
 def _table(file: Path, attributes: dict[str, Any], prefix: str) -> tuple[Any, tuple[Path, ...]]:
     """Take the table from the pickle, or else from the file beside it; with the files that it came from."""
-    name = next((name for name in TABLES if name in attributes), None)
-    if name is not None:
-        return attributes[name], (file,)
     apart = attributes.get(APART)
-    name = next((name for name in TABLES if isinstance(apart, list) and name in apart), None)
-    if name is None:
-        return None, (file,)
-    beside = file.with_name(f"{prefix}.{name}.npy")
-    if not beside.is_file():
-        raise CheckpointError(f"{beside.name} is missing beside {file}. It holds the vectors.")
-    return mapped_array(beside), (file, beside)
+    for name in TABLES:
+        if name in attributes:
+            return attributes[name], (file,)
+        if isinstance(apart, list) and name in apart:
+            beside = file.with_name(f"{prefix}.{name}.npy")
+            if not beside.is_file():
+                raise CheckpointError(f"{beside.name} is missing beside {file}. It holds the vectors.")
+            return mapped_array(beside), (file, beside)
+    return None, (file,)
 
 
 def _state(value: Any) -> dict[str, Any]:
@@ -149,9 +152,6 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 SUFFIXES = {".txt", ".vec", ".w2v", ".word2vec", ".kv", ".emb"}
-
-TEXT_SIZES = re.compile(r"([0-9]{1,9})[ \t]([0-9]{1,6})\s*")
-"""the first line: rows and width"""
 
 
 def read(path: Path, options: Options) -> Checkpoint:
@@ -169,10 +169,7 @@ def read(path: Path, options: Options) -> Checkpoint:
 
 
 def _read_text(file: Path) -> tuple[list[str], FloatArray]:
-    sizes = TEXT_SIZES.fullmatch(first_line(file).strip())
-    if sizes is None:
-        raise CheckpointError(f"{file}, line 1: expected the numbers of rows and of columns, such as '1000 50'.")
-    count, width = map(int, sizes.groups())
+    count, width, _ = announced_sizes(file)
     labels, table = read_labelled_vectors(file, width, skip=1)
     if len(labels) != count:
         raise CheckpointError(
@@ -182,20 +179,16 @@ def _read_text(file: Path) -> tuple[list[str], FloatArray]:
 
 
 def _fits(file: Path) -> bool:
-    fits_own = has_binary_sizes if file.suffix == BINARY else _is_text_file
+    """Whether gensim wrote it, or its first line has two sizes; in a text, the second one has as many cells."""
     try:
-        return is_of_gensim(file) or fits_own(file)
+        if is_of_gensim(file):
+            return True
+        sizes = sizes_in(file) if file.suffix in {*SUFFIXES, BINARY} else None
+        if sizes is None or file.suffix == BINARY:
+            return sizes is not None
+        return len(first_lines(file, 2)[1].split()) > int(sizes[2]) > 0
     except OSError:  # the user may not open a file beside it
         return False
-
-
-def _is_text_file(file: Path) -> bool:
-    """Whether the first line has two sizes, and the second as many cells as it says."""
-    if file.suffix not in SUFFIXES:
-        return False
-    sizes, row = first_lines(file, 2)
-    found = TEXT_SIZES.fullmatch(sizes)
-    return found is not None and len(row.split()) > int(found[2]) > 0
 
 
 READER = Reader(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.errors import CheckpointError, InputError
+from kgeval.errors import CheckpointError, InputError, reason
 from kgeval.scorers.ordered import weighted_sum
 
 
@@ -22,6 +22,18 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except InputError as error:
         raise CheckpointError(f"{path}: {error}") from error
+
+
+@contextmanager
+def readable(file: Path, what: str) -> Iterator[None]:
+    """Refuse a file whose reading fails in any way: libraries have many ways of refusing what is damaged."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        why = f"no {error}" if isinstance(error, KeyError) else reason(error)
+        raise CheckpointError(f"{file}: not a readable {what}, or cut short ({why}).") from error
 
 
 class Layer(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from kgeval.arrays import IntArray
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.layers import naming
+from kgeval.checkpoints.shared.layers import naming, readable
 from kgeval.data.id_files import (
     LABEL_FILES,
     PYKEEN,
@@ -23,11 +23,13 @@ from kgeval.data.id_files import (
     LabelFiles,
     vocabulary_by_id,
 )
-from kgeval.data.tables import read_text
 from kgeval.data.text import first_line, open_text
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError, reason
+from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.files.opening import read_json
+
+NATIVE = LabelFiles("entities.tsv", "relations.tsv")
+"""the files beside a native one, in which ids are always first"""
 
 
 def vocabulary_of_ids(path: Path, ids: Any, kind: str, of: tuple[type, ...] = (str,)) -> Vocabulary:
@@ -46,21 +48,18 @@ def first_lines(path: Path, count: int, longest: int = 2**20) -> list[str]:
     return [""] * count
 
 
-def read_labels(path: Path, kind: str, *, quoted: bool = False) -> Vocabulary:
-    """Read a vocabulary; a header ``id<TAB>label`` is skipped.
-
-    With ``quoted``, a label with a double quote, a tab or a line end is in quotes, as pandas writes it.
-    """
-    header = int(first_line(path).lower().split("\t") == ["id", "label"])
-    return vocabulary_by_id(read_text(path, ["id", "label"], skip=header, quoted=quoted), kind)
-
-
 def json_in(path: Path) -> Any:
     """Read a JSON file; refuse any other."""
-    try:
+    with readable(path, "JSON file"):
         return read_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({reason(error)}).") from error
+
+
+def settings_in(path: Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    settings = json_in(path)
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{path}: expected the settings of a model, as names and values.")
+    return settings
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,8 @@ class CheckpointLabels:
     ) -> Checkpoint:
         """Make the checkpoint of a model that was read from some files, with these labels."""
         labelled = ((*files, *self.files), self.entities, self.relations, options.origins)
-        return Checkpoint(model, format, *labelled, **details)
+        times = None if getattr(model, "num_times", None) is None else self.times
+        return Checkpoint(model, format, *labelled, times=times, **details)
 
 
 def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LABEL_FILES) -> CheckpointLabels:
@@ -106,20 +106,20 @@ def labels_in(place: Path, kinds: Sequence[LabelFiles] = LABEL_FILES, *, named: 
 
 
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
+    """Read one of the files; a header of ``id`` and ``label`` is skipped."""
     if path.suffix == ".json":
         return vocabulary_of_ids(path, json_in(path), what)
-    if kind in (PYKEEN_SAVED, PYKEEN):
-        return read_labels(path, what, quoted=True)
     if kind.counted:
         return kind.read(path, what)
-    table = kind.table(path, delimiter="\t")
+    skip = int(sorted(first_line(path).lower().split("\t")) == ["id", "label"])
+    quoted = kind in (PYKEEN_SAVED, PYKEEN)  # as pandas writes a label with a double quote, a tab or a line end
+    table = kind.table(path, skip=skip, delimiter="\t", quoted=quoted)
     ids, swapped = _numbers(table["id"]), _numbers(table["label"])
     if kind.columns_may_be_swapped and ids is not None and swapped is not None:
         _refuse_ambiguous(path, ids, swapped)
-    for numbers, labels_ in ((ids, table["label"]), (swapped, table["id"])):
-        if numbers is not None:
-            return Vocabulary(labels_.take(pa.array(np.argsort(numbers))), what)
-    raise CheckpointError(f"{path}: no column holds the ids 0 to {len(table) - 1}, each once.")
+    if ids is None and swapped is not None and kind != NATIVE:
+        table = replace(table, data=table.data.rename_columns(table.data.column_names[::-1]))
+    return vocabulary_by_id(table, what)
 
 
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:
@@ -165,11 +165,10 @@ def find_checkpoint_file(path: Path, groups: Sequence[Callable[[Path], bool]], w
     raise CheckpointError(f"{str(path)!r} holds no {what}.")
 
 
-def find_checkpoint_folder(path: Path, fits: Callable[[Path], bool]) -> Path | None:
-    """Return the path itself or the only folder in it that fits; ``None`` if there is no such folder."""
-    if not path.is_dir():
-        return None
-    fitting = [folder for folder in (path, *sorted(path.iterdir())) if folder.is_dir() and fits(folder)]
+def find_checkpoint_folder(path: Path, *names: str) -> Path | None:
+    """Return the path itself or the only folder in it that holds some files or folders; ``None`` without one."""
+    folders = [path, *sorted(path.iterdir())] if path.is_dir() else []
+    fitting = [folder for folder in folders if all((folder / name).exists() for name in names)]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -175,17 +175,11 @@ class StateDictFormat:
             take(tensors)  # a missing table is refused before the user is asked which model it is
         name = options.require("model", choices[0] if len(choices) == 1 else None, file.name, choices)
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
+        model = Reciprocal(family) if self.reciprocal else family
+        ids = {"numbering": self.numbering, "layouts": self.layouts}
+        known_as = None if name == family.name else name
         found = find_labels(folder_of(path), options)
-        return found.checkpoint(
-            Reciprocal(family) if self.reciprocal else family,
-            self.name,
-            [file],
-            options,
-            name=None if name == family.name else name,
-            numbering=self.numbering,
-            layouts=self.layouts,
-            times=None if family.num_times is None else found.times,
-        )
+        return found.checkpoint(model, self.name, [file], options, name=known_as, **ids)
 
     @property
     def unmarked(self) -> list[str]:

@@ -14,7 +14,7 @@ from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.shared.layers import check_shape, naming
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
-from kgeval.errors import CheckpointError, UsageError, did_you_mean
+from kgeval.errors import CheckpointError, UsageError, did_you_mean, first_few
 from kgeval.pickles.pickled import pickle_strings, read_any
 from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family, family
@@ -142,10 +142,10 @@ class Tensors:
         """
         unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
         if unused:
-            names = ", ".join(map(repr, unused[:5])) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
             raise CheckpointError(
-                f"{self.path}: a {model} does not use the tensor{'s' * (len(unused) > 1)} {names}. It is a different "
-                "model, or has parts that kgeval does not compute. Evaluate the live model in Python instead."
+                f"{self.path}: a {model} does not use the tensor{'s' * (len(unused) > 1)} "
+                f"{first_few([*map(repr, unused)])}. It is a different model, or has parts that kgeval does not "
+                "compute. Evaluate the live model in Python instead."
             )
 
 
@@ -274,10 +274,9 @@ def model_of_arrays(
             "'kgeval list models' shows all."
         )
     kind = family(str(name))
-    for key in stored:
-        if key not in kind.option_names():
-            raise CheckpointError(f"{file}: it has the option {key!r}, which {kind.name} does not have.")
-    chosen = {key: options.resolve(key, stored.get(key), file.name) for key in kind.option_names()}
+    # An option that is stored and that the family does not have is refused where the family is built.
+    keys = dict.fromkeys([*kind.option_names(), *stored])
+    chosen = {key: options.resolve(key, stored.get(key), file.name) for key in keys}
     inverse = options.resolve("reciprocal", reciprocal, file.name)
     if inverse not in (None, True, False):
         raise UsageError(f"{file}: reciprocal={inverse!r}: expected true or false.")
