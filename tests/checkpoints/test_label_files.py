@@ -72,7 +72,7 @@ def test_the_id_of_a_marius_label_follows_the_last_comma(tmp_path):
 def test_a_marius_row_without_a_comma_is_refused(tmp_path):
     mapped(tmp_path, ODD)
     (tmp_path / "node_mapping.txt").write_text("a,0\nb 1\n", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"node_mapping\.txt, line 2: expected label,id; found no comma"):
+    with pytest.raises(CheckpointError, match=r"node_mapping\.txt, line 2: expected a label, a comma and its id"):
         load_checkpoint(tmp_path)
 
 
@@ -121,8 +121,8 @@ def test_a_file_is_used_without_the_other(tmp_path, kind, missing):
     there = {"entities": ENTITIES, "relations": RELATIONS}
     del there[missing]
     ((which, labels),) = there.items()
-    separator = "," if kind.commas else "\t"
-    rows = [(str(index), label) if kind.id_first else (label, str(index)) for index, label in enumerate(labels)]
+    separator = "," if kind.between == "a comma" else "\t"
+    rows = [(str(index), label) if kind.columns[0] == "id" else (label, str(index)) for index, label in enumerate(labels)]
     lines = [str(len(rows))] * kind.counted + [separator.join(row) for row in rows]
     path = tmp_path / getattr(kind, which)
     ids = json.dumps({label: index for index, label in enumerate(labels)})
