@@ -18,6 +18,7 @@ from kgeval.cli import COMMANDS, main
 from kgeval.cli.commands.list_command import LISTINGS
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.run_config import RunConfig
+from kgeval.settings.descriptions import descriptions
 
 INTRODUCTIONS = {
     "metrics": "The name of a metric is `[side.][ties.][average.]name[@k]`, for example `mrr`, `hits@10`, `head.mrr` "
@@ -489,7 +490,7 @@ def summary_of(name: str) -> str:
 
 def settings_section() -> str:
     rows = (
-        [f"`{name}`", default_setting(name, code(str(it.default))), prose(it.description or "")]
+        [f"`{name}`", default_setting(name, code(str(it.default))), prose(descriptions(Evaluation).get(name, ""))]
         for name, it in Evaluation.model_fields.items()
         if name != "keep"
     )

@@ -151,7 +151,9 @@ def _read(layout: Layout, path: Path, columns: Columns) -> Dataset:
     if not isinstance(dataset, Dataset):
         raise DatasetError(f"{path}: the layout {layout.name!r} returned {dataset!r:.60}; expected a Dataset.")
     dataset = with_found_names(dataset, path)
-    about = dataset.layout or f"{layout.name}: {layout.summary}"
+    marks = [file.name for names in layout.needs for pattern in names for file in sorted(path.glob(pattern))[:1]]
+    by = f" (by {', '.join(marks)})" if marks else ""
+    about = dataset.layout or f"{layout.name}{by}: {layout.summary}"
     return replace(dataset, id_source=dataset.id_source or layout.name, layout=about)
 
 

@@ -17,8 +17,8 @@ ROWS = "ant\teats\tbee\nbee\teats\tant\n"
         (ROWS + "ant\teats\n", "graph/test.txt, line 3: 2 columns where 3 columns (head, relation, tail) are expected"),
         (ROWS + "ant eats bee\n", "graph/test.txt, line 3: 1 column where 3 columns"),
         ("head\trelation\ttail\n", "graph/test.txt: no triples in it"),
-        ("ant,eats,bee,P1,x\n", "5 columns where 3 columns (head, relation, tail) are expected. Statements with qual"),
-        (ROWS + "ant\teats\tbee\tP1\tx\n", "Statements with qualifiers, as in WD50K, are not supported: keep head"),
+        ("ant,eats,bee,P1,x\n", "are expected. Say what each holds: --columns head,relation,tail,_,_ (time, weight"),
+        (ROWS + "ant\teats\tbee\tP1\tx\n", "Statements with qualifiers, as in WD50K, are not supported."),
     ],
 )
 def test_text_that_does_not_fit_is_named_with_its_line(refused, place, content, message):

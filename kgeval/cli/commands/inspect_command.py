@@ -82,6 +82,8 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
         return {"dataset": path, **_dataset(path, settings)}
     except DatasetError as error:
         place = Path(path)
+        if place.is_file() and (ranks := _foreign_ranks(place, settings)):
+            return {"ranks": path, **ranks}
         if settings["layout"] != "auto" or any(known.recognises(place) for known in layouts().values()):
             raise
         if holds_models(place):
@@ -96,6 +98,7 @@ def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _results(path: str, place: Path) -> dict[str, Any]:
     """Describe a run, complete or not, several runs or a table of ranks; anything else is empty."""
+    from kgeval.ranking.rank_file import is_foreign
     from kgeval.run_directory.contents import MANIFEST, holds_table, is_begun, progress_of
     from kgeval.run_directory.folders import CommonTable
     from kgeval.run_directory.stored_run import StoredRun
@@ -108,7 +111,8 @@ def _results(path: str, place: Path) -> dict[str, Any]:
         return interrupted | _table(run)
     if is_begun(place):
         return interrupted | {"notes": [progress_of(place).strip()]}
-    return {"table": path, **_table(run)} if place.suffix == ".parquet" else {}
+    own = place.suffix == ".parquet" and not is_foreign(place)
+    return {"table": path, **_table(run)} if own else {}
 
 
 def _run(run: StoredRun) -> dict[str, Any]:
@@ -145,6 +149,19 @@ def _table(run: StoredRun) -> dict[str, Any]:
     ranks = run.ranks()
     sides = sorted(set(ranks.column("side").tolist()))
     return {**ranks.provenance.to_dict(), "sides": sides, "ranks": len(ranks), "notes": list(ranks.notes)}
+
+
+def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Describe a file of ranks that another program wrote; anything else is empty."""
+    from kgeval.errors import InputError
+    from kgeval.ranking.rank_file import RankFile
+
+    try:
+        file = RankFile.read(path, columns=settings["columns"])
+    except InputError:
+        return {}
+    table = {"rows": len(file.table), "columns": dict(file.table.origins), "not used": list(file.table.unused)}
+    return {**table, "ties": "known" if file.has_ties else "as in the file", "notes": list(file.notes)}
 
 
 def _dataset(path: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -165,13 +165,14 @@ def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
     again = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in columns)
     if not again and all(rest.num_rows for rest in rests):
         said = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
-        sure = {role for role, (_, rank) in said.items() if rank < MAX_WEAK or {*TRIPLE} <= said.keys()}
+        all_known = {*TRIPLE} <= said.keys()
+        sure = {role for role, (_, rank) in said.items() if rank < MAX_WEAK or all_known}
         names = ",".join(f"{role}={said[role][0] if role in sure else '…'}" for role in TRIPLE)
         row = f"{count} splits begin with the row {' '.join(first)!r}, which occurs nowhere else: it names the columns"
         raise DatasetError(
-            f"{row}, in words that kgeval does not know. Say which is which: --columns {names}; if all rows have one "
-            "relation, relation='NAME'; if the row is a triple, --columns head=1,relation=2,tail=3 (in Python and in "
-            "configurations columns)."
+            f"{row}, in words that {'may be labels' if all_known else 'kgeval does not know'}. Say which is which: "
+            f"--columns {names}; if all rows have one relation, relation='NAME'; if the row is a triple, --columns "
+            "head=1,relation=2,tail=3 (in Python and in configurations columns)."
         )
 
 
