@@ -122,7 +122,9 @@ def test_a_file_is_used_without_the_other(tmp_path, kind, missing):
     del there[missing]
     ((which, labels),) = there.items()
     separator = "," if kind.between == "a comma" else "\t"
-    rows = [(str(index), label) if kind.columns[0] == "id" else (label, str(index)) for index, label in enumerate(labels)]
+    rows = [
+        (str(index), label) if kind.columns[0] == "id" else (label, str(index)) for index, label in enumerate(labels)
+    ]
     lines = [str(len(rows))] * kind.counted + [separator.join(row) for row in rows]
     path = tmp_path / getattr(kind, which)
     ids = json.dumps({label: index for index, label in enumerate(labels)})

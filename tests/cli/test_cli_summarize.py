@@ -15,6 +15,7 @@ from kgeval import RankTable, summarize
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.runs.config.metric_request import MetricRequest
+from kgeval.settings.descriptions import descriptions
 from tests.cli.conftest import CONFIG, RELATIONS, invoke, write_config
 
 
@@ -105,7 +106,7 @@ def test_ties_can_be_chosen(data, table, chosen):
 
 
 def test_every_tie_policy_is_offered():
-    words = MetricRequest.model_fields["ties"].description.partition(":")[2].partition(".")[0]
+    words = descriptions(MetricRequest)["ties"].partition(":")[2].partition(".")[0]
     assert re.findall(r"[a-z]+", words) == list(tie_policies())
 
 
