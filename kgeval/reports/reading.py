@@ -11,12 +11,13 @@ from typing import Any, TypeAlias
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
+from kgeval.reports.document import isolated
 from kgeval.run_directory.folders import distinct_names, runs_at, words_of
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
@@ -51,8 +52,15 @@ class EvaluatedModel:
         return Training.of(self.config, self.manifest)
 
     @property
-    def ties(self) -> str:
+    def stated_ties(self) -> str:
+        """The tie policy of its run, which perhaps no installed package has."""
         return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
+
+    @property
+    def ties(self) -> str:
+        """The tie policy of its run; in place of one that no installed package has, that of the protocol."""
+        known = self.stated_ties in tie_policies()
+        return self.stated_ties if known else tie_policy(protocol_of(self.table).ties).name
 
     @property
     def fingerprint(self) -> str | None:
@@ -121,6 +129,12 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
             if dataset is not None and dataset.sha256() == model.fingerprint:
                 return dataset
     return None
+
+
+def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
+    """Name the runs whose tie policy no installed package has."""
+    runs = [run for model in models for run in model.runs if run.ties != run.stated_ties]
+    return [f"{isolated(run.name)}: {note_on_missing(run.stated_ties, used)}" for run in runs]
 
 
 def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:

@@ -64,7 +64,7 @@ def ties(study: Study) -> Lamp:
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
     rest = f"all numbers on this page have {policy} ties."
-    warnings += [f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other]
+    warnings += [*study.notes, *(f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other)]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
 

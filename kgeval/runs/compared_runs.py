@@ -91,7 +91,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
-        policies, notes = _policies(table, run), (*run.changes, *changes, *unknown)
+        policies, notes = _policies(table, run), (*unknown, *run.changes, *changes)
         compared.append(ComparedRun(name, run.path, grouped, policies, notes, origin, run.is_baseline))
     return compared
 

@@ -53,7 +53,7 @@ class Outcome:
     @cached_property
     def summary(self) -> Summary:
         summary = self.compute(self.metrics, by=self.by)
-        return replace(summary, table_notes=(*summary.table_notes, *self.changes))
+        return replace(summary, table_notes=(*self.changes, *summary.table_notes))
 
     @cached_property
     def groups(self) -> Summary | None:

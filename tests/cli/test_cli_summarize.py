@@ -72,7 +72,7 @@ def test_ties_are_by_default_those_of_the_protocol(data, done, stored):
 def test_a_table_alone_is_read_as_usual(data, place, done):
     """PyKEEN's evaluator writes another kind of configuration; a killed run writes none."""
     told = data("summarize", "run/ranks.parquet")
-    altered = {**told, "notes": [*told["notes"], "changed since the run was written: config.yaml."]}
+    altered = {**told, "notes": ["changed since the run was written: config.yaml.", *told["notes"]]}
     (place / "run/config.yaml").write_text("evaluator: kgeval\nevaluation: {}\n")
     assert data("summarize", "run") == altered
     (place / "run/config.yaml").unlink()
@@ -91,7 +91,11 @@ def test_what_a_configuration_names_and_nobody_has_is_a_note(data, place, table)
     (place / "run/config.yaml").write_text("metrics: [mrr, mmr, mr]\nties: thirds\nby: [whole]\n")
     told = data("summarize", "run")
     assert {**told, "notes": []} == {**summarize(table, ["mrr", "mr"], ties="realistic").to_dict(), "notes": []}
-    for what in ("metric 'mmr'", "slice 'whole'", "tie policy 'thirds'"):
+    assert told["notes"][0] == (
+        "unknown here: the tie policy 'thirds'. 'realistic' is used instead; the numbers under 'thirds' are in the "
+        "run's metrics.json. Install the package that has it."
+    )
+    for what in ("metric 'mmr'", "slice 'whole'"):
         assert f"unknown here, and left out: the {what}. Install the package that has it." in told["notes"]
     replaced = data("summarize", "run", "-m", "mr", "--by", "side", "--ties", "optimistic")["notes"]
     assert not any("unknown here" in note for note in replaced)

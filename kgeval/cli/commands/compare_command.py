@@ -128,7 +128,7 @@ def compare_runs(
         else:
             show(found, form)
         notes = found.notes if form in ("text", "json") else ()
-    show_notes([*notes, *notes_on_runs(compared, options), *notes_on_unfinished(named)])
+    show_notes([*notes_on_runs(compared, options), *notes, *notes_on_unfinished(named)])
 
 
 def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
@@ -164,7 +164,7 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     found = same_ranks(tables, **further, **common_policies(compared, options))
     show(Page(found.heads, ()) if found.same and form == "text" else found, form)
-    show_notes([*found.notes, *notes_on_runs(compared, options)])
+    show_notes([*notes_on_runs(compared, options), *found.notes])
     if not found.same:
         click.get_current_context().exit(1)
 
