@@ -13,6 +13,7 @@ from kgeval.cli.setting_options import SettingOption
 from kgeval.errors import InputError
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.runs.config.run_config import RunConfig
+from kgeval.settings.descriptions import descriptions
 from tests.conftest import random_dataset
 
 
@@ -24,7 +25,7 @@ def test_keywords_are_the_fields():
 def test_every_keyword_is_described(name):
     function = getattr(kgeval, name)
     for keyword in inspect.signature(function).parameters.keys() & Evaluation.model_fields.keys():
-        words = Evaluation.model_fields[keyword].description.split()
+        words = descriptions(Evaluation)[keyword].split()
         assert f"\n    {keyword}\n" in function.__doc__
         assert " ".join(words) in " ".join(function.__doc__.split())
 
