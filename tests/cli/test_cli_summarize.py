@@ -59,7 +59,23 @@ def test_the_head_of_runs_on_several_datasets_names_these(done, place, table):
         shutil.copytree("run", f"several/{dataset}")
         replace(table, dataset=dataset).to_parquet(place / f"several/{dataset}/ranks.parquet")
         (place / f"several/{dataset}/manifest.json").write_text("{}")
-    assert done("summarize", "several", "-m", "mrr").startswith("2 models on one, other, ")
+    assert done("summarize", "several", "-m", "mrr").startswith("2 models on one and other, ")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "note"),
+    [
+        ("other", "different datasets (graph, other), so their metrics cannot be compared."),
+        ("graph", "different triples (one 6, other 5), so their metrics cannot be compared. Set evaluation.unseen to"),
+    ],
+)
+def test_other_triples_are_noted_and_other_datasets_called_so(data, place, table, dataset, note):
+    for name, part in (("one", table), ("other", replace(table.where(table.column("triple") < 5), dataset=dataset))):
+        shutil.copytree("run", f"several/{name}")
+        part.to_parquet(place / f"several/{name}/ranks.parquet")
+        (place / f"several/{name}/manifest.json").write_text("{}")
+    (told,) = (one for one in data("summarize", "several", "-m", "mrr")["notes"] if "cannot be compared" in one)
+    assert told.startswith(f"these models were evaluated on {note}")
 
 
 @pytest.mark.parametrize("stored", ["late", "late/ranks.parquet"])
