@@ -74,12 +74,7 @@ def _offline_chart(chart: Any) -> alt.Chart:
 
 
 def figure(
-    draw: Callable[..., Any],
-    inches: float | None,
-    *,
-    columns: int | None = None,
-    title: str = "",
-    notes: Sequence[str] = (),
+    draw: Callable[..., Any], inches: float | None, *, columns: int = 0, title: str = "", notes: Sequence[str] = ()
 ) -> alt.Chart:
     """Draw a chart in its natural size, or for print: ``inches`` wide, with text of 8 points and no title.
 

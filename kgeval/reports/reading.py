@@ -52,15 +52,10 @@ class EvaluatedModel:
         return Training.of(self.config, self.manifest)
 
     @property
-    def stated_ties(self) -> str:
-        """The tie policy of its run, which perhaps no installed package has."""
-        return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
-
-    @property
     def ties(self) -> str:
-        """The tie policy of its run; in place of one that no installed package has, that of the protocol."""
-        known = self.stated_ties in tie_policies()
-        return self.stated_ties if known else tie_policy(protocol_of(self.table).ties).name
+        """The tie policy of its run; that of the protocol, if it names none, or one that no installed package has."""
+        named = str(self.config.get("ties"))
+        return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
 
     @property
     def fingerprint(self) -> str | None:
@@ -133,8 +128,8 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
 
 def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
     """Name the runs whose tie policy no installed package has."""
-    runs = [run for model in models for run in model.runs if run.ties != run.stated_ties]
-    return [f"{isolated(run.name)}: {note_on_missing(run.stated_ties, used)}" for run in runs]
+    named = [(run, str(run.config.get("ties") or run.ties)) for model in models for run in model.runs]
+    return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
 
 
 def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:

@@ -216,9 +216,8 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
             yield Problem(place, f"dataset {dataset.name} has no train triples")
         if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
             what = f"{model.model} only scores entities of train, and dataset {dataset.name} is inductive"
-            yield Problem(
-                (*place, "model"), what, "Train a model that scores new entities, such as InductiveNodePiece."
-            )
+            cure = "Train a model that scores new entities, such as InductiveNodePiece."
+            yield Problem((*place, "model"), what, cure)
         if isinstance(model, TrainingConfig) and not has_device(model.device):
             what = f"this machine has no device {model.device!r}"
             yield Problem((*place, "device"), what, "Leave it out, or write cpu.")
