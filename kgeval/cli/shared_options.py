@@ -22,6 +22,8 @@ from kgeval.paths import exists_safely
 from kgeval.progress import loops_shown
 from kgeval.storage import refuse_special
 
+SPLITS = ("train", "valid", "test")
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -195,6 +197,10 @@ def _splits_or_none(context: click.Context, option: click.Parameter, splits: tup
     return None if not splits else () if splits == ("none",) else splits
 
 
+def _of_text(name: str, words: str, **about: Any) -> Decorator:
+    return click.option(f"--{name}", help=f"For a text file of ranks{words}", **about)
+
+
 import_options = together(
     click.option(
         "--dataset",
@@ -203,46 +209,38 @@ import_options = together(
         help="Dataset of the ranks. Needed for a text file of ranks, and for slices if the dataset of the run was "
         "moved.",
     ),
-    click.option(
-        "--split",
-        type=OneOf(["train", "valid", "test"]),
-        help="For a text file of ranks: split that was ranked, or several: valid,test.  [default: test]",
-    ),
-    click.option(
-        "--times",
+    _of_text("split", ": split that was ranked, or several: valid,test.  [default: test]", type=OneOf(SPLITS)),
+    _of_text(
+        "times",
+        " of a temporal graph: which facts were filtered, those of the query's time or those of all times.  "
+        "[default: not known]",
         type=click.Choice(["time-aware", "static"]),
-        help="For a text file of ranks of a temporal graph: which facts were filtered, those of the query's time "
-        "or those of all times.  [default: not known]",
     ),
-    click.option(
-        "--filter",
+    _of_text(
+        "filter",
+        ": split that was filtered. May be repeated. For a stored run: none, to use the raw ranks.  "
+        "[default: train, valid and test]",
         multiple=True,
-        type=click.Choice(["train", "valid", "test", "none"]),
+        type=click.Choice([*SPLITS, "none"]),
         callback=_splits_or_none,
-        help="For a text file of ranks: split that was filtered. May be repeated. For a stored run: none, to use "
-        "the raw ranks.  [default: train, valid and test]",
     ),
-    click.option(
-        "--setting",
+    _of_text(
+        "setting",
+        ": which ranks to read, and the kind of ranks in columns whose names do not say it.  [default: filtered]",
         type=click.Choice(["filtered", "raw"]),
-        help="For a text file of ranks: which ranks to read, and the kind of ranks in columns whose names do not "
-        "say it.  [default: filtered]",
     ),
-    click.option(
-        "--unmatched",
+    _of_text(
+        "unmatched",
+        ": what to do with rows that match no triple of the split: error, or drop (leave out).  [default: error]",
         type=click.Choice(["error", "drop"]),
-        help="For a text file of ranks: what to do with rows that match no triple of the split: error, or drop "
-        "(leave out).  [default: error]",
     ),
-    click.option(
-        "--columns",
+    _of_text(
+        "columns",
+        ": the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, where quotes mark a constant; or, "
+        "if there is no header, the names of all columns in order.",
         metavar="C,C,…",
-        help="For a text file of ranks: the columns to read, such as head=subj,relation='binds',tail_rank=rank_o, "
-        "where quotes mark a constant; or, if there is no header, the names of all columns in order.",
     ),
-    click.option(
-        "--separator", metavar="TEXT", help="For a text file of ranks: column separator.  [default: recognised]"
-    ),
+    _of_text("separator", ": column separator.  [default: recognised]", metavar="TEXT"),
 )
 """what a text file of ranks from another evaluator does not say"""
 

@@ -63,9 +63,7 @@ class FileNegatives(CorruptionGenerator):
         without = int((self.widths(queries, dataset) == 0).sum())
         if len(queries) and without == len(queries):
             count = len(self.content(dataset)[queries.side].answers)
-            raise DatasetError(
-                f"{self.path}: none of its {count} negatives belongs to a {queries.side} query of the split."
-            )
+            raise DatasetError(f"{self.path}: none of its {count} negatives belongs to a {queries.side} query to rank.")
         note = f"{counted(without, f'{queries.side} query')} without negatives in {self.path}{ALONE}."
         return (note,) if without else ()
 

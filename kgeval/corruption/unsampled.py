@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data import SIDES, Side, Split
-from kgeval.errors import DatasetError, counted
+from kgeval.errors import DatasetError, counted, first_few
 from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kgeval.data.queries import Queries
     from kgeval.data.relation_candidates import RelationCandidates
     from kgeval.data.rows import Rows
+    from kgeval.data.vocabulary import Vocabulary
 
 
 class AllEntities(CorruptionGenerator):
@@ -52,6 +54,18 @@ class AllEntities(CorruptionGenerator):
         return f"all {len(dataset.entities):,} entities"
 
 
+def unknown_labels(source: Path | Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Find the labels of a list that a dataset does not have, each once and in quotes."""
+    import numpy as np
+
+    from kgeval.data.text import UNIT_SEPARATOR, read_columns
+
+    labels: Any = source
+    if isinstance(source, Path):
+        labels = read_columns(source, ["label"], delimiter=UNIT_SEPARATOR, quoted=False)["label"]
+    return list(dict.fromkeys(repr(str(labels[row])) for row in np.flatnonzero(vocabulary.ids(labels) < 0).tolist()))
+
+
 class EntityList(CorruptionGenerator):
     """The entities of a list, the same for all queries.
 
@@ -67,11 +81,12 @@ class EntityList(CorruptionGenerator):
     path: str
     """a text file with the label of an entity on each line"""
 
-    def read(self, dataset: Dataset) -> tuple[IntArray, int]:
-        """Read the ids of the entities, ascending, and how many labels the dataset does not have."""
+    def read(self, dataset: Dataset) -> tuple[IntArray, list[str]]:
+        """Read the ids of the entities, ascending, and the labels that the dataset does not have."""
         from kgeval.data.entity_types import read_listed
 
-        return read_listed(Path(self.path), dataset.entities)
+        ids, num_unknown = read_listed(Path(self.path), dataset.entities)
+        return ids, unknown_labels(Path(self.path), dataset.entities) if num_unknown else []
 
     def widths(self, queries: Queries, dataset: Dataset) -> IntArray:
         import numpy as np
@@ -86,11 +101,13 @@ class EntityList(CorruptionGenerator):
     def notes(self, queries: Queries, dataset: Dataset) -> tuple[str, ...]:
         import numpy as np
 
-        ids, num_unknown = self.content(dataset)
+        ids, unknown = self.content(dataset)
         others = int((~np.isin(queries.answers, ids)).sum())
         of_answers = f"{counted(others, f'{queries.side} answer')} not in {self.path}; ranked nevertheless."
-        of_labels = f"{counted(num_unknown, 'label')} in {self.path} not in the dataset: left out."
-        return tuple(note for count, note in ((others, of_answers), (num_unknown, of_labels)) if count)
+        of_labels = (
+            f"{counted(len(unknown), 'label')} in {self.path} not in the dataset: left out ({first_few(unknown)})."
+        )
+        return tuple(note for found, note in ((others, of_answers), (unknown, of_labels)) if found)
 
     def describe(self, dataset: Dataset, sizes: IntArray) -> str:
         return f"{len(self.content(dataset)[0]):,} entities of file {Path(self.path).name}"

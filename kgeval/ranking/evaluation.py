@@ -185,6 +185,13 @@ class Evaluation(Settings):
     """rank only a random sample of the triples, at least 1,000, until a metric is known to within this error, such as
     0.005. By default all triples are ranked"""
 
+    @field_validator("filter", mode="before")
+    @classmethod
+    def _no_split(cls, value: Any) -> Any:
+        if value in ("none", ["none"]) and not is_file("none"):
+            raise ValueError("'none' is a word of the command line. For raw ranks, write []")
+        return value
+
     @field_validator("times", mode="before")
     @classmethod
     def _is_a_word(cls, value: Any) -> Any:

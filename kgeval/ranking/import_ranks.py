@@ -24,7 +24,7 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import TableError, counted, did_you_mean
+from kgeval.errors import TableError, counted, refuse_unknown
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
@@ -103,8 +103,7 @@ def load_ranks(  # noqa: PLR0913
     if not isinstance(path, str | Path):
         raise TableError(f"path: expected the name of a file of ranks, found {path!r:.60}.")
     path, known, split = Path(path), _splits(filter), str(joined(split))
-    if unmatched not in get_args(Unmatched):
-        raise TableError(f"unmatched: unknown value {unmatched!r}. {did_you_mean(str(unmatched), get_args(Unmatched))}")
+    refuse_unknown("unmatched: unknown value", unmatched, get_args(Unmatched), TableError)
     dataset = _read_dataset(dataset, split)
     file = RankFile.read(path, columns=columns, separator=separator, setting=setting)
     check = _RowCheck(file, unmatched)
@@ -166,8 +165,7 @@ def _notes_on_source(file: RankFile) -> Iterator[str]:
 def _splits(filter: Split | Sequence[Split]) -> tuple[Split, ...]:
     names = tuple(listed(filter))
     for name in names:
-        if name not in SPLITS:
-            raise TableError(f"filter: unknown split {name!r}. {did_you_mean(str(name), SPLITS)}")
+        refuse_unknown("filter: unknown split", name, SPLITS, TableError)
     return names
 
 
@@ -210,7 +208,7 @@ def _rows_of_split(check: _RowCheck, dataset: Dataset, split: str) -> IntArray:
         times = file.table.times()
         if times is None:
             lacks = f"no column 'time': dataset {dataset.name} has a time for each triple"
-            raise TableError(f"{file.table.source}: {lacks}.")
+            raise TableError(f"{file.table.source}: {lacks}. Say which: --columns time=… (in Python columns=).")
         columns.append(dataset.times.ids(times))
         triples = np.column_stack([triples, own.contexts])
     ids = np.stack(columns, axis=1)

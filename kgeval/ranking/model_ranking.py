@@ -137,7 +137,7 @@ class ModelRanking(ModelOnDataset):
         of_ranks = RankingNotes(
             (
                 *notes_on_chance(self.scorer, dataset, evaluation.split, data),
-                *notes_on_masks(data),
+                *notes_on_masks(self.scorer, data),
                 *notes_on_nan(data),
                 *self.notes.wrong,
                 *notes,

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgeval.arrays import Float64Array, IntArray
-from kgeval.data.columns import OPTION, ColumnNames, Columns
+from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
 from kgeval.data.triples import Side
 from kgeval.errors import TableError, did_you_mean
@@ -137,10 +137,13 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
     ranks = [RankColumns(*key, group) for key, group in groups.items()]
     if not any({"rank", "greater"} & group.names.keys() for group in ranks):
         expected = "rank, filtered_rank, frank_left, tail_rank, …, or greater and tied"
-        raise TableError(f"{table.source}: no column of ranks; {shown}. Expected {expected}. Say which: {OPTION}.")
+        which = "--columns rank=… or --columns greater=…,tied=… (in Python columns=)"
+        raise TableError(f"{table.source}: no column of ranks; {shown}. Expected {expected}. Say which: {which}.")
     if any((group.side is None) != ("side" in table) for group in ranks):
         ways = "by a column 'side' (head, tail) or by the names of the ranks (head_rank, tail_rank)"
-        raise TableError(f"{table.source}: the side of each rank must be given once: {ways}; {shown}.")
+        column = next((name for name in table.unused if _holds_sides(table, name)), "…")
+        which = "" if "side" in table else f" Say which: --columns side={column} (in Python columns=)."
+        raise TableError(f"{table.source}: the side of each rank must be given once: {ways}; {shown}.{which}")
     for columns in ranks:
         if not columns.has_ties and "rank" not in columns.names:
             present, lacking = " and ".join(columns.names.values()), "tied" if "greater" in columns.names else "greater"
@@ -149,6 +152,11 @@ def _rank_columns(table: NamedTable, wanted: RankSetting | None) -> tuple[tuple[
         raise TableError(f"{table.source}: no {wanted} ranks in it; {shown}.")
     # The raw setting has no filtered ranks; the filtered one keeps the raw ones beside them.
     return tuple(group for group in ranks if wanted != "raw" or group.setting == "raw"), notes
+
+
+def _holds_sides(table: NamedTable, name: str) -> bool:
+    found = pc.unique(table[name.lower()]).to_pylist() if name.lower() in table else []
+    return bool(found) and all(str(cell).strip().lower() in SIDE_WORDS for cell in found)
 
 
 def _unnamed_setting(named: set[RankSetting], wanted: RankSetting | None) -> tuple[RankSetting, tuple[str, ...]]:

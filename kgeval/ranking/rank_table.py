@@ -151,9 +151,8 @@ class RankTable(Columns):
 
     def where(self, keep: BoolArray) -> RankTable:
         """Keep some rows (bool[row]); ``missing`` still counts the missing ranks of the whole split."""
-        return replace(
-            super().where(keep), work={}, sampling=None if self.sampling is None else self.sampling.without_regression()
-        )
+        sampling = None if self.sampling is None else self.sampling.without_regression()
+        return replace(super().where(keep), work={}, sampling=sampling)
 
     def _about(self) -> dict[str, Any]:
         sampling = {} if self.sampling is None else {"sampling": self.sampling.to_dict()}

@@ -176,13 +176,16 @@ def notes_on_nan(ranks: pa.Table) -> list[str]:
     return [f"{what} are NaN and count as the worst (nan: worst). {why}."] if candidates or answers else []
 
 
-def notes_on_masks(ranks: pa.Table) -> list[str]:
-    """Note that no known answer beats or ties with any answer: they were masked, or raw ranks would be worse."""
+def notes_on_masks(scorer: Aligned, ranks: pa.Table) -> list[str]:
+    """Note that no known answer beats or ties with any answer: they were masked, or raw ranks would be worse.
+
+    Lists have no scores to give: one may well leave out the other answers.
+    """
     filtered, raw = RankCounts.of(ranks), RankCounts.of(ranks, "raw_")
     others = raw.candidates - filtered.candidates
     alike = (raw.greater == filtered.greater) & (raw.tied == filtered.tied)
     # By chance, an answer beats all n other known answers with probability 1 / (n + 1).
-    if np.log1p(others).sum() < UNLIKELY or not alike[others > 0].all():
+    if scorer.lists or np.log1p(others).sum() < UNLIKELY or not alike[others > 0].all():
         return []
     what = f"the raw ranks are the filtered ones, though {int((others > 0).sum()):,} answers have other known answers"
     return [f"{what}: these seem to be masked beforehand. Give their scores as they are, since kgeval filters them."]
@@ -198,12 +201,14 @@ def notes_on_chance(scorer: Aligned, dataset: Dataset, split: str, ranks: pa.Tab
     sides = ranks["side"].combine_chunks().dictionary_decode()
     found = {side: _index_at_chance(ranks.filter(pc.equal(sides, side)), side) for side in pc.unique(sides).to_pylist()}
     low = {side: index for side, index in found.items() if index is not None}
-    values = ", ".join(f"{side}s {index:.3f}" for side, index in low.items())
-    if min(low.values(), default=0) < FAR_WORSE:
+    far = {side: index for side, index in low.items() if index < FAR_WORSE}
+    values = ", ".join(f"{side}s {index:.3f}" for side, index in (far or low).items())
+    if far:
+        of_sides = "" if len(far) == len(found) else f" for {' and '.join(f'{side}s' for side in far)}"
         return [
-            f"the model is far worse than chance (AMRI: {values}). If its scores are distances, give them with a minus "
-            "sign: the highest score is the best. If answers were masked beforehand, give their scores as they are. Or "
-            "its ids or labels are mixed up."
+            f"the model is far worse than chance{of_sides} (AMRI: {values}). If its scores are distances, give them "
+            "with a minus sign: the highest score is the best. If answers were masked beforehand, give their scores as "
+            "they are. Or its ids or labels are mixed up."
         ]
     is_own = isinstance(source, LabelledModel) and source.numbering == "dataset" and source.entities is dataset.entities
     if is_own or not low:

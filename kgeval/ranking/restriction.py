@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from kgeval.arrays import BoolArray, IntArray
+from kgeval.corruption.unsampled import unknown_labels
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import read_listed
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, counted, did_you_mean
+from kgeval.errors import InputError, counted, did_you_mean, first_few
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.settings.settings import is_file
 
@@ -32,9 +33,11 @@ def restriction(
 
     def chosen(name: str, labels: Vocabulary, ids: IntArray | None = None) -> BoolArray:
         if (named := getattr(evaluation, name)) is not None:
-            ids, unknown = read_listed(_source(name, named, labels, notes) if isinstance(named, str) else named, labels)
-            what = f"{name}: {counted(unknown, 'label')} of the list are not in the dataset, and were left out."
-            notes.extend([what] if unknown else [])
+            source = _source(name, named, labels, notes) if isinstance(named, str) else named
+            ids, unknown = read_listed(source, labels)
+            if unknown:
+                left_out = first_few(unknown_labels(source, labels))
+                notes.append(f"{name}: {counted(unknown, 'label')} not in the dataset: left out ({left_out}).")
         return np.ones(len(labels), np.bool_) if ids is None else np.isin(np.arange(len(labels)), ids)
 
     allowed = chosen("restrict_entities_to", dataset.entities, entities)

@@ -86,9 +86,8 @@ def critical_difference(
     segments += [_segment(end, end, above - 4, above + 4, palette.ink, 1.5) for end in (left, right)]
     height = top + step * (half - 0.5)
     lines: dict[str, Any] = {"grid": False, "domainColor": palette.ink, "tickColor": palette.ink}
-    numbers = altair.Axis(
-        orient="top", values=list(range(1, len(order) + 1)), format="d", title=axis, labelFlush=False, **lines
-    )
+    places = list(range(1, len(order) + 1))
+    numbers = altair.Axis(orient="top", values=places, format="d", title=axis, labelFlush=False, **lines)
     x = altair.X("x:Q", scale=altair.Scale(domain=[left, 1], nice=False, zero=False), axis=numbers)
     y = altair.Y("y:Q", scale=altair.Scale(domain=[0, height], range=[0, height]), axis=None)
     color = altair.Color("color:N", scale=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
@@ -73,14 +73,17 @@ def _offline_chart(chart: Any) -> alt.Chart:
     return cast("alt.Chart", chart)
 
 
-def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | None = None, title: str = "") -> alt.Chart:
+def figure(
+    draw: Callable[..., Any], inches: float | None, *, columns: int = 0, title: str = "", notes: Sequence[str] = ()
+) -> alt.Chart:
     """Draw a chart in its natural size, or for print: ``inches`` wide, with text of 8 points and no title.
 
     ``draw`` takes a palette, the width of a panel in pixels and, if there are several, the number of columns of panels.
     Names and numbers next to the panels need a fixed width, so panels become wider until the picture has its width.
     """
     if inches is None:
-        return _offline_chart(draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title))
+        chart = _offline_chart(draw(LIGHT, title=wrap(title, LETTERS) if len(title) > LETTERS else title))
+        return chart.properties(usermeta={"notes": [*notes, *about(chart).get("notes", [])]}) if notes else chart
     if not 1 <= inches <= 40:
         raise ConfigError(f"width: expected 1 to 40 inches, found {inches:g}.")
     for number in range(columns or 1, 0, -1):
@@ -93,13 +96,11 @@ def figure(draw: Callable[..., Any], inches: float | None, *, columns: int | Non
                 break
             width += (INCH * inches - 1 - wide) / number
         if width >= NARROWEST:
-            notes = about(chart).get("notes", [])
+            of_chart = [*notes, *about(chart).get("notes", [])]
             if high > HIGHEST * INCH:
-                notes = [
-                    *notes,
-                    f"the figure is {high / INCH:.1f} inches high, too high for a page ({HIGHEST} inches). {SMALLER}",
-                ]
-            return chart.properties(usermeta={"notes": notes, "inches": inches})
+                too_high = f"the figure is {high / INCH:.1f} inches high, too high for a page ({HIGHEST} inches)"
+                of_chart.append(f"{too_high}. {SMALLER}")
+            return chart.properties(usermeta={"notes": of_chart, "inches": inches})
     raise ConfigError(
         f"width: {inches:g} inches leave no room for a chart beside the names. Choose a larger width or shorter names "
         "(NAME=RUN)."

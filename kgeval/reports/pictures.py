@@ -37,14 +37,9 @@ def metric_panel(
     color = altair.condition("datum.baseline", altair.value(palette.muted), altair.value(palette.models[0]))
     named = altair.Axis(ticks=False, labels=labels, labelExpr=LINES)
     y = altair.Y("model:N", sort=models, title=None, scale=altair.Scale(domain=models), axis=named)
-    base = altair.Chart(records(values.drop(columns="seeds"))).encode(
-        y=y,
-        color=color,
-        tooltip=[
-            altair.Tooltip("model:N"),
-            *(altair.Tooltip(f"{key}:Q", format=".6f") for key in ("value", "low", "high")),
-        ],
-    )
+    numbers = [altair.Tooltip(f"{key}:Q", format=".6f") for key in ("value", "low", "high")]
+    about = {"y": y, "color": color, "tooltip": [altair.Tooltip("model:N"), *numbers]}
+    base = altair.Chart(records(values.drop(columns="seeds"))).encode(**about)
     x = altair.Scale(domain=domain, nice=False, zero=False)
     layers = with_whiskers(base, values, {"title": title, "scale": x}, size=palette.row * 7 / 3, stroke=2)
     seeds = values.explode("seeds").dropna(subset=["seeds"])
@@ -57,11 +52,9 @@ def metric_panel(
     if len(chance) and domain[0] <= chance.iloc[0] <= domain[1]:
         dashes = altair.Chart().mark_rule(strokeDash=[3, 3], color=palette.muted)
         layers.insert(0, dashes.encode(x=altair.datum(chance.iloc[0])))
-    panel: alt.LayerChart = altair.layer(*layers).properties(
-        width=width,
-        height=row_of(models, palette) * max(len(models), 1),
-        description=f"{title} of each model, as in the table of results.",
-    )
+    height = row_of(models, palette) * max(len(models), 1)
+    description = f"{title} of each model, as in the table of results."
+    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=height, description=description)
     return panel
 
 
@@ -127,18 +120,11 @@ def distribution(
     color = altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=named)
     dash = altair.StrokeDash("model:N", scale=palette.scale("dash", models, baselines), legend=named)
     largest = max(points["k"].max(), 2)
-    k = altair.X(
-        "k:Q",
-        title="k (log scale)",
-        scale=altair.Scale(type="log", domain=[1, largest], nice=False),
-        axis=altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s"),
-    )
-    share = altair.Y(
-        "share:Q",
-        title="Hits@k ↑",
-        scale=altair.Scale(domain=[0, 1]),
-        axis=altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False),
-    )
+    logarithmic = altair.Scale(type="log", domain=[1, largest], nice=False)
+    powers = altair.Axis(values=[at for at in (1, 3, *10 ** np.arange(1, 10)) if at <= largest], format="~s")
+    k = altair.X("k:Q", title="k (log scale)", scale=logarithmic, axis=powers)
+    percent = altair.Axis(format=".0%", tickCount=5, domain=False, ticks=False)
+    share = altair.Y("share:Q", title="Hits@k ↑", scale=altair.Scale(domain=[0, 1]), axis=percent)
     shares = altair.Chart(records(points))
     lines = shares.mark_line(interpolate="step-after", strokeWidth=2).encode(k, share, color, dash)
     nearest = altair.selection_point(
@@ -180,30 +166,22 @@ def relations_chart(
     scale = altair.Scale() if against_model else altair.Scale(type="log")
     number = altair.Axis(domain=False, ticks=False, tickCount=5)
     across = number if against_model else altair.Axis(grid=False, tickCount=4, format="~s")
-    dots = (
+    legend = palette.legend(kinds, width) if any(kinds) else None
+    places = [altair.Tooltip(f"{at}:Q", title=axis, format=".4~f") for at, axis in zip("xy", axes, strict=True)]
+    triples = altair.Tooltip("triples:Q", format=",", title="test triples")
+    circles = (
         altair.Chart(records(relations.dropna(subset=["x", "y"])), name="relations")
         .mark_circle(stroke=palette.paper or "var(--paper)", strokeWidth=0.7, cursor="pointer")
         .encode(
             x=altair.X("x:Q", title=axes[0], scale=scale, axis=across),
             y=altair.Y("y:Q", title=axes[1], axis=number),
             size=altair.Size("triples:Q", scale=altair.Scale(range=[palette.row, 23 * palette.row]), legend=None),
-            color=altair.Color(
-                "cardinality:N",
-                scale=palette.scale("color", kinds),
-                legend=palette.legend(kinds, width) if any(kinds) else None,
-            ),
+            color=altair.Color("cardinality:N", scale=palette.scale("color", kinds), legend=legend),
             opacity=altair.condition(picked, altair.value(0.75), altair.value(0.15)),
-            tooltip=[
-                altair.Tooltip("relation:N"),
-                altair.Tooltip("x:Q", title=axes[0], format=".4~f"),
-                altair.Tooltip("y:Q", title=axes[1], format=".4~f"),
-                altair.Tooltip("triples:Q", format=",", title="test triples"),
-                altair.Tooltip("cardinality:N"),
-            ],
+            tooltip=[altair.Tooltip("relation:N"), *places, triples, altair.Tooltip("cardinality:N")],
         )
-        .add_params(picked)
     )
-    layers = [dots]
+    layers = [circles.add_params(picked)]
     if against_model:
         values = relations[["x", "y"]].to_numpy()
         corners = [min(0.0, np.nanmin(values)), max(1.0, np.nanmax(values))]

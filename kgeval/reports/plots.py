@@ -28,7 +28,7 @@ from kgeval.reports.origins import (
 )
 from kgeval.reports.page import study_of_runs
 from kgeval.reports.pictures import distribution, leaderboard, relations_chart
-from kgeval.reports.reading import Runs, read_models
+from kgeval.reports.reading import Runs, notes_on_ties, read_models
 from kgeval.reports.slice_pictures import slices_chart
 from kgeval.reports.standings import standings_title
 from kgeval.reports.study import HEADLINES, SHOWN, mean_of_runs
@@ -78,7 +78,7 @@ def plot_leaderboard(
     study = study_of_runs(runs, dataset, intervals=intervals, ties=ties, allow=allow, metrics=names)
     title = standings_title(study) if study.metrics[0] == HEADLINES[0] else ""
     columns = min(len(study.metrics), max(1, int((width or 0) * INCH / 110)))
-    return figure(partial(leaderboard, study.scores), width, columns=columns, title=title)
+    return figure(partial(leaderboard, study.scores), width, columns=columns, title=title, notes=study.notes)
 
 
 def plot_distribution(
@@ -98,7 +98,7 @@ def plot_distribution(
     """
     study = study_of_runs(runs, dataset, ties=ties, allow=allow)
     draw = partial(distribution, cumulative_points(study), baselines=study.baselines)
-    return figure(draw, width, title=ranks_title(study))
+    return figure(draw, width, title=ranks_title(study), notes=study.notes)
 
 
 def plot_relations(
@@ -123,7 +123,7 @@ def plot_relations(
     second = min(len(study.names) - 1, 1)
     relations = relation_scores(study)
     draw = partial(relations_chart, scatter(relations, 0, second), axes=axes(study, 0, second))
-    return figure(draw, width, title=relations_title(study, relations))
+    return figure(draw, width, title=relations_title(study, relations), notes=study.notes)
 
 
 def plot_slices(
@@ -177,9 +177,9 @@ def plot_slices(
         )
     draw = partial(slices_chart, groups, baselines=study.baselines)
     if width is None:
-        return figure(draw, None, title=slices_title(study, groups))
+        return figure(draw, None, title=slices_title(study, groups), notes=study.notes)
     size = {"total": INCH * width, "highest": INCH * HIGHEST}
-    return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)))
+    return figure(partial(draw, **size), width, columns=max(1, round(width / 2.3)), notes=study.notes)
 
 
 def plot_critical_difference(
@@ -219,7 +219,7 @@ def plot_critical_difference(
     >>> kgeval.plot_critical_difference(values).usermeta["notes"][1].partition(". ")[2]
     'Average ranks that differ by less than 1.657 do not differ significantly (Nemenyi, 95 %).'
     """
-    name, baselines = parse(metric), set[str]()
+    name, baselines, notes = parse(metric), set[str](), list[str]()
     increasing = name.highest_is_best
     results: dict[str, dict[str, float]] = {}
     if isinstance(runs, Mapping) and all(isinstance(values, Mapping) for values in runs.values()):
@@ -227,12 +227,13 @@ def plot_critical_difference(
     else:
         models = read_models(runs)
         policy = ties or common_ties(model.ties for model in models)
+        notes = notes_on_ties(models, policy)
         baselines = {model.name for model in models if model.baseline}
         for model in models:
             results.setdefault(model.table.dataset, {})[model.name] = mean_of_runs(model, metric, policy)
     ranks = rank_models(results, increasing=increasing, level=level)
     axis = f"average rank by {title_of(name)} on {len(results)} datasets"
-    return figure(partial(critical_difference, ranks, axis=axis, baselines=baselines), width)
+    return figure(partial(critical_difference, ranks, axis=axis, baselines=baselines), width, notes=notes)
 
 
 PLOTS: dict[str, Callable[..., Any]] = {

@@ -11,12 +11,13 @@ from typing import Any, TypeAlias
 from kgeval.data.dataset import Dataset
 from kgeval.errors import InputError
 from kgeval.metrics.rank_summary import rank_summary
-from kgeval.metrics.ranks.ties import tie_policy
+from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import protocol_of
 from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
+from kgeval.reports.document import isolated
 from kgeval.run_directory.folders import distinct_names, runs_at, words_of
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.run_directory.trainings import RunOf, Training, join_seeds, model_name
@@ -52,7 +53,9 @@ class EvaluatedModel:
 
     @property
     def ties(self) -> str:
-        return str(self.config.get("ties") or tie_policy(protocol_of(self.table).ties).name)
+        """The tie policy of its run; that of the protocol, if it names none, or one that no installed package has."""
+        named = str(self.config.get("ties"))
+        return named if named in tie_policies() else tie_policy(protocol_of(self.table).ties).name
 
     @property
     def fingerprint(self) -> str | None:
@@ -121,6 +124,12 @@ def read_dataset(models: Iterable[EvaluatedModel]) -> Dataset | None:
             if dataset is not None and dataset.sha256() == model.fingerprint:
                 return dataset
     return None
+
+
+def notes_on_ties(models: Iterable[EvaluatedModel], used: Ties) -> list[str]:
+    """Name the runs whose tie policy no installed package has."""
+    named = [(run, str(run.config.get("ties") or run.ties)) for model in models for run in model.runs]
+    return [f"{isolated(run.name)}: {note_on_missing(ties, used)}" for run, ties in named if ties != run.ties]
 
 
 def _read(run: Run, name: str) -> Iterator[EvaluatedModel]:

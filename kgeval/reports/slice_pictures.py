@@ -41,28 +41,21 @@ def slice_panel(
     values = groups.dropna(subset=["value"])
     scale = altair.Scale(zero=False, nice=True)
     name = groups["axis"].iloc[0] if len(groups) else ""
+    named = altair.Axis(ticks=False, domain=False, labelExpr=LINES)
+    words = [altair.Tooltip(f"{key}:N") for key in ("group", "model")]
+    numbers = [altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")]
     base = altair.Chart(records(values)).encode(
-        y=altair.Y(
-            "category:N",
-            sort=categories,
-            title=None,
-            axis=altair.Axis(ticks=False, domain=False, labelExpr=LINES),
-        ),
+        y=altair.Y("category:N", sort=categories, title=None, axis=named),
         yOffset=altair.YOffset("model:N", sort=models, scale=altair.Scale(domain=models, paddingOuter=0.6)),
         color=altair.Color("model:N", scale=palette.scale("color", models, baselines), legend=legend),
-        tooltip=[
-            *(altair.Tooltip(f"{key}:N") for key in ("group", "model")),
-            *(altair.Tooltip(f"{key}:Q", format=".4f") for key in ("value", "low", "high")),
-            altair.Tooltip("count:Q", format=",", title="ranks"),
-        ],
+        tooltip=[*words, *numbers, altair.Tooltip("count:Q", format=",", title="ranks")],
     )
     shape = altair.Shape("model:N", scale=palette.scale("shape", models, baselines), legend=legend)
     size, stroke = 3.5 * lane, min(1.5, lane / 6)
     layers = with_whiskers(base, values, {"title": name, "scale": scale}, size=size, stroke=stroke, shape=shape)
     height = max(len(categories), 1) * category_height(len(models), lane, palette)
-    panel: alt.LayerChart = altair.layer(*layers).properties(
-        width=width, height=height, title=title, description=f"{name} of each model by {title or 'slice'}."
-    )
+    about = {"title": title, "description": f"{name} of each model by {title or 'slice'}."}
+    panel: alt.LayerChart = altair.layer(*layers).properties(width=width, height=height, **about)
     return panel
 
 

@@ -29,7 +29,7 @@ from kgeval.metrics.selection import RowSelection, TableView
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group, Summary
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.reports.reading import EvaluatedModel
+from kgeval.reports.reading import EvaluatedModel, notes_on_ties
 from kgeval.table import number
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ class Study:
     @property
     def runs(self) -> list[EvaluatedModel]:
         return [run for model in self.models for run in model.runs]
+
+    @property
+    def notes(self) -> list[str]:
+        return notes_on_ties(self.models, self.ties)
 
     @property
     def has_seeds(self) -> bool:

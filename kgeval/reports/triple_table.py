@@ -65,10 +65,8 @@ def triple_table(study: Study) -> Section:
     rule = ""
     if not kept.all():
         pairs = f" and, for each pair of models, the {EXTREME:,} with the largest ratio of ranks"
-        rule = (
-            f"The page holds the {EXTREME:,} worst ranks of each model{pairs if len(study.names) > 1 else ''}. "
-            "The run directory holds all. "
-        )
+        worst = f"the {EXTREME:,} worst ranks of each model{pairs if len(study.names) > 1 else ''}"
+        rule = f"The page holds {worst}. The run directory holds all. "
     data = _columns(study, rows[kept], _predictions(study, rows[kept], extreme[kept]))
     if predicting := [isolated(model.name) for model in study.models if model.predictions is not None]:
         named = " and ".join(filter(None, [", ".join(predicting[:-1]), predicting[-1]]))

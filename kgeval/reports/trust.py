@@ -64,7 +64,7 @@ def ties(study: Study) -> Lamp:
     policy = tie_policy(study.ties).name
     other = [model for model in study.models if model.ties != policy and model.table.column("tied").any()]
     rest = f"all numbers on this page have {policy} ties."
-    warnings += [f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other]
+    warnings += [*study.notes, *(f"The run of {isolated(model.name)} has {model.ties} ties; {rest}" for model in other)]
     unknown = any(model.table.protocol == UNKNOWN and not model.table.column("tied").any() for model in study.models)
     return Lamp("Ties", " ".join(warnings), unknown=unknown and not warnings)
 
@@ -86,13 +86,10 @@ def exactness(study: Study) -> Lamp:
     estimated = [f"{isolated(run.name)} is {sample}" for run in study.runs if (sample := run.table.sampling)]
     named = sorted({run.table.candidates for run in study.runs})
     few = [name for name in named if not name.startswith("all ") and name != UNKNOWN]
-    warnings = (
-        [f"The numbers are estimates from a sample of the test triples: {'; '.join(estimated)}."] if estimated else []
-    )
-    if few:
-        warnings.append(
-            f"The candidates are {'; '.join(few)}, not all entities. With all entities, the metrics would be lower."
-        )
+    of_sample = f"The numbers are estimates from a sample of the test triples: {'; '.join(estimated)}."
+    among_few = f"The candidates are {'; '.join(few)}, not all entities."
+    warnings = [of_sample] if estimated else []
+    warnings += [f"{among_few} With all entities, the metrics would be lower."] if few else []
     name = "Estimated" if estimated else "Candidates" if few else "Exact"
     return Lamp(name, " ".join(warnings), unknown=UNKNOWN in named and not warnings)
 

@@ -37,7 +37,7 @@ class ComparedRun:
     table: RankTable
     policies: Mapping[str, Any]
     changes: tuple[str, ...]
-    """what has changed in the run or its dataset since it was ranked"""
+    """what no installed package has any more, and what has changed in the run or its dataset since it was ranked"""
     origin: RunOf
     is_baseline: bool = False
 
@@ -67,10 +67,8 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
             raise InputError(f"{str(run.path)!r} is given twice. Leave one of them out.")
     imported = {name: options[name] for name in ("dataset", *IMPORT_OPTIONS) if name in options}
     by = tuple(options.get("by", ()))
-    groups = {
-        **_common_groups([run for _, run in places], {*by} - {*options.get("groups", {})}),
-        **options.get("groups", {}),
-    }
+    given = options.get("groups", {})
+    groups = {**_common_groups([run for _, run in places], {*by} - {*given}), **given}
     raw = imported.get("filter") == ()
     used = {"dataset": names_slices(by, groups), "filter": raw}
     idle = [name for name in imported if not used.get(name)]
@@ -91,7 +89,7 @@ def read_compared(runs: Sequence[tuple[str, str]], options: Mapping[str, Any]) -
         training = Training.of(run.config, run.manifest)
         origin = RunOf(dataset if apart else "", chosen, name, training, training.key(run.config))
         unknown = notes_on_unknown(run, table, [*options, "metrics", "by"])
-        policies, notes = _policies(table, run), (*run.changes, *changes, *unknown)
+        policies, notes = _policies(table, run), (*unknown, *run.changes, *changes)
         compared.append(ComparedRun(name, run.path, grouped, policies, notes, origin, run.is_baseline))
     return compared
 
@@ -140,8 +138,11 @@ def common_policies(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> 
     return {name: options.get(name, value) for name, value in first.policies.items()}
 
 
-def notes_on_runs(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{run.name}: {change}" for run in runs for change in run.changes)
+def notes_on_changes(runs: Sequence[ComparedRun]) -> list[str]:
+    return [f"{run.name}: {change}" for run in runs for change in run.changes]
+
+
+def notes_on_ties(runs: Sequence[ComparedRun], options: Mapping[str, Any]) -> Iterator[str]:
     if "ties" not in options:
         policies = [run.policies["ties"] for run in runs]
         yield from note_on_ties(policies, common_ties(policies))

@@ -190,13 +190,11 @@ class Job:
         name = self.name.rpartition("/")[0] or (self.name if has_seed else "")
         corruption = getattr(getattr(negatives, "corruption", negatives), "seed", None)  # if they are drawn
         seeds = {"corruption": corruption, "training": training}
+        of_training = {} if learned is None else {"training_graph": graph_facts(learned)}
         return {
             "schema": 1,
             **describe_machine(),
-            "dataset": {
-                **graph_facts(dataset),
-                **({} if learned is None else {"training_graph": graph_facts(learned)}),
-            },
+            "dataset": {**graph_facts(dataset), **of_training},
             "model": _describe(model, self.config.document.variables),
             **({"name": name} if name else {}),
             "seeds": {name: seed for name, seed in seeds.items() if seed is not None},

@@ -131,10 +131,8 @@ def misses(thresholds: Sequence[Threshold], models: Sequence[Judged]) -> list[tu
             each.refuse_unfit(summary.kind, metrics)
             missed += [(each.option, where + how) for how in each.misses(summary)]
     names = {"", *(model.name for model in models)}
-    missed += [
-        (each.option, f"{each.model}: no run of it was finished.") for each in thresholds if each.model not in names
-    ]
-    return missed
+    absent = [each for each in thresholds if each.model not in names]
+    return missed + [(each.option, f"{each.model}: no run of it was finished.") for each in absent]
 
 
 def refuse_missed(missed: Sequence[tuple[str, str]]) -> None:

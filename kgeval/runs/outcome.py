@@ -53,7 +53,7 @@ class Outcome:
     @cached_property
     def summary(self) -> Summary:
         summary = self.compute(self.metrics, by=self.by)
-        return replace(summary, table_notes=(*summary.table_notes, *self.changes))
+        return replace(summary, table_notes=(*self.changes, *summary.table_notes))
 
     @cached_property
     def groups(self) -> Summary | None:
@@ -196,8 +196,11 @@ def _notes_on_triples(outcomes: Sequence[Outcome]) -> list[str]:
         return []  # samples of various sizes, all of which estimate the whole
     if all(np.array_equal(other, triples[0]) for other in triples):
         return []
+    datasets = dict.fromkeys(outcome.summary.provenance.dataset for outcome in outcomes)
     counts = ", ".join(f"{outcome.name} {len(rows)}" for outcome, rows in zip(outcomes, triples, strict=True))
-    advice = " Set evaluation.unseen to worst." if isinstance(outcomes[0].table, RankTable) else ""
-    return [
-        f"these models were evaluated on different triples ({counts}), so their metrics cannot be compared.{advice}"
-    ]
+    what, advice = f"triples ({counts})", ""
+    if len(datasets) > 1:
+        what = f"datasets ({', '.join(datasets)})"
+    elif isinstance(outcomes[0].table, RankTable):
+        advice = " Set evaluation.unseen to worst."
+    return [f"these models were evaluated on different {what}, so their metrics cannot be compared.{advice}"]

@@ -21,6 +21,7 @@ from kgeval.files.opening import sha256_of_file
 from kgeval.files.settings_text import expanded
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
+from kgeval.metrics.ranks.ties import note_on_missing
 from kgeval.metrics.summary import Summary
 from kgeval.paths import exists_safely, suggest_paths
 from kgeval.protocols.protocol import protocol_of, protocols
@@ -140,7 +141,7 @@ def read_outcome(
         grouped, changes = group_stored(table, by, run, options.get("dataset"), groups)
         how = {"by": options.get("by", ()), "groups_by": () if "by" in options else by, "grouped": grouped}
         policies = {"ties": protocol_of(table).ties} | request.policies
-        changes = (*run.changes, *changes, *notes_on_unknown(run, table, given))
+        changes = (*notes_on_unknown(run, table, given), *run.changes, *changes)
         return Outcome(name, table, policies=policies, changes=changes, **how, **about)
     if kind == "classification":
         task = task if isinstance(task, Classification) else Classification()
@@ -149,7 +150,7 @@ def read_outcome(
         policies = task_policies(task.with_overrides(options), {"ties": "realistic"} | request.policies)
     else:
         raise ConfigError(f"{run.config_file}: expected the configuration of a run of confidences.")
-    changes = (*run.changes, *notes_on_unknown(run, given=given))
+    changes = (*notes_on_unknown(run, given=given), *run.changes)
     return Outcome(name, run.table(), policies=policies, by=by, changes=changes, **about)
 
 
@@ -207,13 +208,18 @@ def _is_valid(content: Mapping[str, Any]) -> bool:
 
 
 def notes_on_unknown(run: StoredRun, table: RankTable | None = None, given: Collection[str] = ()) -> Iterator[str]:
-    """Say which names of a run's configuration no installed package has; those of the keys given are replaced."""
-    names = {PLUGGED[key]: names for key, names in _unknown_names(run).items() if key not in given}
-    if table is not None and protocol_of(table).name not in protocols():
-        names["protocol"] = [table.protocol]
-    for what, unknown in names.items():
+    """Say which names of a run's configuration no installed package has; those of the keys given are replaced.
+
+    The tie policy comes first, since all numbers depend on it.
+    """
+    names = {key: names for key, names in _unknown_names(run).items() if key not in given}
+    for ties in names.pop("ties", ()):
+        yield note_on_missing(ties, "realistic" if table is None else protocol_of(table).ties)
+    for key, unknown in names.items():
         listed = " and ".join(map(repr, unknown))
-        yield f"unknown here, and left out: the {what} {listed}. Install the package that has it."
+        yield f"unknown here, and left out: the {PLUGGED[key]} {listed}. Install the package that has it."
+    if table is not None and protocol_of(table).name not in protocols():
+        yield f"unknown here: the protocol {table.protocol!r}. Install the package that has it."
 
 
 def ungrouped(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:

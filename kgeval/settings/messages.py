@@ -54,6 +54,12 @@ class Problem:
     no_path: bool = False
     """whether it names a file or folder that is not there"""
 
+    @property
+    def offers_names(self) -> bool:
+        """Whether a name is unknown, other than a key, and the hint says which are known."""
+        offers = self.hint.startswith(("Did you mean", "Choose one of", "'kgeval list"))
+        return offers and not self.message.startswith(UNKNOWN_KEY)
+
     def format(self, line: str = "", option: str = "") -> str:
         """Return the message, with the line of the file or the command-line option if that is known."""
         where = option or ".".join(short(step) for step in as_texts(self.location)) or "configuration"

@@ -40,11 +40,8 @@ class Settings(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            problems = [
-                f"{self.display_name or type(self).__name__}:",
-                *map(str, problems_of(error, values, type(self))),
-            ]
-            raise InputError("\n  ".join(problems)) from None
+            name, problems = self.display_name or type(self).__name__, problems_of(error, values, type(self))
+            raise InputError("\n  ".join([f"{name}:", *map(str, problems)])) from None
 
     # Pydantic makes nested models without this __init__, so that one message has the problems of all.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

@@ -132,7 +132,13 @@ WRONG = {
     "2 datasets are called 'nations' (config line 1). Name them, as in datasets: {nations-1: nations, nations-2": {
         "datasets": ["nations", "nations"]
     },
-    "datasets.a/b: the name 'a/b' cannot be the name of a folder": {"datasets": {"a/b": "nations"}},
+    "datasets.a/b: the name 'a/b' cannot be the name of a folder (config line 2). A name is not empty, has no slash": {
+        "datasets": {"a/b": "nations"}
+    },
+    "grid.yaml: 1 problem\n  datasets.: the name '' cannot be the name of a folder": {"datasets": {"": "nations"}},
+    "the name '..' cannot be the name of a folder (config line 2). Name it in datasets: {NAME: BLOCK}.": {
+        "datasets": [{"name": "nations", "title": ".."}]
+    },
     "expected a list of different whole numbers": {"seeds": [0, 0]},
     "models.trained: it has a random_seed, and there are seeds": {"models": {"trained": {**TRAINED, "random_seed": 1}}},
     "models.m: it has a seed, and there are seeds too": {"models": {"m": {"path": "model", "seeds": [1], "seed": 2}}},

@@ -59,7 +59,23 @@ def test_the_head_of_runs_on_several_datasets_names_these(done, place, table):
         shutil.copytree("run", f"several/{dataset}")
         replace(table, dataset=dataset).to_parquet(place / f"several/{dataset}/ranks.parquet")
         (place / f"several/{dataset}/manifest.json").write_text("{}")
-    assert done("summarize", "several", "-m", "mrr").startswith("2 models on one, other, ")
+    assert done("summarize", "several", "-m", "mrr").startswith("2 models on one and other, ")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "note"),
+    [
+        ("other", "different datasets (graph, other), so their metrics cannot be compared."),
+        ("graph", "different triples (one 6, other 5), so their metrics cannot be compared. Set evaluation.unseen to"),
+    ],
+)
+def test_other_triples_are_noted_and_other_datasets_called_so(data, place, table, dataset, note):
+    for name, part in (("one", table), ("other", replace(table.where(table.column("triple") < 5), dataset=dataset))):
+        shutil.copytree("run", f"several/{name}")
+        part.to_parquet(place / f"several/{name}/ranks.parquet")
+        (place / f"several/{name}/manifest.json").write_text("{}")
+    (told,) = (one for one in data("summarize", "several", "-m", "mrr")["notes"] if "cannot be compared" in one)
+    assert told.startswith(f"these models were evaluated on {note}")
 
 
 @pytest.mark.parametrize("stored", ["late", "late/ranks.parquet"])
@@ -72,7 +88,7 @@ def test_ties_are_by_default_those_of_the_protocol(data, done, stored):
 def test_a_table_alone_is_read_as_usual(data, place, done):
     """PyKEEN's evaluator writes another kind of configuration; a killed run writes none."""
     told = data("summarize", "run/ranks.parquet")
-    altered = {**told, "notes": [*told["notes"], "changed since the run was written: config.yaml."]}
+    altered = {**told, "notes": ["changed since the run was written: config.yaml.", *told["notes"]]}
     (place / "run/config.yaml").write_text("evaluator: kgeval\nevaluation: {}\n")
     assert data("summarize", "run") == altered
     (place / "run/config.yaml").unlink()
@@ -91,7 +107,11 @@ def test_what_a_configuration_names_and_nobody_has_is_a_note(data, place, table)
     (place / "run/config.yaml").write_text("metrics: [mrr, mmr, mr]\nties: thirds\nby: [whole]\n")
     told = data("summarize", "run")
     assert {**told, "notes": []} == {**summarize(table, ["mrr", "mr"], ties="realistic").to_dict(), "notes": []}
-    for what in ("metric 'mmr'", "slice 'whole'", "tie policy 'thirds'"):
+    assert told["notes"][0] == (
+        "unknown here: the tie policy 'thirds'. 'realistic' is used instead; the numbers under 'thirds' are in the "
+        "run's metrics.json. Install the package that has it."
+    )
+    for what in ("metric 'mmr'", "slice 'whole'"):
         assert f"unknown here, and left out: the {what}. Install the package that has it." in told["notes"]
     replaced = data("summarize", "run", "-m", "mr", "--by", "side", "--ties", "optimistic")["notes"]
     assert not any("unknown here" in note for note in replaced)

@@ -331,9 +331,13 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
     assert without.returncode == 0, without.stderr
     found = json.loads(without.stdout)
     assert list(found["metrics"]["both"]) == ["mr"]
-    for what in ("metric 'half-rank'", "slice 'whole'", "tie policy 'thirds'", "protocol 'strict'"):
-        note = f"unknown here, and left out: the {what}. Install the package that has it."
-        assert found["notes"].count(note) == 1
+    assert found["notes"][0].startswith("unknown here: the tie policy 'thirds'. 'realistic' is used instead; ")
+    for what in (
+        ", and left out: the metric 'half-rank'",
+        ", and left out: the slice 'whole'",
+        ": the protocol 'strict'",
+    ):
+        assert found["notes"].count(f"unknown here{what}. Install the package that has it.") == 1
     (folder / "strange.py").write_text("1 / 0")
     broken = run(*shown, path=[folder])
     assert json.loads(broken.stdout) == found
@@ -342,6 +346,19 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
         shutil.copytree(tmp_path / "run", tmp_path / "other", dirs_exist_ok=True)
         done = run("-m", "kgeval", *command)
         assert done.returncode == 0, done.stderr
+    drawn = run("-m", "kgeval", "plot", tmp_path / "run", "--kind", "distribution", "--out", tmp_path / "drawn.svg")
+    assert f"Note: baseline types: {found['notes'][0]}" in " ".join(drawn.stderr.split())
+    page = run("-m", "kgeval", "report", tmp_path / "run", "--out", tmp_path / "page.html")
+    assert page.returncode == 0, page.stderr
+    assert (
+        "the tie policy &#39;thirds&#39;. &#39;realistic&#39; is used instead" in (tmp_path / "page.html").read_text()
+    )
+    for command in (["run", tmp_path / "run/config.yaml"], ["evaluate", tmp_path / "run"]):
+        refused = run("-m", "kgeval", *command)
+        assert refused.returncode == 2
+        problems = refused.stderr.strip().splitlines()[1:]
+        assert {problem.partition(":")[0].strip() for problem in problems} == {"metrics.0", "ties", "by.0", "protocol"}
+        assert all(problem.endswith(" Install the package that has it.") for problem in problems)
 
 
 IMPORTED = """

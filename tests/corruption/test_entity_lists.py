@@ -38,7 +38,7 @@ def test_labels_that_the_dataset_lacks_are_left_out_and_counted(tmp_path):
     everything = of_labels(tmp_path / "list.txt", [*DATA.entities, "unicorn", "e0000", "unicorn", "phoenix"])
     table = evaluate(SCORER, DATA, corruption=everything)
     told = [note for note in table.notes if "list.txt" in note]
-    assert told == [f"2 labels in {tmp_path / 'list.txt'} not in the dataset: left out."]
+    assert told == [f"2 labels in {tmp_path / 'list.txt'} not in the dataset: left out ('unicorn', 'phoenix')."]
     assert counts_of(table) == counts_of(evaluate(SCORER, DATA))
 
 

@@ -77,7 +77,7 @@ def test_a_union_says_what_its_parts_say(files):
     generator = CandidateUnion(of=(TypeConstrained(), EntityList(path="other.txt"), Uniform(count=28)))
     table = evaluate(SCORER, DATA, corruption=generator)
     assert "some tail queries with fewer than 28 possible negatives; all of these were used." in table.notes
-    assert "1 label in other.txt not in the dataset: left out." in table.notes
+    assert "1 label in other.txt not in the dataset: left out ('unicorn')." in table.notes
     words = (
         "the union of some of 30 entities, by type in train and 2 entities of file other.txt and 28 uniform (seed 0)"
     )

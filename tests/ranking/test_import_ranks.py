@@ -194,8 +194,11 @@ def test_half_ranks_tie_with_one(tmp_path):
         ("h\tr\tt\thead_rank", ["1\t2"], "line 2: 5 columns where 4 columns"),
         ("h\tr\tt\tside\trank", ["tale\t1"], "line 2: the side 'tale' is unknown. Did you mean 'tail'?"),
         ("h\tr\tt\trank", ["1"], "the side of each rank must be given once"),
-        ("h\tr\tt\tside\thead_rank", ["head\t1"], "the side of each rank must be given once"),
+        ("h\tr\tt\tMode\trank", ["lhs\t1", "tail\t2"], "Say which: --columns side=Mode (in Python columns=)."),
+        ("h\tr\tt\tmode\trank", ["fast\t1"], "Say which: --columns side=… (in Python columns=)."),
+        ("h\tr\tt\tside\thead_rank", ["head\t1"], "'head_rank' as head_rank."),
         ("h\tr\tt\tscore", ["1"], "no column of ranks; found column 'h' as head"),
+        ("h\tr\tt\tscore", ["1"], "Say which: --columns rank=… or --columns greater=…,tied=… (in Python"),
         ("h\tr\tt\ts_rank", ["1"], "column 't' as tail, and not used 's_rank'"),
         ("h\tr\tt\tside\tgreater\ttied", ["tail\t1\t0.5"], "line 2: the tied '0.5' is not a whole number from 0"),
         ("h\tr\tt\tside\tgreater\ttied", ["tail\t29\t3"], "line 2: the filtered tail rank 33 is beyond its"),
@@ -211,6 +214,14 @@ def test_what_is_no_rank_is_refused_with_its_line(tmp_path, header, cells, messa
         loaded(tmp_path, [header, *(f"{row}\t{cell}" for cell in cells)])
     assert str(tmp_path / "ranks.txt") in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_the_column_that_a_refusal_proposes_holds_the_sides(tmp_path):
+    row = "\t".join(labels_of(DATA.test.ids[0]))
+    lines = ["h\tr\tt\tmode\trank", f"{row}\thead\t1", f"{row}\ttail\t2"]
+    table = loaded(tmp_path, lines, columns="side=mode")
+    assert table.column("side").tolist() == ["head", "tail"]
+    assert table.column("greater").tolist() == [0, 1]
 
 
 def test_a_triple_of_another_graph_is_refused(tmp_path):

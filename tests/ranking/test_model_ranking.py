@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kgeval import CallableScorer, Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, summarize
+from kgeval import (
+    CallableScorer,
+    Dataset,
+    RankTable,
+    ScoreTable,
+    Triples,
+    Vocabulary,
+    evaluate,
+    load_checkpoint,
+    summarize,
+)
 from kgeval.checkpoints import Checkpoint
 from kgeval.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
 from kgeval.scorers.families.bilinear import DistMult
@@ -163,6 +174,27 @@ def test_answers_that_were_masked_beforehand_are_noted(nations, masks, own, note
     assert [told for told in (FAR_WORSE, MASKED) if any(it.startswith(told) for it in table.notes)] == [note] * masks
     alike = table.column("raw_greater") == table.column("greater")
     assert alike.all() == masks
+
+
+def test_lists_of_single_triples_have_no_scores_to_unmask(nations, tmp_path):
+    """Each list has its answer alone, so that raw ranks are the filtered ones."""
+    triples = [
+        (nations.entities[h], nations.relations[r], nations.entities[t]) for h, r, t in nations.test.ids.tolist()
+    ]
+    keys = ("head", "relation", "tail")
+    lists = [{**dict(zip(keys, triple, strict=True)), "side": "tail", "predictions": [triple[2]]} for triple in triples]
+    (tmp_path / "lists.jsonl").write_text("\n".join(map(json.dumps, lists)))
+    table = evaluate(load_checkpoint(tmp_path / "lists.jsonl", dataset=nations), nations)
+    assert (table.column("raw_greater") == table.column("greater")).all()
+    assert not any("masked" in note for note in table.notes)
+
+
+def test_a_model_that_is_far_worse_on_one_side_is_noted_by_side():
+    """It scores all heads alike, and answers that are tails below all others."""
+    worst = np.zeros((4, 30))
+    worst[tuple(DATA.test.ids[:, 1:].T)] = -1
+    told = evaluate(lambda h, r, t: worst[r, t], DATA).notes[0]
+    assert told.startswith("the model is far worse than chance for tails (AMRI: tails -")
 
 
 def test_distances_that_are_given_as_scores_are_noted():

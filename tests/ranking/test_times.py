@@ -189,10 +189,12 @@ def test_ranks_made_elsewhere_are_found_by_their_time(tmp_path):
     read = load_ranks(tmp_path / "ranks.tsv", dataset)
     mine, theirs = ({key: (row[0], row[2]) for key, row in counts_of(it).items()} for it in (table, read))
     assert mine == theirs
-    text = (tmp_path / "ranks.tsv").read_text().replace("\ttime\t", "\tepoch\t")
+    text = (tmp_path / "ranks.tsv").read_text().replace("\ttime\t", "\tstamped_as\t")
     (tmp_path / "ranks.tsv").write_text(text)
-    with pytest.raises(TableError, match="no column 'time'"):
+    with pytest.raises(TableError, match=r"no column 'time'.*Say which: --columns time=…"):
         load_ranks(tmp_path / "ranks.tsv", dataset)
+    told = load_ranks(tmp_path / "ranks.tsv", dataset, columns="time=stamped_as")
+    assert {key: (row[0], row[2]) for key, row in counts_of(told).items()} == mine
 
 
 def test_predictions_of_a_split_know_the_facts_of_its_time():

@@ -187,9 +187,8 @@ def _other_ranks(tables: Mapping[str, RankTable], same: SameRows) -> dict[str, s
     if not same.of_all:
         counts = ", ".join(f"{count:,} of {len(tables[model]):,} in {model}" for model, count in same.others.items())
         samples = "".join(f"; {note}" for note in notes_on_samples(tables))
-        return {
-            TRIPLES: f"the models rank different triples or sides; rows that another model lacks: {counts}{samples}"
-        }
+        lacking = f"rows that another model lacks: {counts}{samples}"
+        return {TRIPLES: f"the models rank different triples or sides; {lacking}"}
     if any(table.candidates == UNKNOWN for table in tables.values()):
         expected = table.column("candidates")[same.rows[first]]
         candidates = {model: other.column("candidates")[same.rows[model]] for model, other in others}

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
-from kgeval.errors import first_few
 from kgeval.metrics.names import PARTS, MetricName, title_of
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of, shared_columns
 from kgeval.metrics.summary import Group, notes_with_models
@@ -148,7 +147,7 @@ def common_head(provenances: Sequence[Provenance | LabelProvenance]) -> tuple[st
     different = [name for name, value in values.items() if any(getattr(other, name) != value for other in others)]
     if different:
         # Datasets that differ are named nevertheless.
-        named = replace(first, dataset=first_few([*dict.fromkeys(one.dataset for one in provenances)]))
+        named = replace(first, dataset=" and ".join(dict.fromkeys(one.dataset for one in provenances)))
         unnamed = [name for name in different if name != "dataset"]
         return shared_description(len(provenances), named, unnamed), different
     return str(replace(first, model=f"{len(provenances)} models") if others else first), []

@@ -83,7 +83,8 @@ class ModelGrid(Shown):
         return f"; {self._mean_in_words()} ± {what[self.spread]}"
 
     def _mean_in_words(self) -> str:
-        return f"mean of {self._most_runs} seeds" if self._most_runs > 1 else "one run of each model"
+        up_to = "up to " if any(self._fewer_runs(dataset) for dataset in self.datasets) else ""
+        return f"mean of {up_to}{self._most_runs} seeds" if self._most_runs > 1 else "one run of each model"
 
     @property
     def _most_runs(self) -> int:
@@ -105,18 +106,22 @@ class ModelGrid(Shown):
     def _remarks(self) -> Iterator[str]:
         yield from dict.fromkeys(f"{block.title}: {remark}" for block in self.blocks for remark in block.remarks)
 
+    def _runs(self, dataset: str) -> dict[str, int]:
+        block = next(block for block in self.blocks if block.dataset == dataset)
+        return {model: block.runs(model) for model in self.models}
+
+    def _fewer_runs(self, dataset: str) -> list[str]:
+        """The models other than baselines that have fewer runs than others, and how many."""
+        counts = {model: count for model, count in self._runs(dataset).items() if model not in self.baselines}
+        return [f"{model} {count}" for model, count in counts.items() if 0 < count < self._most_runs]
+
     def _notes_on_runs(self) -> Iterator[str]:
-        of_datasets = {block.dataset: block for block in reversed(self.blocks)}
         for dataset in self.datasets:
-            counts = {model: of_datasets[dataset].runs(model) for model in self.models}
-            if missing := [model for model, count in counts.items() if not count]:
+            if missing := [model for model, count in self._runs(dataset).items() if not count]:
                 yield f"{dataset}: no run of {', '.join(missing)}."
-            fewer = [f"{model} {n}" for model, n in counts.items() if 0 < n < self._most_runs]
-            if fewer := [text for text in fewer if text.rpartition(" ")[0] not in self.baselines]:
-                yield (
-                    f"{dataset}: fewer than {self._most_runs} seeds: {', '.join(fewer)}. Intervals and tests need at "
-                    f"least {FEWEST_SEEDS} seeds."
-                )
+            if fewer := self._fewer_runs(dataset):
+                what = f"{dataset}: fewer than {self._most_runs} seeds: {', '.join(fewer)}"
+                yield f"{what}. Intervals and tests need at least {FEWEST_SEEDS} seeds."
 
     def _notes_on_tests(self) -> Iterator[str]:
         if test := self._test_in_words():

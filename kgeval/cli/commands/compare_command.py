@@ -99,7 +99,14 @@ def compare_runs(
     """Show models with their differences, over datasets and seeds, or by their ranks on datasets."""
     from kgeval.analysis.comparison.compare_grid import compare_grid
     from kgeval.analysis.comparison.compare_models import compare
-    from kgeval.runs.compared_runs import common_policies, grid_of, notes_on_runs, notes_on_unfinished, read_compared
+    from kgeval.runs.compared_runs import (
+        common_policies,
+        grid_of,
+        notes_on_changes,
+        notes_on_ties,
+        notes_on_unfinished,
+        read_compared,
+    )
 
     options = with_groups(options)
     compared = read_compared(named, options)
@@ -128,7 +135,7 @@ def compare_runs(
         else:
             show(found, form)
         notes = found.notes if form in ("text", "json") else ()
-    show_notes([*notes, *notes_on_runs(compared, options), *notes_on_unfinished(named)])
+    show_notes([*notes_on_changes(compared), *notes, *notes_on_ties(compared, options), *notes_on_unfinished(named)])
 
 
 def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
@@ -156,7 +163,7 @@ def _show_models(comparison: Comparison, form: str) -> Sequence[str]:
 def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: dict[str, Any], *, form: str) -> None:
     """Show whether two runs have the same ranks and metrics, or which differ."""
     from kgeval.analysis.comparison.same_ranks import same_ranks
-    from kgeval.runs.compared_runs import common_policies, notes_on_runs, read_compared
+    from kgeval.runs.compared_runs import common_policies, notes_on_changes, notes_on_ties, read_compared
 
     if form == "html" or options["across"] or options.get("by"):
         raise ConfigError("--same compares all ranks of two runs. Leave out --by, --across-datasets and --format html.")
@@ -164,7 +171,7 @@ def _compare_numbers(runs: tuple[str, ...], metrics: tuple[str, ...], options: d
     tables, further = {run.name: run.table for run in compared}, {"metrics": metrics} if metrics else {}
     found = same_ranks(tables, **further, **common_policies(compared, options))
     show(Page(found.heads, ()) if found.same and form == "text" else found, form)
-    show_notes([*found.notes, *notes_on_runs(compared, options)])
+    show_notes([*notes_on_changes(compared), *found.notes, *notes_on_ties(compared, options)])
     if not found.same:
         click.get_current_context().exit(1)
 

@@ -126,6 +126,16 @@ def note_on_ties(policies: Iterable[Ties], shown: Ties) -> Iterator[str]:
         yield f"the runs have different tie policies ({', '.join(distinct)}): {here}"
 
 
+def note_on_missing(ties: str, used: Ties) -> str:
+    """Say that no installed package has the tie policy of a stored run, and which one its numbers have here.
+
+    >>> note_on_missing("thirds", "realistic").split(". ")[1]
+    "'realistic' is used instead; the numbers under 'thirds' are in the run's metrics.json"
+    """
+    instead = f"{tie_policy(used).name!r} is used instead; the numbers under {ties!r} are in the run's metrics.json"
+    return f"unknown here: the tie policy {ties!r}. {instead}. Install the package that has it."
+
+
 @cache
 def tie_policies() -> dict[str, TiePolicy]:
     return by_name("tie policies", [*OWN.values(), *brought("kgeval.tie_policies", TiePolicy)])

@@ -103,10 +103,12 @@ class Grid:
         content = self.document.content
         given = content.get("datasets", [content.get("dataset")])
         found: list[tuple[Any, Place, Any]] = []
+        how = "Name it in datasets: {NAME: BLOCK}."
         if ("dataset" in content) == ("datasets" in content):
             self._refuse(("datasets",), "give either dataset (one) or datasets (several)")
         elif isinstance(given, Mapping):
             found = [(name, ("datasets", name), _titled(block, name)) for name, block in given.items()]
+            how = "A name is not empty, has no slash and is no file of a run."
         elif isinstance(given, list) and given:
             places: list[Place] = [("datasets", str(at)) for at in range(len(given))]
             places = places if "datasets" in content else [("dataset",)]
@@ -115,7 +117,7 @@ class Grid:
             self._refuse(("datasets",), "expected a list of datasets, or datasets by name")
         for name, place, _ in found:
             if not is_folder_name(name):
-                self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", "Write NAME: block.")
+                self._refuse(place, f"the name {name!r:.60} cannot be the name of a folder", how)
         for name, count in Counter(name for name, *_ in found).items():
             if count > 1:
                 blocks = (block for own, _, block in found if own == name)
@@ -199,7 +201,7 @@ def _name_of(block: Any) -> str:
 def _titled(block: Any, name: Any) -> Any:
     """Give a dataset the name that it has in the configuration, unless it is called so anyway."""
     content = dataset_block(block)
-    return block if not isinstance(content, Mapping) or _name_of(block) == name else {**content, "title": name}
+    return block if not isinstance(content, Mapping) or name in ("", _name_of(block)) else {**content, "title": name}
 
 
 def _spelled(block: Any) -> str:

@@ -100,12 +100,18 @@ def _is_told(problem: Problem, found: Sequence[Problem]) -> bool:
 
 
 def _with_cure(problem: Problem, document: Document) -> Problem:
-    """Add to a path in the file that is not there what it is relative to, and how to name another."""
-    if not problem.no_path or document.line(problem) in ("", "--set"):
+    """Add to a path in the file that is not there what it is relative to, and how to name another.
+
+    A name that nobody has, though a run was made with it, is one of a package.
+    """
+    if document.line(problem) in ("", "--set"):
         return problem
     source = Path(document.source)
     run = StoredRun(source.parent)
     is_stored = run.config_file == source and run.is_complete
+    if not problem.no_path:
+        lacks = is_stored and problem.offers_names and not run.changed_files
+        return dataclasses.replace(problem, hint="Install the package that has it.") if lacks else problem
     if not is_stored and "Nearby: " in f"{problem.message} {problem.hint}":
         return problem
     where = "in which the run was made. Call kgeval there" if is_stored else "in which you call kgeval. Change it"
@@ -210,9 +216,8 @@ def _nothing_to_learn_from(config: RunConfig, dataset: Dataset) -> Iterator[Prob
             yield Problem(place, f"dataset {dataset.name} has no train triples")
         if isinstance(model, TrainingConfig) and inductive and not scores_new_entities(model.model):
             what = f"{model.model} only scores entities of train, and dataset {dataset.name} is inductive"
-            yield Problem(
-                (*place, "model"), what, "Train a model that scores new entities, such as InductiveNodePiece."
-            )
+            cure = "Train a model that scores new entities, such as InductiveNodePiece."
+            yield Problem((*place, "model"), what, cure)
         if isinstance(model, TrainingConfig) and not has_device(model.device):
             what = f"this machine has no device {model.device!r}"
             yield Problem((*place, "device"), what, "Leave it out, or write cpu.")

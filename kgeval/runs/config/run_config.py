@@ -126,6 +126,13 @@ class RunConfig(TaskRequest, Evaluated):
             writable(name)
         return value
 
+    @field_validator("metrics")
+    @classmethod
+    def _some_metrics(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("the list is empty. Leave it out for those of the protocol or task, or name some")
+        return value
+
     @field_validator("protocol")
     @classmethod
     def _known_protocol(cls, value: str) -> str:
