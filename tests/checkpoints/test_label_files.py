@@ -122,7 +122,9 @@ def test_a_file_is_used_without_the_other(tmp_path, kind, missing):
     del there[missing]
     ((which, labels),) = there.items()
     separator = "," if kind.between == "a comma" else "\t"
-    rows = [(str(index), label) if kind.columns[0] == "id" else (label, str(index)) for index, label in enumerate(labels)]
+    rows = [
+        (str(index), label) if kind.columns[0] == "id" else (label, str(index)) for index, label in enumerate(labels)
+    ]
     lines = [str(len(rows))] * kind.counted + [separator.join(row) for row in rows]
     path = tmp_path / getattr(kind, which)
     ids = json.dumps({label: index for index, label in enumerate(labels)})
@@ -155,7 +157,7 @@ def numbered(folder, first, second, name="entities.tsv"):
 
 @pytest.mark.parametrize("ids", [range(7), [6, 5, 4, 3, 2, 1, 0]])
 def test_numbers_in_either_order_of_columns_are_refused(tmp_path, ids):
-    with pytest.raises(CheckpointError, match=r"both of its columns could be the ids.*Replace it by entities\.dict"):
+    with pytest.raises(CheckpointError, match=r"both of its columns could be the ids.*Begin it with a header"):
         numbered(tmp_path, PERMUTED, ids)
 
 
