@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.checkpoints.shared.locate import JSON_ENDINGS, first_object
 from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
 from kgeval.errors import counted, first_few
 from kgeval.files.opening import refuse_special
-from kgeval.paths import MANIFEST, METRICS, STAGE
+from kgeval.paths import MANIFEST, METRICS, STAGE, exists_safely
 from kgeval.pickles.pickled import is_pickled, read_any
 from kgeval.pickles.unpickle import StubObject
 
@@ -28,19 +29,27 @@ NAME_TENSORS = (
 )
 """what to do with the state_dict of a user's own model"""
 
-TRIPLES = (
-    "Give triples as a folder, --dataset FOLDER. Vectors need a first line with their numbers of rows and columns."
-)
+TRIPLES = "Triples go with --dataset. "
+
+VECTORS = "Vectors need a label in each row, and a first line with the numbers of rows and columns."
 
 ADVICE = {
-    **dict.fromkeys((".txt", ".tsv", ".csv", ".nt", ".gz"), TRIPLES),
+    **dict.fromkeys((".txt", ".tsv", ".nt", ".gz"), TRIPLES + VECTORS),
+    ".csv": TRIPLES + "Lists of predictions must be JSON, one object for each query.",
     **dict.fromkeys((".yaml", ".yml"), "If it is a configuration: kgeval run {path}"),
+    **dict.fromkeys(JSON_ENDINGS, "If it holds lists: each is an object with head or tail, relation and predictions."),
     ".parquet": "If it holds ranks: kgeval summarize {path}",
     ".npy": "If it holds scores, name it tail_scores.npy or head_scores.npy. Of several files, give the folder.",
 }
 """the suffix of a file -> what it may be"""
 
-RUNS = (METRICS, *(f"{under}{MANIFEST}" for under in ("", "*/", "*/*/", "*/*/*/")))
+TOGETHER = {
+    ("entity.npy", "relation.npy"): "Save both arrays in one file: numpy.savez('model.npz', entity=…, relation=…).",
+    ("metadata.tsv", "vectors.tsv"): f"These are labels and their vectors. Write one text of both. {VECTORS}",
+}
+"""the names of files in one folder -> how to give what they hold"""
+
+RUNS = tuple(f"{under}{MANIFEST}" for under in ("", "*/", "*/*/", "*/*/*/"))
 """what is in the folder of a run, or in one of several runs"""
 
 Readers = Mapping[str, Any]
@@ -49,17 +58,18 @@ Readers = Mapping[str, Any]
 
 def describe_unknown(path: Path, readers: Readers) -> str:
     if inside := checkpoints_in(path, readers):
-        what = counted(len(inside), "folder that is a checkpoint", "folders that are checkpoints")
-        return f"{str(path)!r} holds {what}: {first_few(inside, SHOWN)}. Give one of them."
+        what = f"{str(path)!r} holds {counted(len(inside), 'checkpoint')}"
+        return f"{what}: {first_few(inside, SHOWN)}. Give one of them."
     files = files_of(path)
     for file in files:
         refuse_special(file)
     pickled = next(filter(is_pickled, files), None)
-    content, tensors = unwrap_state_dict(read_any(pickled)) if pickled else None, set[str]()
+    content, tensors = unwrap_state_dict(read_any(pickled)) if pickled else first_object(path), set[str]()
+    described = pickled or (path if content else None)
     if isinstance(content, Mapping):
         content = dict(sorted(flat(content), key=lambda part: not isinstance(part[1], np.ndarray)))
         tensors = {name for name, part in content.items() if isinstance(part, np.ndarray)}
-    found = first_few([file.name + (_inside(content) if file == pickled else _empty(file)) for file in files], SHOWN)
+    found = first_few([file.name + (_inside(content) if file == described else _empty(file)) for file in files], SHOWN)
     seen = "" if path.is_file() and found == path.name else f": found {found}" if files else ": it is an empty folder"
     return "\n".join([f"{str(path)!r} is in no known checkpoint format{seen}.", *_advice(path, tensors, readers), LIST])
 
@@ -69,8 +79,9 @@ def files_of(path: Path) -> Sequence[Path]:
 
 
 def checkpoints_in(path: Path, readers: Readers) -> list[str]:
-    folders = [entry for entry in files_of(path) if entry.is_dir()]
-    return [folder.name for folder in folders if any(reader.recognises(folder) for reader in readers.values())]
+    """Name the folders and files in a folder that a reader recognises."""
+    inside = [entry for entry in files_of(path) if path.is_dir() and exists_safely(entry)]
+    return [entry.name for entry in inside if any(reader.recognises(entry) for reader in readers.values())]
 
 
 def _inside(content: Any) -> str:
@@ -78,7 +89,7 @@ def _inside(content: Any) -> str:
     if not isinstance(content, Mapping):
         return f" (a pickled {content.origin if isinstance(content, StubObject) else type(content).__name__})"
     shapes = {name: f" {list(part.shape)}" for name, part in content.items() if isinstance(part, np.ndarray)}
-    parts = [f"{name}{shapes.get(name, '')}" for name in content]
+    parts = [f"{name:.60}{shapes.get(name, '')}" for name in content]
     return f" (a dictionary with {first_few(parts, SHOWN) or 'nothing in it'})"
 
 
@@ -93,10 +104,12 @@ def _advice(path: Path, tensors: set[str], readers: Readers) -> Iterator[str]:
         yield f"It is a dataset. Give a checkpoint before it: kgeval evaluate CHECKPOINT --dataset {place}"
     elif any(any(path.glob(f"{under}{STAGE}")) for under in ("", "*/")):
         yield "A run was interrupted there. Repeat its command to finish it."
-    elif any(any(path.glob(pattern)) for pattern in RUNS):
+    elif any(any(path.glob(pattern)) for pattern in RUNS) or "schema" in first_object(path / METRICS):
         yield f"It holds runs of kgeval. See their metrics: kgeval summarize {place}"
     elif near := _nearest(tensors or names, readers):
         yield near
+    elif known := [how for those, how in TOGETHER.items() if names.issuperset(those)]:
+        yield known[0]
     elif path.suffix.lower() in ADVICE:
         yield ADVICE[path.suffix.lower()].format(path=place)
     if len(tensors) > 1:

@@ -244,12 +244,12 @@ def rotate_code(folder):
 
 
 def rotate_arrays(folder):
-    """Without its checkpoint: the range of the embeddings is (γ + 2) / hidden_dim = 0.5."""
+    """Without its checkpoint: the range of the embeddings is (γ + 2) / hidden_dim = 0.5, as wide as the relations."""
     told = rotate_code(folder)
     (folder / "checkpoint").unlink()
     for name, array in (("entity", E), ("relation", table(3, 2, 1))):
         np.save(folder / f"{name}_embedding.npy", single(array))
-    (folder / "config.json").write_text('{"model": "RotatE", "gamma": 6.0, "hidden_dim": 16}', encoding="utf-8")
+    (folder / "config.json").write_text('{"model": "RotatE", "gamma": -1.0, "hidden_dim": 2}', encoding="utf-8")
     return told
 
 

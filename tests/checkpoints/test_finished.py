@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -397,23 +398,29 @@ LINE = '{"head": "e0000", "relation": "r00", "predictions": '
     [
         (LINE + '[]}\n{"a":', "line 2: not JSON"),
         (LINE + "3}", "line 1: expected a list or an object"),
-        (LINE + '[["e0001", "x"]]}', "line 1: expected labels, or pairs"),
+        (LINE + '[["e0001", "x"]]}', "line 1: expected labels, in quotes, or pairs"),
         (
             LINE + '[["e0001", 1' + "0" * 400 + "]]}",
             "line 1: expected labels,",
         ),
-        (LINE + '[["e0001", NaN]]}', "line 1: expected labels, or pairs"),
+        (LINE + '[["e0001", NaN]]}', "line 1: expected labels, in quotes, or pairs"),
         (
             LINE + '[]}\n{"h": "e0000", "r": "r00", "answers": []}',
             r"expected the keys head .or tail., relation.* found 'h', 'r', 'an",
         ),
-        ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity, found 3"),
+        ('{"head": 3, "relation": "r00", "predictions": []}', "label of the query's entity in quotes, found 3"),
         ('{"head": "e0000", "relation": "r99", "predictions": []}', "unknown relation 'r99'"),
         ('{"head": "e0000", "side": "up", "relation": "r00", "predictions": []}', "side 'up'; expected head or tail"),
         ((LINE + "[]}\n") * 2, "line 2: a second list for the same query"),
         (
             LINE + '[["e0001", 1], ["e0001", 2]]}',
-            "'e0001' is listed twice, with the scores 1.0, 2",
+            r"'e0001' is listed twice, with the scores 1.0, 2.0\. Keep one of them",
+        ),
+        (LINE + '["e0001"], "scores": [1, 2]}', "line 1: expected scores as a list, one for each label of predictions"),
+        (LINE + '[["e0001", 1]], "scores": [1]}', "line 1: expected labels, in quotes, or pairs"),
+        (
+            LINE + "[1]}",
+            r"line 1: expected labels, in quotes, .* found 1",
         ),
     ],
 )
@@ -422,6 +429,20 @@ def test_a_malformed_line_is_named(tmp_path, line, message):
     path.write_text(line)
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(path, dataset=DATA)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz"])
+def test_scores_may_lie_beside_the_predictions_and_other_keys_are_named(tmp_path, ending):
+    data = Dataset.from_labels(train=[("c", "r", "d")], test=[("a", "r", "c"), ("b", "r", "d")])
+    rows = [
+        {"head": "a", "relation": "r", "predictions": ["d", "c"], "scores": [0.1, 0.9], "prompt": "?"},
+        {"head": "b", "relation": "r", "predictions": ["d"], "scores": [1], "answer": 1},
+    ]
+    path, text = tmp_path / f"lists.{ending}", "\n".join(map(json.dumps, rows)).encode()
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    table = evaluate(load_checkpoint(path, dataset=data), data, sides="tail")
+    assert table.ranks.tolist() == [1, 1]
+    assert "keys of the lists that kgeval does not read: answer, prompt." in table.notes
 
 
 def test_a_query_without_a_list_is_refused_or_unanswered(tmp_path):

@@ -164,13 +164,27 @@ def test_what_arrays_alone_do_not_say_is_asked_for(tmp_path, writer, options, me
         load_checkpoint(tmp_path, **options)
 
 
-def test_arrays_without_the_range_of_their_phases_are_no_model(tmp_path):
+@pytest.mark.parametrize("config", ['{"model": "RotatE", "hidden_dim": 2}', '{"model": "RotatE"}', "{}", None])
+def test_the_range_of_phases_follows_from_gamma_and_the_width_of_relations(tmp_path, config):
     rotate_arrays(tmp_path)
-    (tmp_path / "config.json").write_text('{"model": "RotatE", "gamma": 6.0}')
-    with pytest.raises(CheckpointError, match=r"config\.json: hidden_dim is None; expected a number"):
+    expected = load_checkpoint(tmp_path).family.relation
+    if config is None:
+        (tmp_path / "config.json").unlink()
+    else:
+        (tmp_path / "config.json").write_text(config)
+    with pytest.raises(CheckpointError, match=r"does not contain model|gamma is None; .* Give the option gamma=NUMBER"):
         load_checkpoint(tmp_path)
-    (tmp_path / "config.json").unlink()
-    with pytest.raises(UsageError, match=r"Nearest: rotate \(config\.json missing\)"):
+    found = load_checkpoint(tmp_path, model="RotatE", gamma=-1)
+    assert np.array_equal(found.family.relation, expected)
+    assert not np.array_equal(load_checkpoint(tmp_path, model="RotatE", gamma=6).family.relation, expected)
+
+
+@pytest.mark.parametrize("writer", [rotate_arrays, dglke_rotate_arrays])
+def test_a_width_that_is_not_the_relations_is_refused(tmp_path, writer):
+    writer(tmp_path)
+    named = {"model": "RotatE"} if writer is rotate_arrays else {"model_name": "RotatE", "dataset": "d"}
+    (tmp_path / "config.json").write_text(json.dumps(named | {"gamma": -1.0, "hidden_dim": 4}))
+    with pytest.raises(CheckpointError, match=r"config\.json: hidden_dim is 4, but the relations have 2 columns"):
         load_checkpoint(tmp_path)
 
 
@@ -272,7 +286,9 @@ def test_the_degree_of_dicees_lfmult_is_asked_for(tmp_path, graph):
     dicee_lfmult(tmp_path)
     stored = load_checkpoint(tmp_path, dataset=graph)
     configured(tmp_path, dicee_lfmult, degree=None)
-    with pytest.raises(UsageError, match=r"does not contain degree, .* Give the option, such as degree=1; at most 5"):
+    with pytest.raises(
+        UsageError, match=r"degree of LFMult is None; expected one from 1 to 5\. .* give the option, such as degree=1"
+    ):
         load_checkpoint(tmp_path, dataset=graph)
     told = load_checkpoint(tmp_path, dataset=graph, degree=2)
     assert told.origins["degree"] == "option"

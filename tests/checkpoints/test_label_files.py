@@ -157,7 +157,7 @@ def numbered(folder, first, second, name="entities.tsv"):
 
 @pytest.mark.parametrize("ids", [range(7), [6, 5, 4, 3, 2, 1, 0]])
 def test_numbers_in_either_order_of_columns_are_refused(tmp_path, ids):
-    with pytest.raises(CheckpointError, match=r"both of its columns could be the ids.*Replace it by entities\.dict"):
+    with pytest.raises(CheckpointError, match=r"both of its columns could be the ids.*Begin it with a header"):
         numbered(tmp_path, PERMUTED, ids)
 
 

@@ -34,7 +34,7 @@ ARRAYS = {
     "cube": (BOTH, np.ones((1, 7, 4), np.float32), r"'entity' has shape \(1, 7, 4\)"),
     "scalar": (BOTH, np.ones((), np.float32), r"'entity' has shape \(\)"),
     "wider": (BOTH, np.ones((7, 5), np.float32), r"same width; found entity 7×5, relation 3×4"),
-    "object": (NPZ, np.array([[{}, "x"]], object), r"not a readable \.npz file"),
+    "object": (NPZ, np.array([[{}, "x"]], object), r"entity\.npy is an array of Python objects"),
     "complex": (NPZ, np.ones((7, 4), np.complex64), FLOATS),
     "big-endian": (NPZ, np.ones((7, 4), ">f4"), FLOATS),
     "longdouble": (NPZ, np.ones((7, 4), np.longdouble), FLOATS),

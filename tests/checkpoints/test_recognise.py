@@ -7,6 +7,7 @@ import pickle
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kgeval import load_checkpoint
@@ -72,7 +73,8 @@ def test_the_one_tensor_that_is_missing_is_named(tmp_path):
 NEAR = {
     "five.yaml": ("dataset: umls\n", "If it is a configuration: kgeval run"),
     "vectors.txt": ("ant 0.5 -1 2e-3 4\nbee 1 1 1 1\ncat 0 0 0 0\n", "numbers of rows and columns."),
-    "triples.txt": ("ant\tlikes\tbee\n", "Give triples as a folder, --dataset FOLDER."),
+    "triples.txt": ("ant\tlikes\tbee\n", "Triples go with --dataset."),
+    "lists.csv": ("head,relation,tail,predictions\na,r,c,d\n", "Lists of predictions must be JSON"),
     "ranks.parquet": ("PAR1", "If it holds ranks: kgeval summarize"),
 }
 
@@ -106,12 +108,59 @@ def test_a_run_and_a_dataset_are_told_to_be(tmp_path):
     (tmp_path / "run").rename(tmp_path / "runs/umls/TransE/0")
     for name in ("runs", "runs/umls"):
         assert said_of(tmp_path / name)[1].startswith("It holds runs of kgeval. See their metrics: kgeval summarize")
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table/metrics.json").write_text('{\n  "schema": 1,\n  "models": {}\n}\n')
+    assert said_of(tmp_path / "table")[1].startswith("It holds runs of kgeval.")
     (tmp_path / "begun/.kgeval.partial").mkdir(parents=True)
     assert said_of(tmp_path / "begun")[1] == "A run was interrupted there. Repeat its command to finish it."
     (tmp_path / "graph").mkdir()
     for split in ("train", "test"):
         (tmp_path / "graph" / f"{split}.txt").write_text("a\tr\tb\n")
     assert said_of(tmp_path / "graph")[1].startswith("It is a dataset. Give a checkpoint before it: kgeval evaluate")
+
+
+def test_lists_in_a_folder_are_named_and_its_metrics_are_no_run(tmp_path):
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved/metrics.json").write_text("forward metrics: {}\n")
+    assert said_of(tmp_path / "saved") == [
+        "'/saved' is in no known checkpoint format: found metrics.json.",
+        LIST,
+    ]
+    for name in ("backward.json", "forward.json"):
+        (tmp_path / "saved" / name).write_text('[\n  {"head": "a", "relation": "r", "topk_score_info": "{}"}\n]')
+    assert said_of(tmp_path / "saved") == [
+        "'/saved' holds 2 checkpoints: backward.json, forward.json. Give one of them."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "keys"),
+    [
+        ("a.jsonl", '{"h": "a", "r": "r", "predictions": []}\n', "h, r, predictions"),
+        ("a.ndjson", '{"Head": "a", "Relation": "r"}', "Head, Relation"),
+        ("a.json", '{\n "data": [{"head": "a"}]\n}', "data"),
+    ],
+)
+def test_keys_that_are_no_list_are_named_with_those_of_one(tmp_path, name, text, keys):
+    (tmp_path / name).write_text(text)
+    assert said_of(tmp_path / name)[:2] == [
+        f"'/{name}' is in no known checkpoint format: found {name} (a dictionary with {keys}).",
+        "If it holds lists: each is an object with head or tail, relation and predictions.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "cure"),
+    [
+        (("entity.npy", "relation.npy"), "numpy.savez('model.npz', entity=…, relation=…)"),
+        (("metadata.tsv", "vectors.tsv"), "labels and their vectors. Write one text of both"),
+    ],
+)
+def test_files_that_belong_together_are_told_how_to_be_one(tmp_path, names, cure):
+    (tmp_path / "saved").mkdir()
+    for name in names:
+        (tmp_path / "saved" / name).write_text("1\t2\n")
+    assert cure in said_of(tmp_path / "saved")[1]
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
@@ -187,9 +236,7 @@ def test_a_folder_of_checkpoints_names_them(tmp_path):
         (tmp_path / "saved" / name).mkdir(parents=True)
         if name != "none":
             torchkge_transr(tmp_path / "saved" / name)
-    assert said_of(tmp_path / "saved") == [
-        "'/saved' holds 3 folders that are checkpoints: one, three, two. Give one of them."
-    ]
+    assert said_of(tmp_path / "saved") == ["'/saved' holds 3 checkpoints: one, three, two. Give one of them."]
 
 
 @pytest.mark.parametrize(
@@ -264,11 +311,54 @@ def test_labels_of_pykeen_are_found_beside_the_model_and_where_the_option_says(t
     beside = load_checkpoint(tmp_path / "m.pt", model="DistMult")
     assert (list(beside.entities), list(beside.relations)) == (ENTITIES, RELATIONS)
     assert {path.name for path in beside.files} == {"m.pt", "entity_to_id.tsv.gz", "relation_to_id.tsv.gz"}
-    with pytest.raises(
-        CheckpointError,
-        match=r"expected a folder with label files: .*; entity_to_id\.tsv\.gz and relation_to_id\.tsv\.gz",
-    ):
-        load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / "nowhere"), **options)
+    (tmp_path / "nothing").mkdir()
+    known = r"expected a folder with label files: .*; entity_to_id\.tsv\.gz and relation_to_id\.tsv\.gz"
+    for name, message in (("nothing", known), ("nowhere", r"nowhere': no such folder\.")):
+        with pytest.raises(CheckpointError, match=message):
+            load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / name), **options)
+
+
+def plain(folder):
+    """Write the labels as PyKEEN does, without compression; in a label, pandas doubles a quote."""
+    rows = {"entity": ['say "hi"', *PERMUTED[1:]], "relation": RELATIONS}
+    for kind, labels in rows.items():
+        pd.DataFrame({"id": range(len(labels)), "label": labels}).to_csv(
+            folder / f"{kind}_to_id.tsv", sep="\t", index=False
+        )
+    return rows["entity"]
+
+
+PERMUTED = ["3", "0", "6", "1", "2", "5", "4"]
+"""labels that look like ids"""
+
+
+def other_files(folder):
+    for name, labels in (("entities.tsv", ENTITIES), ("relations.tsv", RELATIONS)):
+        (folder / name).write_text("".join(f"{row}\t{label}\n" for row, label in enumerate(labels)))
+    return ENTITIES
+
+
+def counted(folder):
+    for name, labels in (("entity2id.txt", ENTITIES), ("relation2id.txt", RELATIONS)):
+        rows = "".join(f"{label}\t{row}\n" for row, label in enumerate(labels))
+        (folder / name).write_text(f"{len(labels)}\n{rows}")
+    return ENTITIES
+
+
+@pytest.mark.parametrize("write", [plain, other_files, counted])
+@pytest.mark.parametrize("of", ["pykeen", "own"])
+def test_a_named_folder_may_have_the_label_files_of_any_framework(tmp_path, write, of):
+    names = {kind: f"{kind}_representations.0._embeddings.weight" for kind in ("entity", "relation")}
+    names = names if of == "pykeen" else {"entity": "nodes", "relation": "edges"}
+    torch.save({names["entity"]: torch.ones(7, 4), names["relation"]: torch.ones(3, 4)}, tmp_path / "m.pt")
+    (tmp_path / "labels").mkdir()
+    expected = write(tmp_path / "labels")
+    options = {"model": "DistMult"} | (names if of == "own" else {})
+    found = load_checkpoint(tmp_path / "m.pt", labels=str(tmp_path / "labels"), **options)
+    assert (list(found.entities), list(found.relations)) == (expected, RELATIONS)
+    if of == "pykeen" and write is plain:
+        write(tmp_path)
+        assert list(load_checkpoint(tmp_path / "m.pt", **options).entities) == expected
 
 
 def test_labels_beside_a_pickled_model_are_found(tmp_path, transe_folder):

@@ -44,7 +44,7 @@ def test_a_number_of_dglke(tmp_path, key):
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert load_checkpoint(tmp_path).family.name == "RotatE"
     (tmp_path / "config.json").write_text(json.dumps({**config, key: True}))
-    with pytest.raises(CheckpointError, match=f"{key} is True; expected a number"):
+    with pytest.raises(CheckpointError, match=f"{key} is True(; expected a number|, but the relations have 2)"):
         load_checkpoint(tmp_path)
 
 

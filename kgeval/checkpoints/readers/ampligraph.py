@@ -38,6 +38,9 @@ from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
 
 KERAS = "keras_metadata.pb"
+NORM = 1
+"""the p of TransE's distance where its hyperparameters do not say it"""
+
 VARIABLE = "variables/{}/.ATTRIBUTES/VARIABLE_VALUE"
 
 
@@ -48,7 +51,7 @@ def read_ampligraph2(path: Path, options: Options) -> Checkpoint:
     name = options.require("scoring_type", settings.get("scoring_type"), KERAS, list(MODELS))
     with readable(folder / "variables", "model of AmpliGraph 2"):
         entity, relation = _tables(folder / "variables", *(tensors[VARIABLE.format(index)] for index in range(2)))
-    family = MODELS[name](entity, relation, settings)
+    family = MODELS[name](entity, relation, settings | {"norm": NORM})
     options.record_origins(family, "AmpliGraph")
     pickles = sorted(folder.glob("*_metadata.ampkl"))
     found = find_labels(folder, options)
@@ -84,7 +87,7 @@ def _hole(entity: FloatArray, relation: FloatArray, width: float) -> Family:
 
 
 MODELS: dict[str, Callable[[FloatArray, FloatArray, dict[str, Any]], Family]] = {
-    "TransE": lambda entity, relation, _: TransE(entity, relation, 1),
+    "TransE": lambda entity, relation, settings: TransE(entity, relation, settings["norm"]),
     "DistMult": lambda entity, relation, _: DistMult(entity, relation),
     "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
     "HolE": lambda entity, relation, settings: _hole(entity, relation, _number(settings, "k")),
@@ -123,15 +126,8 @@ NAMES = frozenset({"class_name", "hyperparams", "ent_to_idx", "rel_to_idx", "mod
 LABELS = (str, int)
 """types of labels: those of a graph whose triples were an array of numbers are numbers"""
 
-NORM = 1
-"""the p of TransE's distance where its hyperparameters do not say it"""
-
-MODELS1: dict[str, Callable[[Any, Any, Any], Family]] = {
-    "TransE": TransE,
-    "DistMult": lambda entity, relation, _: DistMult(entity, relation),
-    "ComplEx": lambda entity, relation, _: ComplEx(entity, relation),
-    "HolE": lambda entity, relation, _: _hole(entity, relation, relation.shape[1] / 2),
-}
+MODELS1 = [name for name in MODELS if name != "RotatE"]
+"""the models of version 1"""
 
 
 def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
@@ -144,9 +140,9 @@ def read_ampligraph1(path: Path, options: Options) -> Checkpoint:
         entity_ids, relation_ids = content["ent_to_idx"], content["rel_to_idx"]
         entity, relation = content["model_params"]
         entity, relation = _tables(file, entity, relation)
-    name = options.require("model", stored, file.name, list(MODELS1))
+    name = options.require("model", stored, file.name, MODELS1)
     norm = options.require("norm", norm, file.name, [1, 2]) if name == "TransE" else None
-    family = MODELS1[name](entity, relation, norm)
+    family = MODELS[name](entity, relation, {"norm": norm, "k": relation.shape[1] // 2})
     entities = vocabulary_of_ids(file, entity_ids, "entity", LABELS)
     relations = vocabulary_of_ids(file, relation_ids, "relation", LABELS)
     return CheckpointLabels(entities, relations).checkpoint(family, "ampligraph1", [file], options, name=name)

@@ -16,7 +16,7 @@ from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.predictions import needed_dataset
 from kgeval.checkpoints.shared.layers import naming
-from kgeval.checkpoints.shared.locate import labels_in, place_of_labels
+from kgeval.checkpoints.shared.locate import find_labels, named_folder
 from kgeval.checkpoints.shared.mapped_arrays import folder_of_tables, has_table, is_table, mapped_array, table_file
 from kgeval.data.dataset import Dataset
 from kgeval.data.labelled_triples import read_triple_ids
@@ -98,10 +98,9 @@ def encoded_triples(folder: Path, options: Options) -> EncodedTriples:
 
 
 def _entities(folder: Path, options: Options) -> tuple[Vocabulary | None, tuple[Path, ...]]:
-    place, named = place_of_labels(folder, options)
-    file = place / ENTITIES
+    file = (named_folder(options) or folder) / ENTITIES
     if not file.is_file():
-        found = labels_in(place, named=named)
+        found = find_labels(folder, options)
         return found.entities, found.files
     labels = read_columns(file, ["label"], delimiter="\t")["label"].combine_chunks()
     with naming(file):
@@ -123,10 +122,8 @@ def _triples_of_file(file: Path, dataset: Dataset) -> Triples:
         queries = np.stack(asked.queries_of_side(side)[:2], axis=1)
         pairs = np.unique(np.column_stack([queries, asked.contexts]), axis=0)[:, :2]  # type: ignore[list-item]
         if len(np.unique(pairs, axis=0)) < len(pairs):
-            raise CheckpointError(
-                f"{file}: no column 'time', but dataset {dataset.name} is temporal, and asks one {side} query at "
-                "several times. Add the column."
-            )
+            what = f"dataset {dataset.name} is temporal, and asks one {side} query at several times"
+            raise CheckpointError(f"{file}: no column 'time', but {what}. Add the column.")
     return triples
 
 

@@ -36,7 +36,6 @@ from kgeval.scorers.families.convolutions import AConEx, ConEx
 from kgeval.scorers.families.hypercomplex import Keci, LFMult, QuatE
 from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.mapped import Reciprocal
 
 MODEL, AVERAGED, CONFIG = "model.pt", "aswa.pt", "configuration.json"
 """the last is written too where weights are averaged over epochs, and may be there alone"""
@@ -74,14 +73,13 @@ def read(path: Path, options: Options) -> Checkpoint:
         family = _pykeens(name.removeprefix(PYKEEN), tensors, order, options)
     else:
         family = MODELS[name]((entity, relation[order], tensors, config))
-    for key in SETTINGS.get(name, ()):
+    for key in ("p", "q") if name == "Keci" else ():
         options.resolve(key, config.get(key), CONFIG)
     options.record_origins(family, "dice-embeddings", by_triple="scoring_technique")
     tensors.refuse_unused(name, COUNTERS)
     relations = Vocabulary(forward, "relation") if inverse else relations
     labels = CheckpointLabels(entities, relations, (entity_file, relation_file))
-    model = Reciprocal(family) if inverse else family
-    return labels.checkpoint(model, "dicee", [file, folder / CONFIG], options)
+    return labels.checkpoint(family, "dicee", [file, folder / CONFIG], options, reciprocal=inverse)
 
 
 def _pykeens(name: str, tensors: Tensors, order: list[int], options: Options) -> Family:
@@ -182,13 +180,9 @@ def _aconex(parts: Parts) -> Family:
 def _lfmult(parts: Parts) -> Family:
     degree = parts[3].get("degree")
     width = parts[0].shape[1]
-    if degree is None:
-        raise UsageError(
-            f"{CONFIG} does not contain degree, and the scores depend on it. Give the option, such as degree=1; at "
-            f"most {width - 1}."
-        )
     if type(degree) is not int or not 0 < degree < width:
-        raise CheckpointError(f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}.")
+        what = f"{CONFIG}: the degree of LFMult is {degree!r:.40}; expected one from 1 to {width - 1}"
+        raise UsageError(f"{what}. If the file does not contain it, give the option, such as degree=1.")
     return LFMult(parts[0], parts[1], degree=degree)
 
 
@@ -202,9 +196,6 @@ MODELS: dict[str, Callable[[Parts], Family]] = {
     "QMult": lambda parts: QuatE(parts[0], parts[1]),
     "TransE": lambda parts: TransE(parts[0], np.asarray(parts[1], np.float64) + EPSILON, 2),
 }
-
-SETTINGS = {"Keci": ("p", "q")}
-"""what else of the configuration a model is made by"""
 
 
 def _recognises(path: Path) -> bool:

@@ -35,7 +35,6 @@ from kgeval.scorers.families.convolutions import ConvE
 from kgeval.scorers.families.projections import TransH
 from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.mapped import Reciprocal
 
 RECIPROCAL = "reciprocal_relations_model"
 
@@ -93,8 +92,8 @@ def read(path: Path, options: Options) -> Checkpoint:
     found = find_labels(folder_of(path), options)
     if found.entities is None:
         found = _packaged(content, file) or found
-    model = Reciprocal(family) if reciprocal else family
-    return found.checkpoint(model, "libkge", [file], options, name=name, numbering="files", layouts=("libkge",))
+    ids: dict[str, Any] = {"reciprocal": reciprocal, "numbering": "files", "layouts": ("libkge",)}
+    return found.checkpoint(family, "libkge", [file], options, name=name, **ids)
 
 
 def _packaged(content: Any, file: Path) -> CheckpointLabels | None:
@@ -116,10 +115,8 @@ def _conve(parts: LibKGEModel) -> Family:
     ratio = parts.options.resolve("2D_aspect_ratio", parts.settings.get("2D_aspect_ratio"), where)
     height = round((width / float(2 if ratio is None else ratio)) ** 0.5)
     if not plain or height < 1 or width % height:
-        raise CheckpointError(
-            f"{tensors.path}: kgeval does not read a ConvE with strides or padding, or with {width} columns in "
-            f"{height} rows."
-        )
+        what = f"a ConvE with strides or padding, or with {width} columns in {height} rows"
+        raise CheckpointError(f"{tensors.path}: kgeval does not read {what}.")
     kernel = tensors.take("convolution.weight", None, 1, None, None)
     biased = parts.settings.get("convolution_bias", "convolution.bias" in tensors)
     network = Network(

@@ -57,8 +57,7 @@ OPENKE_TABLES: dict[str, Any] = {"entity": named(ENTITY), "relation": named(RELA
 
 def _tensors(file: Path) -> Tensors:
     tensors = _read_json(file) if file.suffix == ".json" else Tensors.read(file)
-    trainers = f"model.{ENTITY}" in tensors or "model.ent_re_embeddings.weight" in tensors
-    return tensors.under("model.") if trainers else tensors
+    return tensors.of_model((ENTITY, "ent_re_embeddings.weight"))
 
 
 def _read_json(file: Path) -> Tensors:

@@ -39,8 +39,7 @@ from kgeval.checkpoints.shared.locate import (
     CheckpointLabels,
     contains_file,
     find_checkpoint_file,
-    labels_in,
-    place_of_labels,
+    find_labels,
 )
 from kgeval.checkpoints.shared.mapped_arrays import (
     ARRAYS,
@@ -51,7 +50,6 @@ from kgeval.checkpoints.shared.mapped_arrays import (
     read_safetensors,
 )
 from kgeval.checkpoints.shared.tensors import Tensors, model_of_named
-from kgeval.data.id_files import LABEL_FILES
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError
 from kgeval.files.opening import JSON, Budget
@@ -126,11 +124,8 @@ def _labels_of(file: Path, stored: Metadata, options: Options) -> CheckpointLabe
             for name, kind in LABELS.items()
             if (labels := getattr(stored, name)) is not None
         }
-    place, named = place_of_labels(file.parent, options)
-    if inside.keys() >= {"entity", "relation"} and not named:
-        found = CheckpointLabels()
-    else:
-        found = labels_in(place, LABEL_FILES if named else [NATIVE], named=named)
+    complete = inside.keys() >= {"entity", "relation"}
+    found = find_labels(file.parent, options, [] if complete or options.given("labels") else [NATIVE])
     entities, relations = inside.get("entity", found.entities), inside.get("relation", found.relations)
     return CheckpointLabels(entities, relations, found.files, inside.get("time", found.times))
 
@@ -240,8 +235,6 @@ def _saveable(model: Checkpoint) -> Family | Reciprocal:
             "DATASET (in Python dataset=…)."
         )
     if isinstance(model.model, Typed):
-        raise CheckpointError(
-            f"{model.files[0]}: its entities have several types, which a native file cannot hold. Evaluate the "
-            "checkpoint itself."
-        )
+        what = "its entities have several types, which a native file cannot hold"
+        raise CheckpointError(f"{model.files[0]}: {what}. Evaluate the checkpoint itself.")
     return model.model

@@ -8,7 +8,7 @@ and is read as such.
 The RotatE code, and OGB's examples that grew out of it, write ``config.json``, which names the model, and
 ``checkpoint``; and the arrays beside it, by which a folder without a ``checkpoint`` is read. γ is the same for every
 candidate, so no rank depends on it; the range of the embeddings, in whose units phases are stored, is in the
-checkpoint, or follows from γ and ``hidden_dim``.
+checkpoint, or follows from γ and the width of the relations.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ def read_rotate(path: Path, options: Options) -> Checkpoint:
     """Read a model, its name from ``config.json`` beside it or from the option ``model``."""
     folder = folder_of(path)
     file, config = folder / ROTATE_FILE if path.is_dir() or path.suffix == NUMPY else path, folder / CONFIG
+    files = [file] if file.is_file() else [folder / table for table in ROTATE_ARRAYS]
     settings = settings_in(config) if config.is_file() else {}
-    files = [config] if config.is_file() else []
-    name = options.require("model", settings.get("model"), (files or [file])[0].name, list(ROTATE_MODELS))
-    files = [file, *files] if file.is_file() else [*(folder / table for table in ROTATE_ARRAYS), *files]
-    tensors = _checkpoint(file) if file.is_file() else _arrays(folder, config, settings)
+    files += [config] if config.is_file() else []
+    name = options.require("model", settings.get("model"), files[-1].name, list(ROTATE_MODELS))
+    tensors = _checkpoint(file) if file.is_file() else _arrays(files, name, settings, options)
     family = ROTATE_MODELS[name].build(name, "RotatE", tensors, options, "gamma", "embedding_range", "modulus")
     found = find_labels(folder, options)
     return found.checkpoint(family, "rotate", files, options, numbering="files", layouts=("rotate", "ogb"))
@@ -108,11 +108,13 @@ def _checkpoint(file: Path) -> Tensors:
     return Tensors(file, content["model_state_dict"])
 
 
-def _arrays(folder: Path, config: Path, settings: dict[str, Any]) -> Tensors:
+def _arrays(files: list[Path], name: str, settings: dict[str, Any], options: Options) -> Tensors:
     """Take the arrays that the code writes beside the checkpoint; the range is float32, as in the checkpoint."""
-    extent = np.float32(embedding_range(config, settings.get("gamma"), settings.get("hidden_dim")))
-    arrays = {Path(table).stem: mapped_array(folder / table) for table in ROTATE_ARRAYS}
-    return Tensors(config, {**arrays, "embedding_range": np.array([extent]), "modulus": np.array([extent / 2])})
+    arrays = {file.stem: mapped_array(file) for file in files if file.suffix == NUMPY}
+    if ROTATE_MODELS[name].records:
+        extent = np.float32(embedding_range(files[-1], arrays["relation_embedding"], settings, options))
+        arrays |= {"embedding_range": np.array([extent]), "modulus": np.array([extent / 2])}
+    return Tensors(files[-1], arrays)
 
 
 def _phases(name: str, pi: float = PI) -> Take:
@@ -146,7 +148,7 @@ ROTATE_MODELS = {
 def _is_rotate(path: Path) -> bool:
     file, folder = path / ROTATE_FILE if path.is_dir() else path, folder_of(path)
     if not file.is_file() or path.name in ROTATE_ARRAYS:
-        return all((folder / name).is_file() for name in (CONFIG, *ROTATE_ARRAYS))
+        return all((folder / name).is_file() for name in ROTATE_ARRAYS)
     return {"model_state_dict", "entity_embedding", "relation_embedding"} <= names_in(file)
 
 
@@ -158,7 +160,7 @@ ROTATE = Reader(
     known_by=(
         frozenset({"entity_embedding", "relation_embedding"}),
         frozenset({ROTATE_FILE, CONFIG}),
-        frozenset({CONFIG, *ROTATE_ARRAYS}),
+        frozenset(ROTATE_ARRAYS),
     ),
     models=describe(ROTATE_MODELS),
 )

@@ -30,7 +30,7 @@ from kgeval.checkpoints.readers.pbg_model import (
     relation_names,
 )
 from kgeval.checkpoints.shared.layers import check_shape, naming
-from kgeval.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_folder
+from kgeval.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_folder, named_folder
 from kgeval.checkpoints.shared.tensors import check_same_rows
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
@@ -78,14 +78,14 @@ class PBGLabels:
         return EntityTypes(rows, {side: np.resize(types, num_relations) for side, types in taken.items()})
 
 
-def labels_of(model: PBGModel, folder: str | None) -> PBGLabels:
+def labels_of(model: PBGModel, folder: Path | None) -> PBGLabels:
     """Read the labels in a folder, by default the ``entity_path`` of the configuration."""
-    place = entity_path(model) if folder is None else Path(folder)
+    place = folder or entity_path(model)
     files = [[place / f"entity_names_{kind}_{part}.json" for part in range(model.parts(kind))] for kind in model.types]
     every = [file for of_kind in files for file in of_kind]
     are_there = all(exists_safely(file) and file.is_file() for file in every)
     if folder is not None and not are_there:
-        raise CheckpointError(f"labels={folder!r}: expected a folder with {', '.join(file.name for file in every)}.")
+        raise CheckpointError(f"labels='{folder}': expected a folder with {', '.join(file.name for file in every)}.")
     types = [[label for file in of_kind for label in read_names(file)] for of_kind in files] if are_there else []
     names = relation_names(model, place) if are_there or not model.dynamic else []
     every += [place / "dynamic_rel_names.json"] if model.dynamic else []
@@ -154,8 +154,6 @@ def _parameters(file: Arrays, place: str, shapes: dict[str, tuple[int, ...]], *r
 
 def _array(file: Arrays, name: str, *shape: int | None) -> FloatArray:
     array = file.read(name)
-    if array.dtype.kind != "f":
-        raise CheckpointError(f"{file.path}: {name!r} is {array.dtype} {array.shape}; expected floating-point numbers.")
     with naming(file.path):
         return check_shape(name, array, *shape)
 
@@ -177,8 +175,7 @@ def read(path: Path, options: Options) -> Checkpoint:
         options.resolve(name, model.truth_value(name), CONFIG)
     family = _family(model, entity, relation)
     options.record_origins(family, "PyTorch-BigGraph", operand="dynamic_relations")
-    option = options.resolve("labels", None, "")
-    labels = labels_of(model, None if option is None else str(option))
+    labels = labels_of(model, named_folder(options))
     scorer = Reciprocal(family) if model.dynamic else family
     sizes = [len(table) for table in tables]
     embeddings = [path for kind in model.types for path in model.embeddings(kind)]
@@ -200,8 +197,12 @@ def _stacked(model: PBGModel, tables: list[FloatArray]) -> FloatArray:
 
 
 def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family:
-    """Make the family of a model: an equivalent one of vectors for a static operator with a dot product."""
-    if not model.dynamic and model.config["comparator"] == "dot" and not model.bias:
+    """Make the family of a model: an equivalent one of vectors for a static operator with a dot product.
+
+    With ``bias``, the first number of every row is a bias.
+    """
+    bias = model.truth_value("bias")
+    if not model.dynamic and model.config["comparator"] == "dot" and not bias:
         if model.operator == "complex_diagonal":
             # A real dot product of h and r∘t, as Re Σ h conj(r) conj(t).
             real, imaginary = np.split(relation, 2, axis=1)
@@ -212,7 +213,7 @@ def _family(model: PBGModel, entity: FloatArray, relation: FloatArray) -> Family
         "operator": model.operator,
         "comparator": model.config["comparator"],
         "operand": "head" if model.dynamic else "tail",
-        "bias": model.bias,
+        "bias": bias,
     }
     return BigGraph.build({"entity": entity, "relation": relation}, options)
 

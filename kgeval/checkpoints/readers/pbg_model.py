@@ -42,11 +42,6 @@ class PBGModel:
         """Whether relations are rows of one operator."""
         return self.truth_value("dynamic_relations")
 
-    @property
-    def bias(self) -> bool:
-        """Whether the first number of every row is a bias."""
-        return self.truth_value("bias")
-
     def truth_value(self, name: str) -> bool:
         return truth_value(self.folder / CONFIG, name, self.config.get(name))
 
@@ -95,10 +90,8 @@ def read_model(folder: Path) -> PBGModel:
             f"if relations are dynamic); found {', '.join(model.operators)!r:.200}."
         )
     if featurized:
-        raise CheckpointError(
-            f"{where}: entities of type {featurized[0]!r:.60} are sets of features (featurized), which kgeval does "
-            "not read."
-        )
+        what = f"entities of type {featurized[0]!r:.60} are sets of features (featurized)"
+        raise CheckpointError(f"{where}: {what}, which kgeval does not read.")
     if foreign := [kind for kind in model.types if not is_plain_name(kind)]:
         raise CheckpointError(f"{where}: the entity type {foreign[0]!r:.60} cannot be part of a file name.")
     max_norm = config.get("max_norm")

@@ -5,8 +5,9 @@ As JSON lines, each line is one object: {"head": …, "relation": …, "predicti
 {"tail": …, "relation": …, …} for a head. A line with head and tail is the list of that triple alone, for the side that
 "side" names, by default the tail. In a temporal graph, a line with "time" or "timestamp" is a list for that time alone.
 
-Predictions are labels, best first; pairs of label and score; or an object of the score of each label. An empty list is
-no answer. A JSON array of such objects is read too, and so are the files of SimKGC.
+Predictions are labels, best first, perhaps with a list of "scores" beside it; pairs of label and score; or an object of
+the score of each label. An empty list is no answer. A JSON array of such objects is read too, and so are the files of
+SimKGC.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ import numpy as np
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
+from kgeval.checkpoints.shared.locate import LONGEST, first_object
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, counted, reason
+from kgeval.errors import CheckpointError, counted, first_few, reason
 from kgeval.files.opening import JSON, checked
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
 from kgeval.scorers.scorer import Numbering
@@ -47,11 +49,7 @@ MISSING = ("error", "unanswered", "not-retrieved")
 
 
 def predictions_of(
-    format: str,
-    path: Path,
-    options: Options,
-    sides: Mapping[Side, SideLists],
-    notes: Sequence[str] = (),
+    format: str, path: Path, options: Options, sides: Mapping[Side, SideLists], notes: Sequence[str] = ()
 ) -> Predictions:
     """Make a model of the lists of a file, by the options ``missing`` and ``unmatched``."""
     dataset = needed_dataset(path, options)
@@ -77,6 +75,8 @@ class CheckedLists:
         self._path, self._options = path, options
         self._unmatched = options.require("unmatched", None, str(path), UNMATCHED, optional=True)
         self._invented = self._repeated = 0
+        self.unread: set[str] = set()
+        """keys of the file that its reader has no meaning for"""
         kinds = {"entity": self.dataset.entities, "relation": self.dataset.relations, "time": self.dataset.times}
         self._ids = {kind: {label: row for row, label in enumerate(labels or ())} for kind, labels in kinds.items()}
         self.found: dict[Side, dict[Key, OneList]] = {side: {} for side in SIDES}
@@ -85,7 +85,7 @@ class CheckedLists:
         ids = self._ids[kind]
         label = str(label) if kind == "time" and isinstance(label, int | float) else label
         if not isinstance(label, str):
-            raise CheckpointError(f"{where}: expected the label of the query's {kind}, found {label!r:.40}.")
+            raise CheckpointError(f"{where}: expected the label of the query's {kind} in quotes, found {label!r:.40}.")
         if label in ids:
             return ids[label]
         named = (known for known, name in self.dataset.names.items() if name == label and known in ids)
@@ -98,7 +98,8 @@ class CheckedLists:
         scores: dict[str, float] = {}
         for label, score in pairs:
             if scores.setdefault(label, score) != score:
-                raise CheckpointError(f"{where}: {label!r} is listed twice, with the {what} {scores[label]}, {score}.")
+                both = f"the {what} {scores[label]}, {score}. Keep one of them."
+                raise CheckpointError(f"{where}: {label!r} is listed twice, with {both}")
         self._repeated += len(pairs) - len(scores)
         entities = self._ids["entity"]
         unknown = [label for label in scores if label not in entities]
@@ -126,6 +127,8 @@ class CheckedLists:
         if self._repeated:
             what = f"{counted(self._repeated, 'prediction')} repeated an earlier one of the same list"
             notes.append(f"{what}: the first counts, and later ones move up.")
+        if self.unread:
+            notes.append(f"keys of the lists that kgeval does not read: {first_few(sorted(self.unread))}.")
         return notes
 
 
@@ -144,9 +147,7 @@ class Predictions(ModelWithoutFormula):
         }
 
 
-SUFFIXES = {".jsonl", ".ndjson", ".json"}
-
-LISTED = "predictions"
+LISTED, SCORES = "predictions", "scores"
 
 SIMKGC = "topk_score_info"
 """what SimKGC calls a list; its text is an object of names and rounded scores, best first"""
@@ -156,8 +157,8 @@ INVERSE = "inverse "
 
 TIMES = ("time", "timestamp")
 
-LONGEST = 2**26
-"""characters that a line may have"""
+KEYS = {*SIDES, "relation", LISTED, SCORES, "side", *TIMES}
+"""what is read of an object; a note names any other key, but those that SimKGC writes"""
 
 KEEP_OR_DROP = (
     " With the option unmatched=keep, text that names no entity keeps its place as a wrong answer; with unmatched=drop "
@@ -204,7 +205,9 @@ def _add(where: str, content: Any, lists: CheckedLists) -> None:
             f"{where}: expected the keys head (or tail), relation and predictions; found {found:.80}."
         )
     predictions, relation = content.get(LISTED), content["relation"]
-    if LISTED not in content:
+    if LISTED in content:
+        lists.unread |= content.keys() - KEYS
+    else:
         best = content[SIMKGC]
         predictions = [*_parsed(where, best)] if isinstance(best, str) else best
         if str(relation).startswith(INVERSE) and relation not in lists.dataset.relations:
@@ -223,15 +226,18 @@ def _add(where: str, content: Any, lists: CheckedLists) -> None:
         lists.id(where, "entity", content[answer]) if answer in content else ALL_LISTS,
         *times,
     )
-    again = key in lists.found[side]
-    lists.add(where, side, key, _pairs(where, predictions))
-    if again:
+    if key in lists.found[side]:
         raise CheckpointError(f"{where}: a second list for the same query.")
+    lists.add(where, side, key, _pairs(where, predictions, content.get(SCORES)))
 
 
-def _pairs(where: str, predictions: Any) -> list[tuple[str, float]]:
+def _pairs(where: str, predictions: Any, scores: Any) -> list[tuple[str, float]]:
     """Take the label and the score of each prediction; of labels alone, the score is one less for each place."""
     pairs = list(predictions.items()) if isinstance(predictions, dict) else predictions
+    if scores is not None:
+        if not isinstance(predictions, list) or not isinstance(scores, list) or len(predictions) != len(scores):
+            raise CheckpointError(f"{where}: expected {SCORES} as a list, one for each label of {LISTED}.")
+        return [_pair(where, pair) for pair in zip(predictions, scores, strict=True)]
     if not isinstance(pairs, list):
         raise CheckpointError(f"{where}: expected a list or an object as predictions, found {predictions!r:.40}.")
     if all(isinstance(label, str) for label in pairs):
@@ -245,17 +251,7 @@ def _pair(where: str, pair: Any) -> tuple[str, float]:
         label, score = pair
         if isinstance(label, str) and type(score) in (int, float) and math.isfinite(score):
             return label, float(score)
-    raise CheckpointError(f"{where}: expected labels, or pairs of label and score; found {pair!r:.60}.")
-
-
-def first_object(file: Path) -> Mapping[str, Any]:
-    """Read the first object of a file of JSON, which stands alone on a line or in an array; empty without one."""
-    with suppress(Exception), open_text(file) as text:
-        line = next(filter(str.strip, iter(lambda: text.readline(LONGEST), ""))).lstrip()
-        start = (line + text.read(LONGEST))[1:].lstrip() if line.startswith("[") else line
-        content = json.JSONDecoder().raw_decode(start)[0]
-        return content if isinstance(content, dict) else {}
-    return {}
+    raise CheckpointError(f"{where}: expected labels, in quotes, or pairs of label and score; found {pair!r:.60}.")
 
 
 def has_list(content: Any) -> bool:
@@ -265,6 +261,6 @@ def has_list(content: Any) -> bool:
 READER = Reader(
     name="predictions",
     summary="a .jsonl or .json file of lists (head or tail, relation, predictions: labels, with scores or best first)",
-    recognises=lambda path: path.suffix.lower() in SUFFIXES and has_list(first_object(path)),
+    recognises=lambda path: has_list(first_object(path)),
     read=read,
 )

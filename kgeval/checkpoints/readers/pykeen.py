@@ -25,18 +25,16 @@ from kgeval.checkpoints.shared.locate import (
     vocabulary_of_ids,
 )
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
-from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED
+from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, first_few
 from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.pickles.unpickle import StubObject
-from kgeval.scorers.family import Family
-from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.ordered import ACTIVATIONS
 
 MODEL_FILE = "trained_model.pkl"
 
-LABELS = (PYKEEN_SAVED, PYKEEN, JSON)
+LABELS = (PYKEEN_SAVED, PYKEEN, TSV, JSON)
 """where labels of PyKEEN lie: in a saved folder, or beside the model; other files beside it have other ids"""
 
 STATE = ("entity_representations.", "entity_embeddings._embeddings.")
@@ -83,7 +81,6 @@ def read(path: Path, options: Options) -> Checkpoint:
         inverse = truth_value(file, "use_inverse_triples", model.state.get("use_inverse_triples"))
         interaction = (model.child("interaction") or model).class_name.removesuffix("Interaction")
         family = family_of(PyKEENModel.of(model, inverse=inverse), interaction)
-        whole: Family | Reciprocal = Reciprocal(family) if inverse else family
     except NoFormula as error:
         raise NoFormula(f"{file}: {error} Evaluate the live model instead: kgeval.evaluate(model, dataset).") from error
     except CheckpointError as error:
@@ -95,7 +92,7 @@ def read(path: Path, options: Options) -> Checkpoint:
     name = model.class_name if interaction == "Clamped" else interaction
     for key, value in {"model": name, **family.options, "reciprocal": inverse}.items():
         options.resolve(key, value, file.name)
-    return found.checkpoint(whole, "pykeen", [file], options, name=name, numbering="dataset")
+    return found.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def _refuse_without_formula(model: Module) -> None:
@@ -128,8 +125,7 @@ def _read_state(file: Path, content: dict[str, Any], options: Options) -> Checkp
         inverse = _is_reciprocal(file, family.num_relations, found.relations, options)
         family = family_of(PyKEENModel.of(model, inverse=inverse), name)
     tensors.refuse_unused(name, *IGNORED_TENSORS)
-    whole: Family | Reciprocal = Reciprocal(family) if inverse else family
-    return found.checkpoint(whole, "pykeen", [file], options, name=name, numbering="dataset")
+    return found.checkpoint(family, "pykeen", [file], options, reciprocal=inverse, name=name, numbering="dataset")
 
 
 def model_of_state(tensors: Tensors, name: str, options: Options, where: str) -> Module:

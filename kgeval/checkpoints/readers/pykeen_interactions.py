@@ -11,7 +11,7 @@ from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.options import truth_value
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen_networks import NETWORKS, affine
-from kgeval.checkpoints.shared.layers import check_shape
+from kgeval.checkpoints.shared.layers import check_shape, joined
 from kgeval.errors import CheckpointError
 from kgeval.scorers.families.bilinear import (
     CP,
@@ -93,31 +93,7 @@ def norm_of(parts: PyKEENModel, default: Any) -> Literal[1, 2]:
 
 
 def side_by_side(table: Callable[[int], FloatArray], count: int = 2) -> FloatArray:
-    tables = [table(index) for index in range(count)]
-    if len({array.shape for array in tables}) > 1:
-        found = ", ".join(str(array.shape) for array in tables)
-        raise CheckpointError(f"its representations of the same rows have the shapes {found}.")
-    return np.concatenate(tables, axis=1)
-
-
-DISTANCES: dict[str, Callable[[PyKEENModel], Family]] = {
-    "KG2E": _kg2e,
-    "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
-    "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
-    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
-    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
-    "RotatE": lambda parts: RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2),
-    "SE": lambda parts: SE(parts.entity(), parts.relation(0), norm_of(parts, 2), parts.relation(1)),
-    "TorusE": lambda parts: TorusE(parts.entity(), parts.relation(), norm=norm_of(parts, 2)),
-    "TransD": _transd,
-    "TransE": lambda parts: TransE(
-        parts.entity(), parts.relation(), norm_of(parts, parts.interaction.state.get("scoring_fct_norm"))
-    ),
-    "TransH": _transh,
-    "TransR": _transr,
-    "TripleRE": _triplere,
-    "UM": _um,
-}
+    return joined({f"representation {index}": table(index) for index in range(count)})
 
 
 def family_of(parts: PyKEENModel, name: str) -> Family:
@@ -159,9 +135,8 @@ def _autosf(parts: PyKEENModel) -> Family:
     """Each block is a representation; coefficients are whole numbers."""
     stored = parts.interaction.state["coefficients"]
     coefficients = tuple((int(head), int(relation), int(tail), int(sign)) for head, relation, tail, sign in stored)
-    entities, relations = (
-        1 + max(product[at] for product in coefficients for at in places) for places in ((0, 2), (1,))
-    )
+    entities = 1 + max(max(head, tail) for head, _, tail, _ in coefficients)
+    relations = 1 + max(relation for _, relation, _, _ in coefficients)
     entity, relation = side_by_side(parts.entity, entities), side_by_side(parts.relation, relations)
     return AutoSF(entity, relation, coefficients=coefficients, width=entity.shape[1] // entities)
 
@@ -235,14 +210,29 @@ FAMILIES: dict[str, Callable[[PyKEENModel], Family]] = {
     "DistMA": lambda parts: DistMA(parts.entity(), parts.relation()),
     "DistMult": lambda parts: DistMult(parts.entity(), parts.relation()),
     "HolE": lambda parts: HolE(parts.entity(), parts.relation()),
+    "KG2E": _kg2e,
+    "LineaRE": lambda parts: LineaRE(parts.entity(), side_by_side(parts.relation, 3), norm=norm_of(parts, 1)),
     "MuRE": _mure,
     "MultiLinearTucker": _multilinear_tucker,
+    "PairRE": lambda parts: PairRE(parts.entity(), side_by_side(parts.relation), norm=norm_of(parts, 1)),
     # Quaternions lie one after the other, and PyKEEN's score is negative.
     "QuatE": lambda parts: QuatE(_quarters(parts.entity()), -_quarters(parts.relation())),
     "RESCAL": lambda parts: RESCAL(parts.entity(), parts.relation()),
+    # Relations that are no rotations are read too: PyKEEN turns back by conj(r) as well.
+    # PyKEEN's interaction takes a p and a power_norm, and computes with neither.
+    "RotatE": lambda parts: RotatE(from_interleaved(parts.entity()), from_interleaved(parts.relation()), norm=2),
+    "SE": lambda parts: SE(parts.entity(), parts.relation(0), norm_of(parts, 2), parts.relation(1)),
     "SimplE": _simple,
+    "TorusE": lambda parts: TorusE(parts.entity(), parts.relation(), norm=norm_of(parts, 2)),
+    "TransD": _transd,
+    "TransE": lambda parts: TransE(
+        parts.entity(), parts.relation(), norm_of(parts, parts.interaction.state.get("scoring_fct_norm"))
+    ),
     "TransF": lambda parts: TransF(parts.entity(), parts.relation()),
+    "TransH": _transh,
+    "TransR": _transr,
+    "TripleRE": _triplere,
     "TuckER": _tucker,
-    **DISTANCES,
+    "UM": _um,
     **NETWORKS,
 }

@@ -38,7 +38,6 @@ from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.projections import TransR
 from kgeval.scorers.families.translations import MariusTransE, TransE
 from kgeval.scorers.family import Family
-from kgeval.scorers.mapped import Reciprocal
 
 DGLKE_CONFIG = "config.json"
 
@@ -62,9 +61,7 @@ def read_dglke(path: Path, options: Options) -> Checkpoint:
     if name == "TransR":
         arrays["projection"] = mapped_array(folder / f"{first}projection.npy")
     if name == "RotatE":
-        width = config.get("hidden_dim", arrays["relation"].shape[1])
-        extent = embedding_range(where, options.resolve("gamma", config.get("gamma"), where), width)
-        options.resolve("hidden_dim", width, where)
+        extent = embedding_range(folder / where, arrays["relation"], config, options)
         arrays["relation"] = np.asarray(arrays["relation"], np.float64) / (extent / np.pi)
     family = FAMILIES[name](**arrays)
     options.record_origins(family, "DGL-KE", **({"norm": asked} if name.startswith("TransE_") else {}))
@@ -144,8 +141,9 @@ def read_marius(path: Path, options: Options) -> Checkpoint:
     family = DECODERS[name](_nodes(folder / NODES, relations.shape[1]), relations)
     options.record_origins(family, "Marius")
     found = find_labels(folder, options)
-    model, files = Reciprocal(family) if inverse else family, (config, folder / NODES, folder / MODEL)
-    return found.checkpoint(model, "marius", files, options, name=name, numbering="files", layouts=("marius",))
+    files = (config, folder / NODES, folder / MODEL)
+    ids: dict[str, Any] = {"numbering": "files", "layouts": ("marius",)}
+    return found.checkpoint(family, "marius", files, options, reciprocal=inverse, name=name, **ids)
 
 
 def _relations(file: Path, *, inverse: bool) -> FloatArray:
@@ -153,9 +151,9 @@ def _relations(file: Path, *, inverse: bool) -> FloatArray:
     if not isinstance(archive, StubObject):
         raise CheckpointError(f"{file}: holds no model of Marius.")
     tensors = Tensors(file, archive.state)
-    names = ["relation_embeddings", *(["inverse_relation_embeddings"] if inverse else [])]
-    forward = tensors.matrix(names[0])
-    return np.concatenate([forward, *(tensors.take(name, *forward.shape) for name in names[1:])])
+    forward = tensors.matrix("relation_embeddings")
+    backward = [tensors.take("inverse_relation_embeddings", *forward.shape)] if inverse else []
+    return np.concatenate([forward, *backward])
 
 
 def _nodes(file: Path, width: int) -> FloatArray:

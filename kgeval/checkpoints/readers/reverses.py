@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from kgeval.checkpoints.shared.locate import (
     contains_file,
     find_checkpoint_file,
     folder_of,
+    named_folder,
     vocabulary_of_ids,
     with_inverses,
 )
@@ -38,7 +40,6 @@ from kgeval.scorers.families.bilinear import DistMult, TuckER
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.convolutions import ConvE
 from kgeval.scorers.family import Family
-from kgeval.scorers.mapped import Reciprocal
 
 REVERSE = "_reverse"
 """what the code adds to the name of a relation for that of its inverse"""
@@ -51,7 +52,7 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
     """Read a model and its vocabularies, which lie beside it or in the folder of the option ``labels``."""
     file = find_checkpoint_file(path, [_is_conve], "model of the ConvE code")
     tensors = Tensors.read(file)
-    place = Path(str(options.resolve("labels", None, "") or folder_of(path)))
+    place = named_folder(options) or folder_of(path)
     entity_file, relation_file = place / "vocab_e1", place / "vocab_rel"
     entities, relations = _tokens(entity_file, "entity"), _tokens(relation_file, "relation")
     forward, rows = with_inverses(relations, REVERSE)
@@ -64,8 +65,7 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
     )
     relation = relation[rows]
     family = _conve(tensors, entity, relation, options) if name == "ConvE" else BILINEAR[name](entity, relation)
-    model = Reciprocal(family)
-    options.record_origins(model.family, "ConvE", height="embedding_shape1")
+    options.record_origins(family, "ConvE", height="embedding_shape1")
     tensors.refuse_unused(name, COUNTERS)
     known = (None, None) if (dataset := options.dataset) is None else (dataset.entities, dataset.relations)
     labels = CheckpointLabels(
@@ -73,7 +73,7 @@ def read_conve(path: Path, options: Options) -> Checkpoint:
         _with_dataset_spelling(forward, known[1], "relation"),
         (entity_file, relation_file),
     )
-    return labels.checkpoint(model, "conve", [file], options)
+    return labels.checkpoint(family, "conve", [file], options, reciprocal=True)
 
 
 def _tokens(file: Path, kind: str) -> Vocabulary:
@@ -154,17 +154,15 @@ def read_tucker(path: Path, options: Options) -> Checkpoint:
     entity, relation = tensors.matrix("E.weight"), tensors.matrix("R.weight")
     width = entity.shape[1]
     core = tensors.take("W", relation.shape[1], width, width)
-    forward = None
-    if options.dataset is not None:
-        forward, rows = _tucker_rows(options.dataset, len(relation), file)
-        relation = relation[rows]
+    dataset, count = options.dataset, len(relation)
+    forward, rows = (None, [*range(count)]) if dataset is None else _tucker_rows(dataset, count, file)
     before, after = (fold_batch_norm(tensors.under(name), width) for name in ("bn0.", "bn1."))
-    family = TuckER(entity, relation, core.transpose(1, 0, 2), *before, *after)
+    family = TuckER(entity, relation[rows], core.transpose(1, 0, 2), *before, *after)
     tensors.refuse_unused("TuckER", COUNTERS)
     missing = "which of its rows are relations, and which their reverses" if forward is None else ""
     labels = CheckpointLabels(relations=None if forward is None else Vocabulary(forward, "relation"))
-    model = family if forward is None else Reciprocal(family)
-    return labels.checkpoint(model, "tucker", [file], options, numbering="sorted", missing_without_dataset=missing)
+    said: dict[str, Any] = {"reciprocal": forward is not None, "numbering": "sorted"}
+    return labels.checkpoint(family, "tucker", [file], options, missing_without_dataset=missing, **said)
 
 
 def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], list[int]]:
@@ -178,10 +176,8 @@ def _tucker_rows(dataset: Dataset, count: int, file: Path) -> tuple[list[str], l
         known.update(dict.fromkeys(sorted(chain(names, (name + REVERSE for name in names)))))
     forward, rows = with_inverses(known, REVERSE)
     if count != len(known) or len(known) != len(rows):
-        raise CheckpointError(
-            f"{file}: it has {count} rows for relations and their reverses, but the dataset has {len(forward)} "
-            "relations."
-        )
+        rows_of = f"{count} rows for relations and their reverses"
+        raise CheckpointError(f"{file}: it has {rows_of}, but the dataset has {len(forward)} relations.")
     return forward, rows
 
 

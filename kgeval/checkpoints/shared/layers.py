@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
-from kgeval.errors import CheckpointError, InputError, reason
+from kgeval.errors import CheckpointError, reason
+from kgeval.errors import naming as naming_place
 from kgeval.scorers.ordered import weighted_sum
 
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Name the file in the refusal of what it holds."""
-    try:
-        yield
-    except InputError as error:
-        raise CheckpointError(f"{path}: {error}") from error
+naming = partial(naming_place, error=CheckpointError)
+"""names the file in the refusal of what it holds"""
 
 
 @contextmanager
@@ -67,6 +63,14 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
         expected = "finite numbers" if least == -np.inf else f"finite numbers from {least:g}"
         raise CheckpointError(f"the tensor {name!r} holds {floats[wrong].flat[0]}; expected {expected}.")
     return floats
+
+
+def joined(tables: Mapping[str, FloatArray]) -> FloatArray:
+    """Put tables of the same shape side by side, as halves; their names are for the refusal of any other."""
+    if len({table.shape for table in tables.values()}) > 1:
+        shapes = ", ".join(f"{table.shape} ({name})" for name, table in tables.items())
+        raise CheckpointError(f"the halves of a table have different shapes: {shapes}.")
+    return np.concatenate([*tables.values()], axis=1)
 
 
 Affine = tuple[Float64Array, Float64Array]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from kgeval.data.id_files import (
     LABEL_FILES,
     PYKEEN,
     PYKEEN_SAVED,
+    TSV,
     LabelFiles,
     vocabulary_by_id,
 )
@@ -27,6 +29,8 @@ from kgeval.data.text import first_line, open_text
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.files.opening import read_json
+from kgeval.paths import suggest_paths
+from kgeval.scorers.mapped import Reciprocal
 
 NATIVE = LabelFiles("entities.tsv", "relations.tsv")
 """the files beside a native one, in which ids are always first"""
@@ -46,6 +50,25 @@ def first_lines(path: Path, count: int, longest: int = 2**20) -> list[str]:
     with suppress(InputError, OSError), open_text(path) as text:
         return [text.readline(longest).strip() for _ in range(count)]
     return [""] * count
+
+
+JSON_ENDINGS = {".jsonl", ".ndjson", ".json"}
+"""the endings of files of JSON, which may be compressed"""
+
+LONGEST = 2**26
+"""characters that a line may have"""
+
+
+def first_object(file: Path) -> Mapping[str, Any]:
+    """Read the first object of a file of JSON, alone on a line or in an array or over lines; empty without one."""
+    with suppress(Exception), open_text(file) as text:
+        if JSON_ENDINGS.isdisjoint(map(str.lower, file.suffixes)):
+            return {}
+        line = next(filter(str.strip, iter(lambda: text.readline(LONGEST), "")))
+        start = line if line.rstrip().endswith("}") else line + text.read(LONGEST)
+        content = JSONDecoder().raw_decode(start.lstrip("[ \t\r\n"))[0]
+        return content if isinstance(content, dict) else {}
+    return {}
 
 
 def json_in(path: Path) -> Any:
@@ -70,30 +93,33 @@ class CheckpointLabels:
     times: Vocabulary | None = None
 
     def checkpoint(
-        self, model: Any, format: str, files: Sequence[Path], options: Options, **details: Any
+        self,
+        model: Any,
+        format: str,
+        files: Sequence[Path],
+        options: Options,
+        *,
+        reciprocal: bool = False,
+        **details: Any,
     ) -> Checkpoint:
-        """Make the checkpoint of a model that was read from some files, with these labels."""
+        """Make the checkpoint of a model that was read from some files, with these labels.
+
+        If it is ``reciprocal``, its relations are followed by their inverses, which predict heads.
+        """
+        with naming(files[0]):
+            model = Reciprocal(model) if reciprocal else model
         labelled = ((*files, *self.files), self.entities, self.relations, options.origins)
         times = None if getattr(model, "num_times", None) is None else self.times
         return Checkpoint(model, format, *labelled, times=times, **details)
 
 
 def find_labels(folder: Path, options: Options, kinds: Sequence[LabelFiles] = LABEL_FILES) -> CheckpointLabels:
-    """Read the labels in a checkpoint's folder, or in the folder that the option ``labels`` names.
+    """Read the labels in a checkpoint's folder, or those of any kind in the folder that the option ``labels`` names.
 
     Both vocabularies come from one framework's files where it has both; else each from the file that there is.
     """
-    place, named = place_of_labels(folder, options)
-    return labels_in(place, kinds, named=named)
-
-
-def place_of_labels(folder: Path, options: Options) -> tuple[Path, bool]:
-    """Return the folder of the labels, and whether the option ``labels`` names it."""
-    named = options.resolve("labels", None, "")
-    return folder if named is None else Path(str(named)), named is not None
-
-
-def labels_in(place: Path, kinds: Sequence[LabelFiles] = LABEL_FILES, *, named: bool) -> CheckpointLabels:
+    named = named_folder(options)
+    place, kinds = named or folder, list(dict.fromkeys((*kinds, *LABEL_FILES))) if named else kinds
     found: dict[str, tuple[Path, LabelFiles]] = {}
     for kind in sorted(kinds, key=lambda kind: -len(kind.in_folder(place))):
         found = {what: (file, kind) for what, file in kind.in_folder(place).items()} | found
@@ -105,16 +131,26 @@ def labels_in(place: Path, kinds: Sequence[LabelFiles] = LABEL_FILES, *, named: 
     return CheckpointLabels(read.get("entity"), read.get("relation"), files, read.get("time"))
 
 
+def named_folder(options: Options) -> Path | None:
+    """Return the folder that the option ``labels`` names, if it does."""
+    named = options.resolve("labels", None, "")
+    if named is not None and not Path(str(named)).is_dir():
+        raise UsageError(f"labels={str(named)!r}: no such folder. {suggest_paths(Path(str(named)))}".strip())
+    return None if named is None else Path(str(named))
+
+
 def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
-    """Read one of the files; a header of ``id`` and ``label`` is skipped."""
+    """Read one of the files; a header of ``id`` and ``label`` names its columns."""
     if path.suffix == ".json":
         return vocabulary_of_ids(path, json_in(path), what)
     if kind.counted:
         return kind.read(path, what)
-    skip = int(sorted(first_line(path).lower().split("\t")) == ["id", "label"])
-    quoted = kind in (PYKEEN_SAVED, PYKEEN)  # as pandas writes a label with a double quote, a tab or a line end
-    table = kind.table(path, skip=skip, delimiter="\t", quoted=quoted)
-    ids, swapped = _numbers(table["id"]), _numbers(table["label"])
+    header = first_line(path).lower().split("\t")
+    headed = sorted(header) == ["id", "label"]
+    quoted = kind in (PYKEEN_SAVED, PYKEEN, TSV)[: 3 if headed else 2]  # as pandas writes a quote, a tab or a line end
+    kind = replace(kind, columns=(header[0], header[1])) if headed else kind
+    table = kind.table(path, skip=int(headed), delimiter="\t", quoted=quoted)
+    ids, swapped = _numbers(table["id"]), None if headed else _numbers(table["label"])
     if kind.columns_may_be_swapped and ids is not None and swapped is not None:
         _refuse_ambiguous(path, ids, swapped)
     if ids is None and swapped is not None and kind != NATIVE:
@@ -125,10 +161,8 @@ def _read(path: Path, kind: LabelFiles, what: str) -> Vocabulary:
 def _refuse_ambiguous(path: Path, ids: IntArray, labels_: IntArray) -> None:
     """Refuse labels that are numbers if either column may be the ids; frameworks write ids as 0, 1, 2 and so on."""
     if not np.array_equal(ids, labels_) and not np.array_equal(ids, np.arange(len(ids))):
-        raise CheckpointError(
-            f"{path}: both of its columns could be the ids, since the labels are the numbers 0 to {len(ids) - 1} too. "
-            f"Replace it by {path.stem}.dict, whose rows are id<TAB>label."
-        )
+        what = f"both of its columns could be the ids, since the labels are the numbers 0 to {len(ids) - 1} too"
+        raise CheckpointError(f"{path}: {what}. Begin it with a header, id<TAB>label or label<TAB>id.")
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray | None:

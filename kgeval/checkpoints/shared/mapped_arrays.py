@@ -100,6 +100,9 @@ def _refuse_bombs(archive: zipfile.ZipFile, file: Path) -> None:
             version = np.lib.format.read_magic(member)
             header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = header(member)
+            if dtype.hasobject:
+                what = f"{info.filename} is an array of Python objects, which could run code"
+                raise CheckpointError(f"{file}: {what}. Save numbers instead: array.astype(numpy.float32).")
             if dtype.itemsize * int(np.prod(shape, dtype=object)) + member.tell() != info.file_size:
                 raise ValueError(f"{info.filename} announces {shape} {dtype}, which is not its size")
 

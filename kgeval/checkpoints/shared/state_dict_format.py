@@ -16,7 +16,6 @@ from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
 from kgeval.errors import InputError, did_you_mean
 from kgeval.scorers.family import Family
-from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.scorer import Numbering
 
 
@@ -98,13 +97,10 @@ class Model:
 
     def build(self, name: str, framework: str, tensors: Tensors, options: Options, *ignored: str) -> Family:
         """Make the formula, record where its options came from, and refuse tensors that it does not use."""
-        file, settings = tensors.path.name, self.settings
-        built = {key: source(tensors) if isinstance(source, Take) else source for key, source in self.arguments.items()}
-        choices = {option.name: list(option.choices) for option in settings.values()}
-        values = {option: options.require(option, None, file, known) for option, known in choices.items()}
+        file, settings, chosen = tensors.path.name, self.settings, dict(self.arguments)
         for key, option in settings.items():
-            chosen = option.choices[values[option.name]]
-            built[key] = chosen(tensors) if isinstance(chosen, Take) else chosen
+            chosen[key] = option.choices[options.require(option.name, None, file, list(option.choices))]
+        built = {key: source(tensors) if isinstance(source, Take) else source for key, source in chosen.items()}
         family = self.family(**built)
         if self.records:
             options.resolve(self.records, tensors.number(self.records), file)
@@ -175,11 +171,10 @@ class StateDictFormat:
             take(tensors)  # a missing table is refused before the user is asked which model it is
         name = options.require("model", choices[0] if len(choices) == 1 else None, file.name, choices)
         family = self.models[name].build(name, self.framework, tensors, options, *self.ignored)
-        model = Reciprocal(family) if self.reciprocal else family
-        ids = {"numbering": self.numbering, "layouts": self.layouts}
+        ids: dict[str, Any] = {"reciprocal": self.reciprocal, "numbering": self.numbering, "layouts": self.layouts}
         known_as = None if name == family.name else name
         found = find_labels(folder_of(path), options)
-        return found.checkpoint(model, self.name, [file], options, name=known_as, **ids)
+        return found.checkpoint(family, self.name, [file], options, name=known_as, **ids)
 
     @property
     def unmarked(self) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kgeval.arrays import Float64Array, FloatArray
 from kgeval.checkpoints.options import Options
-from kgeval.checkpoints.shared.layers import check_shape, naming
+from kgeval.checkpoints.shared.layers import check_shape, joined, naming
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
 from kgeval.errors import CheckpointError, UsageError, did_you_mean, first_few
 from kgeval.pickles.pickled import pickle_strings, read_any
@@ -89,11 +89,9 @@ class Tensors:
 
     def side_by_side(self, *names: str, rows: int | None = None) -> FloatArray:
         """Take tables of the same shape and put them side by side, as halves."""
-        arrays = {name: self.take(name, rows, None) for name in names}
-        if len({array.shape for array in arrays.values()}) > 1:
-            shapes = ", ".join(f"{array.shape} ({self._prefix}{name})" for name, array in arrays.items())
-            raise CheckpointError(f"{self.path}: the halves of a table have different shapes: {shapes}.")
-        return np.concatenate([*arrays.values()], axis=1)
+        arrays = {self._prefix + name: self.take(name, rows, None) for name in names}
+        with naming(self.path):
+            return joined(arrays)
 
     def find(self, name: str, *shape: int | None) -> FloatArray | None:
         return self.take(name, *shape) if name in self else None
@@ -123,13 +121,10 @@ class Tensors:
 
     def of_model(self, starts: str | tuple[str, ...]) -> Tensors:
         """Return the tensors of a model, some of whose names begin so: without the prefix of PyTorch Lightning."""
-        inside = self.under(LIGHTNING)
-        is_inside = any(name.startswith(starts) for name in inside) and not any(
-            name.startswith(starts) for name in self
-        )
-        return inside if is_inside else self
+        places = (self, self.under(LIGHTNING))
+        return next((place for place in places if any(name.startswith(starts) for name in place)), self)
 
-    def refuse_unused(self, model: str, *ignored: str) -> None:
+    def refuse_unused(self, model: str, *ignored: str, cure: str = "") -> None:
         """Refuse tensors that no formula has used: the model is a different one, and scores would be wrong.
 
         ``ignored`` are patterns of names that do not affect scores.
@@ -145,7 +140,7 @@ class Tensors:
             raise CheckpointError(
                 f"{self.path}: a {model} does not use the tensor{'s' * (len(unused) > 1)} "
                 f"{first_few([*map(repr, unused)])}. It is a different model, or has parts that kgeval does not "
-                "compute. Evaluate the live model in Python instead."
+                f"compute. Evaluate the live model in Python instead.{cure}"
             )
 
 
@@ -196,12 +191,18 @@ EPSILON = 2.0
 """what the RotatE code and DGL-KE add to γ"""
 
 
-def embedding_range(where: object, gamma: Any, width: Any) -> float:
-    """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored."""
-    for name, value in (("gamma", gamma), ("hidden_dim", width)):
-        if not isinstance(value, int | float) or isinstance(value, bool) or not value:
-            cure = f"Give the option {name}=NUMBER." if value is None else ""
-            raise CheckpointError(f"{where}: {name} is {value!r:.60}; expected a number. {cure}".strip())
+def embedding_range(where: Path, relation: FloatArray, settings: Mapping[str, Any], options: Options) -> float:
+    """Return the range of the embeddings of the RotatE code and DGL-KE, in whose units phases are stored.
+
+    γ and the width of the relations make it; the settings and the user may name both.
+    """
+    gamma, width = options.resolve("gamma", settings.get("gamma"), where.name), relation.shape[1]
+    if not isinstance(gamma, int | float) or isinstance(gamma, bool) or not gamma:
+        cure = "Give the option gamma=NUMBER." if gamma is None else ""
+        raise CheckpointError(f"{where}: gamma is {gamma!r:.60}; expected a number. {cure}".strip())
+    if (named := options.resolve("hidden_dim", settings.get("hidden_dim"), where.name)) not in (None, width):
+        what = f"hidden_dim is {named!r:.60}, but the relations have {width} columns"
+        raise CheckpointError(f"{where}: {what}. The unit of phases depends on it: correct what is wrong.")
     return float((gamma + EPSILON) / width)
 
 
@@ -247,10 +248,8 @@ def model_of_named(tensors: Tensors, options: Options, **said: Any) -> Family | 
             f"{file}: holds {held}; expected arrays named {' and '.join(missing)}. Or name them: {give}"
         )
     built = model_of_arrays(file, found, options, **said)
-    try:
-        tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored)
-    except CheckpointError as error:
-        raise CheckpointError(f"{error} If no score depends on it, name it: the option ignored=NAME,NAME.") from error
+    cure = " If no score depends on it, name it: the option ignored=NAME,NAME."
+    tensors.refuse_unused(str(options.resolved["model"]), COUNTERS, *ignored, cure=cure)
     return built
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
+from kgeval.errors import CheckpointError
 from kgeval.scorers.family import ProductFamily, by_relation, rows64
 from kgeval.scorers.family_bases import ScoredFamily
 from kgeval.scorers.ordered import matmul_ordered, weighted_sum
@@ -40,8 +41,14 @@ class RESCAL(ProductFamily):
     formula: ClassVar[str] = "hᵀ M_r t"
 
     def __post_init__(self) -> None:
-        width = np.shape(self.entity)[1:]
-        if width and isinstance(self.relation, np.ndarray) and self.relation.shape[1:] == 2 * width:
+        width, shape = np.shape(self.entity)[1:], np.shape(self.relation)
+        if len(width) == 1 and len(shape) == 3 and isinstance(self.relation, np.ndarray):
+            if shape[1:] != 2 * width:
+                side, size = width[0], np.shape(self.entity)
+                raise CheckpointError(
+                    f"RESCAL: 'relation' has shape {shape}, but 'entity' {size}: for entities of width {side} expected "
+                    f"[relation, {side}, {side}] or [relation, {side**2}]. Perhaps an array is transposed."
+                )
             object.__setattr__(self, "relation", self.relation.reshape(len(self.relation), width[0] ** 2))
         super().__post_init__()
 
