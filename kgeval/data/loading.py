@@ -12,7 +12,7 @@ from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layout import Layout, layouts
 from kgeval.data.layouts.labelled import read_file
-from kgeval.errors import DatasetError, did_you_mean, first_few
+from kgeval.errors import DatasetError, counted, did_you_mean, first_few
 from kgeval.files.opening import refuse_special
 from kgeval.paths import exists_safely, suggest_paths
 
@@ -29,8 +29,7 @@ def describe_unknown(folder: Path) -> str:
     inside = [f"{entry.name}/" for entry in folders if any(known.recognises(entry) for known in layouts().values())]
     what = f"folder {str(folder)!r} is in no known layout"
     if inside:
-        kind = "folders that are datasets" if len(inside) > 1 else "folder that is a dataset"
-        return f"{what}.\nIt holds {len(inside)} {kind}: {first_few(inside, MAX_NAMES)}. Choose one."
+        return f"{what}.\nIt holds {counted(len(inside), 'dataset')}: {first_few(inside, MAX_NAMES)}. Choose one."
     found = f"it holds {first_few(names, MAX_NAMES)}" if names else "it is empty"
     return "\n".join([f"{what}: {found}.", *_nearest_layout(folder), "'kgeval list datasets' shows all layouts."])
 
@@ -38,17 +37,12 @@ def describe_unknown(folder: Path) -> str:
 def _nearest_layout(folder: Path) -> list[str]:
     """Name the layout with most of its files in the folder, and the files that are missing."""
     lacks = {
-        layout.name: [files for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
-        for layout in layouts().values()
+        name: [files[0] for files in layout.needs if not any(any(folder.glob(file)) for file in files)]
+        for name, layout in layouts().items()
     }
-    name, missing = max(
-        lacks.items(),
-        key=lambda item: (len(layouts()[item[0]].needs) - len(item[1]), -len(item[1]), layouts()[item[0]].general),
-    )
-    if len(missing) == len(layouts()[name].needs):
-        return []
-    are = "are" if len(missing) > 1 else "is"
-    return [f"The nearest layout is {name}: {', '.join(files[0] for files in missing)} {are} missing."]
+    there = {name: len(layout.needs) - len(lacks[name]) for name, layout in layouts().items()}
+    name = max(there, key=lambda name: (there[name], -len(lacks[name]), layouts()[name].general))
+    return [f"The nearest layout is {name}; missing: {', '.join(lacks[name])}."] if there[name] else []
 
 
 PYKEEN = "pykeen"

@@ -23,8 +23,11 @@ from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.errors import DatasetError, counted, first_few
 
+Codes = npt.NDArray[np.int32]
+"""the numbers of labels, in the order of their first occurrence; int32[row]"""
 
-def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
+
+def encode(columns: Sequence[pa.ChunkedArray]) -> tuple[list[Codes], pa.Array]:
     """Number the distinct labels of string columns without nulls, over all columns, by their first occurrence.
 
     Returns the code of each row, int32[row], column by column, and string[code].
@@ -197,10 +200,8 @@ def _numbered(
         for split, column in places:
             ids[split][:, TRIPLE.index(column)] = read_column_ids(tables[split], column, labels)
         return labels
-    columns_of_labels = [tables[split][column] for split, column in places]
-    codes, found = _without_blanks(kind, *encode(columns_of_labels), notes)
-    rows_of = {places[number]: rows for number, rows in enumerate(codes)}
-    notes += _notes_on_labels(kind, found, rows_of, tables)
+    codes, found = _without_blanks(kind, *encode([tables[split][column] for split, column in places]), notes)
+    notes += _notes_on_labels(kind, found, dict(zip(places, codes, strict=True)), tables)
     known = 1 + max(int(column.max(initial=-1)) for column in codes[: len(columns)])
     parts = (np.asarray(pc.sort_indices(part), np.int64) for part in (found[:known], found[known:]))
     order = np.concatenate([start + part for start, part in zip((0, known), parts, strict=True)])
@@ -211,9 +212,7 @@ def _numbered(
     return Vocabulary.of_distinct(found.take(pa.array(order)), kind)
 
 
-def _without_blanks(
-    kind: str, codes: list[npt.NDArray[np.int32]], labels: pa.Array, notes: list[str]
-) -> tuple[list[npt.NDArray[np.int32]], pa.Array]:
+def _without_blanks(kind: str, codes: list[Codes], labels: pa.Array, notes: list[str]) -> tuple[list[Codes], pa.Array]:
     """Cut the blanks around ids, and those that alone tell labels apart, with a note; codes then have other numbers."""
     cut = pc.utf8_trim(labels, BLANKS)
     if cut.equals(labels):
@@ -224,19 +223,15 @@ def _without_blanks(
     twins = labels.filter(pc.and_not(is_twin, is_id))
     if len(twins):
         examples = first_few([repr(label) for label in twins[:4].to_pylist()], 3)
-        notes.append(
-            f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one: {examples}."
-        )
+        what = f"{counted(len(twins), f'{kind} label')} that differ by blanks alone were taken as one"
+        notes.append(f"{what}: {examples}.")
     encoded = pc.if_else(pc.or_(is_twin, is_id), cut, labels).dictionary_encode()
     renumbered = np.asarray(encoded.indices)
     return [renumbered[rows] for rows in codes], encoded.dictionary
 
 
 def _notes_on_labels(
-    kind: str,
-    labels: pa.Array,
-    codes: Mapping[tuple[str, str], npt.NDArray[np.int32]],
-    tables: Mapping[str, NamedTable],
+    kind: str, labels: pa.Array, codes: Mapping[tuple[str, str], Codes], tables: Mapping[str, NamedTable]
 ) -> Iterator[str]:
     """Note labels that are empty."""
     empty = np.flatnonzero(np.asarray(pc.equal(pc.utf8_trim(labels, BLANKS), "")))

@@ -47,12 +47,12 @@ def test_what_is_there_is_listed(told):
 @pytest.mark.parametrize(
     ("files", "nearest"),
     [
-        (["train.txt"], "labels: test.txt is missing"),
-        (["trained.tsv", "test.tsv"], "labels: train.txt is missing"),
-        (["entity2id.txt", "relation2id.txt", "test2id.txt"], "openke: train2id.txt is missing"),
-        (["entity2id.txt", "relation2id.txt"], "openke: train2id.txt, test2id.txt are missing"),
-        (["split/time/test.pt"], "ogb: split/*/train.pt is missing"),
-        (["edges/test_edges.bin", "dataset.yaml"], "marius: edges/train_edges.bin is missing"),
+        (["train.txt"], "labels; missing: test.txt"),
+        (["trained.tsv", "test.tsv"], "labels; missing: train.txt"),
+        (["entity2id.txt", "relation2id.txt", "test2id.txt"], "openke; missing: train2id.txt"),
+        (["entity2id.txt", "relation2id.txt"], "openke; missing: train2id.txt, test2id.txt"),
+        (["split/time/test.pt"], "ogb; missing: split/*/train.pt"),
+        (["edges/test_edges.bin", "dataset.yaml"], "marius; missing: edges/train_edges.bin"),
     ],
 )
 def test_the_nearest_layout_and_what_it_misses_are_named(told, files, nearest):
@@ -61,7 +61,7 @@ def test_the_nearest_layout_and_what_it_misses_are_named(told, files, nearest):
 
 def test_folders_inside_that_are_datasets_are_offered(told):
     files = [f"{name}/{split}.txt" for name in ("umls", "nations") for split in ("train", "test")]
-    assert told(*files, "notes/notes.md")[1:] == ["It holds 2 folders that are datasets: nations/, umls/. Choose one."]
+    assert told(*files, "notes/notes.md")[1:] == ["It holds 2 datasets: nations/, umls/. Choose one."]
 
 
 @pytest.mark.parametrize("ending", [".txt", ".tsv"])

@@ -156,14 +156,11 @@ def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
     Such a row names columns: no triple stands first in several splits and is all that its entities and its relation
     have.
     """
-    first, count = Counter(tuple(table[role][0].as_py() for role in TRIPLE) for table in tables).most_common(1)[0]
-    if count < 2:
-        return
-    begins = {table.source: [table[role][0].as_py() for role in TRIPLE] == [*first] for table in tables}
-    rests = [table.data.slice(begins[table.source]) for table in tables]
+    rows = [tuple(table[role][0].as_py() for role in TRIPLE) for table in tables]
+    first, count = Counter(rows).most_common(1)[0]
+    rests = [table.data.slice(int(row == first)) for table, row in zip(tables, rows, strict=True)]
     columns = [(rest[role], first[1:2] if role == "relation" else first[::2]) for rest in rests for role in TRIPLE]
-    again = any(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py() for column, labels in columns)
-    if not again and all(rest.num_rows for rest in rests):
+    if count > 1 and all(rest.num_rows for rest in rests) and not any(_holds(*column) for column in columns):
         said = {of.role: (name, of.rank) for name in first if (of := meaning(name)) is not None}
         all_known = {*TRIPLE} <= said.keys()
         sure = {role for role, (_, rank) in said.items() if rank < MAX_WEAK or all_known}
@@ -174,6 +171,10 @@ def _refuse_unknown_header(tables: Collection[NamedTable]) -> None:
             f"--columns {names}; if all rows have one relation, relation='NAME'; if the row is a triple, --columns "
             "head=1,relation=2,tail=3 (in Python and in configurations columns)."
         )
+
+
+def _holds(column: pa.ChunkedArray, labels: Sequence[str]) -> bool:
+    return bool(pc.any(pc.is_in(column, value_set=pa.array(labels))).as_py())
 
 
 def _refuse_other_order(tables: Collection[NamedTable]) -> None:
