@@ -121,8 +121,8 @@ def test_another_dataset_is_taken_with_a_note_if_it_has_the_triples(data, place)
     with (place / "other/train.txt").open("a") as file:
         file.write("ant\teats\tant\n")
     notes = data("summarize", "run", "--by", "seen", "--dataset", "other")["notes"]
-    assert notes[-1].startswith("dataset other has changed since it was ranked in 'run'")
-    assert notes[-1].endswith("The slices use the given dataset.")
+    assert notes[0].startswith("dataset other has changed since it was ranked in 'run'")
+    assert notes[0].endswith("The slices use the given dataset.")
 
 
 def test_a_dataset_without_the_triples_is_refused(refused, place):
