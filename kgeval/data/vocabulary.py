@@ -115,8 +115,7 @@ class Vocabulary:
     def ids(self, labels: Iterable[str] | pa.Array) -> IntArray:
         """Return the id of each label, -1 where it is unknown; int64[label]."""
         found = pc.index_in(_as_strings(labels, self.kind), value_set=self.labels)
-        # not pc.fill_null, for whose scalar Arrow imports pandas
-        return np.asarray(np.nan_to_num(found.to_numpy(zero_copy_only=False), nan=-1), np.int64)
+        return np.asarray(pc.fill_null(found, -1).cast(pa.int64()))
 
     def id(self, label: str) -> int:
         """Return the id of one label.

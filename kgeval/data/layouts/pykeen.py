@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.data.columns import TRIPLE
@@ -100,25 +99,20 @@ def _files(key: str) -> dict[str, Path]:
 
 def _from_files(key: str, files: Mapping[str, Path]) -> Dataset:
     """Read files as PyKEEN does: it sorts triples, and leaves out repeated ones, inverses, and those unlike train's."""
-    rows = {split: read_columns(path, TRIPLE, delimiter="\t", quoted=True) for split, path in files.items()}
-    train = rows["train"].filter(pc.invert(pc.ends_with(rows["train"]["relation"], "_inverse")))
-    entities = Vocabulary(_distinct(pa.chunked_array([*train["head"].chunks, *train["tail"].chunks], pa.string())))
-    relations = Vocabulary(_distinct(train["relation"]), "relation")
+    tables = {split: read_columns(path, TRIPLE, delimiter="\t", quoted=True) for split, path in files.items()}
+    train = tables["train"].filter(pc.invert(pc.ends_with(tables["train"]["relation"], "_inverse")))
+    heads, relations, tails = ({*column.unique().to_pylist()} for column in train.columns)
+    labels = Vocabulary(sorted(heads | tails)), Vocabulary(sorted(relations), "relation")
     splits = {}
-    for split, table in rows.items():
-        labels = zip(table.columns, (entities, relations, entities), strict=True)
-        ids = np.stack([vocabulary.ids(column) for column, vocabulary in labels], axis=1)
+    for split, table in tables.items():
+        columns = zip(table.columns, (labels[0], labels[1], labels[0]), strict=True)
+        ids = np.stack([vocabulary.ids(column) for column, vocabulary in columns], axis=1)
         known = (ids >= 0).all(axis=1)
         if not known.all():
             left = f"{(~known).sum()} of {len(ids)}"
             LOGGER.warning("%s: %s %s triples have a label that train lacks. They are left out.", key, left, split)
         splits[split] = Triples.of(np.unique(ids[known], axis=0))
-    return Dataset.build(key, splits, entities=entities, relations=relations, id_source="PyKEEN")
-
-
-def _distinct(labels: pa.ChunkedArray) -> pa.Array:
-    distinct = labels.unique()
-    return distinct.take(pc.array_sort_indices(distinct))
+    return Dataset.build(key, splits, entities=labels[0], relations=labels[1], id_source="PyKEEN")
 
 
 def from_objects(source: Any) -> Dataset:
