@@ -15,7 +15,7 @@ from typing import Any
 def descriptions(settings: type[Any]) -> dict[str, str]:
     """Read the docstrings of the fields of a class and of those above it, by name; without source files there are none.
 
-    Pydantic's own ``use_attribute_docstrings`` reads them whenever a class is made, a fifth of the time of a command.
+    Pydantic's own ``use_attribute_docstrings`` reads them whenever a class is made, by each command.
     """
     texts: dict[str, str] = {}
     for part in reversed(settings.__mro__):
