@@ -236,3 +236,15 @@ def test_names_are_shown(done, place):
 def test_notes_are_left_out_if_nobody_wants_them(place):
     assert "Written to" in invoke("audit", "graph", "--out", "a.json").stderr
     assert invoke("audit", "graph", "--out", "b.json", "--quiet").stderr == ""
+
+
+@pytest.mark.parametrize(("columns", "ties"), [("rank", "as in the file"), ("greater,tied", "known")])
+def test_ranks_of_another_program_are_described(data, place, columns, ties):
+    names = ["tail", "head", "rel", "side", *columns.split(","), "loss"]
+    rows = [["ant", "bee", "eats", "tail", *("2" for _ in columns.split(",")), "0.5"]] * 3
+    (place / "theirs.csv").write_text("".join(",".join(row) + "\n" for row in [names, *rows]))
+    found = data("inspect", "theirs.csv")
+    assert (found["ranks"], found["rows"], found["ties"]) == ("theirs.csv", 3, ties)
+    assert found["columns"]["head"] == "column 'head'"
+    assert found["columns"]["relation"] == "column 'rel'"
+    assert found["not used"] == ["loss"]

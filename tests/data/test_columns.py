@@ -479,3 +479,21 @@ def test_cells_of_two_train_files_are_noted_where_they_stand(tmp_path):
     (tmp_path / "test.txt").write_text("a\tr\tc\n")
     data = load_dataset(tmp_path, layout="red-gnn")
     assert f"1 relation cell without text, the first in {tmp_path / 'train.txt'} and facts.txt, row 3:" in data.notes[0]
+
+
+def test_columns_may_be_said_by_any_name_of_the_field_and_constants_beside_an_order():
+    said = Columns.of("truth=flag,subject=gene,rating=stars")
+    assert said.names == {"label": "flag", "head": "gene", "confidence": "stars"}
+    mixed = Columns.of("head,tail,relation='binds'")
+    assert (mixed.order, mixed.constants) == (("head", "tail"), {"relation": "binds"})
+    with pytest.raises(DatasetError, match="'head' has no name of a column"):
+        Columns.of("head,tail=drug")
+
+
+@pytest.mark.parametrize("further", ["node1;label", "node1;label\tlabel;label\tnode2;label"])
+def test_ids_of_kgtk_come_before_their_labels(further):
+    header = ["id", "node1", "label", "node2", *further.split("\t")]
+    roles = resolve("kgtk.tsv", header)
+    assert {role: header[roles.index(role)] for role in TRIPLE} == dict(
+        zip(TRIPLE, ("node1", "label", "node2"), strict=True)
+    )
