@@ -61,9 +61,9 @@ LONGEST = 2**26
 
 def first_object(file: Path) -> Mapping[str, Any]:
     """Read the first object of a file of JSON, alone on a line or in an array or over lines; empty without one."""
+    if JSON_ENDINGS.isdisjoint(map(str.lower, file.suffixes)):
+        return {}
     with suppress(Exception), open_text(file) as text:
-        if JSON_ENDINGS.isdisjoint(map(str.lower, file.suffixes)):
-            return {}
         line = next(filter(str.strip, iter(lambda: text.readline(LONGEST), "")))
         start = line if line.rstrip().endswith("}") else line + text.read(LONGEST)
         content = JSONDecoder().raw_decode(start.lstrip("[ \t\r\n"))[0]
