@@ -14,11 +14,11 @@ import click
 import mkdocs_gen_files
 
 import kgeval
+from kgeval.base.settings.descriptions import descriptions
 from kgeval.cli import COMMANDS, main
 from kgeval.cli.commands.list_command import LISTINGS
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.settings.descriptions import descriptions
 
 INTRODUCTIONS = {
     "metrics": "The name of a metric is `[side.][ties.][average.]name[@k]`, for example `mrr`, `hits@10`, `head.mrr` "

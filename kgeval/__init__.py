@@ -11,14 +11,17 @@ and ``kgeval.tasks`` too, is imported on first use, so that ``import kgeval`` it
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kgeval.first_use import on_first_use
+from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.compare_models import compare as compare
     from kgeval.analysis.slices.annotation import annotate as annotate
     from kgeval.analysis.slices.slice import Slice as Slice
+    from kgeval.base.errors import KgevalError as KgevalError
     from kgeval.baselines.baseline import Baseline as Baseline
     from kgeval.checkpoints import load_checkpoint as load_checkpoint
     from kgeval.checkpoints.reader import Reader as Reader
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from kgeval.doors.ogb_eval import ogb_eval as ogb_eval
     from kgeval.doors.predict import predict as predict
     from kgeval.doors.recorder import Recorder as Recorder
-    from kgeval.errors import KgevalError as KgevalError
     from kgeval.metrics.intervals.estimate import Estimate as Estimate
     from kgeval.metrics.labels.scored_labels import ScoredLabels as ScoredLabels
     from kgeval.metrics.metric import Metric as Metric
@@ -66,6 +68,10 @@ if TYPE_CHECKING:
     from kgeval.scorers.scorer import VectorScorer as VectorScorer
 
 __version__ = "0.1.0"
+
+# Public names of modules that stand inside a room.
+for _name, _home in {"errors": "base.errors"}.items():
+    sys.modules[f"{__name__}.{_name}"] = import_module(f"{__name__}.{_home}")
 
 _SUBMODULES = ("analysis", "corruption", "metrics", "pykeen", "tasks")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.first_use import on_first_use
+from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.analysis.answer_sets.answer_sets import AnswerSets as AnswerSets

@@ -12,18 +12,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import DatasetError, InputError, did_you_mean
+from kgeval.base.registries import brought, by_name, subclasses
+from kgeval.base.settings.by_kind import names_by
+from kgeval.base.settings.settings import Settings
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.labelled_triples import LabelledTriples, reverse
 from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.discovery import brought, by_name, subclasses
-from kgeval.errors import DatasetError, InputError, did_you_mean
 from kgeval.scorers.scorer import Numbering, Scorer, refuse_other_queries
-from kgeval.settings.by_kind import names_by
-from kgeval.settings.settings import Settings
 
 
 @dataclass(frozen=True, eq=False, repr=False)

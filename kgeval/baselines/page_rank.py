@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.threads import parallel_for
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
-from kgeval.threads import parallel_for
 
 BATCH_VISITS = 2**19
 """shares of walks, by anchor and entity, that a thread computes at a time: they stay in its cache"""

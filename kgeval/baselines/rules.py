@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.baselines.baseline import Baseline
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, observed_types
@@ -17,7 +18,6 @@ from kgeval.data.leaks import PairedFacts
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import DatasetError, InputError
 from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
 
 

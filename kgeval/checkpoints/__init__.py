@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.errors import CheckpointError, InputError, UsageError, did_you_mean
+from kgeval.base.files.opening import refuse_special
+from kgeval.base.files.paths import exists_safely, suggest_paths
 from kgeval.baselines.baseline import Baseline
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats, recognise
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
-from kgeval.errors import CheckpointError, InputError, UsageError, did_you_mean
-from kgeval.files.opening import refuse_special
-from kgeval.paths import exists_safely, suggest_paths
 from kgeval.scorers.alignment import align
 
 IDS = "ids"
@@ -63,7 +63,7 @@ def load_checkpoint(
     --------
     >>> load_checkpoint("no-such-model.npz")
     Traceback (most recent call last):
-    kgeval.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
+    kgeval.base.errors.CheckpointError: no such file or folder 'no-such-model.npz'.
     """
     if not isinstance(path, str | os.PathLike):
         raise CheckpointError(f"expected the path of a checkpoint (a file or a folder), found {path!r:.60}.")

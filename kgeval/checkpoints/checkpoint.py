@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.alignment import hint_on_inverses, sorted_labels
 from kgeval.scorers.family import Family, release
 from kgeval.scorers.mapped import Reciprocal, Typed

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.data.dataset import Dataset
-from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.family import Family
 
 FEW = 4
@@ -112,7 +112,7 @@ class Options:
         >>> _ = options.require("p_norm", None, "m.ckpt", [1, 2]), options.require("bias", None, "m.ckpt", [True])
         >>> options.refuse_missing()
         Traceback (most recent call last):
-        kgeval.errors.UsageError: m.ckpt does not contain p_norm and bias, ... Give the options p_norm=1 ...
+        kgeval.base.errors.UsageError: m.ckpt does not contain p_norm and bias, ... Give the options p_norm=1 ...
         """
         if not self._missing:
             return
@@ -160,7 +160,7 @@ def truth_value(where: object, name: str, value: Any) -> bool:
 
     >>> truth_value("config.json", "bias", "no")
     Traceback (most recent call last):
-    kgeval.errors.CheckpointError: config.json: its bias is 'no', which is neither true nor false.
+    kgeval.base.errors.CheckpointError: config.json: its bias is 'no', which is neither true nor false.
     """
     if value is not None and not isinstance(value, bool):
         raise CheckpointError(f"{where}: its {name} is {value!r:.60}, which is neither true nor false.")

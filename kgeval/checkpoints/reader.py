@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kgeval.base.errors import UsageError
+from kgeval.base.files.opening import refuse_special
+from kgeval.base.pickles.pickled import is_pickled
+from kgeval.base.registries import brought, by_name, instances
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.shared.mapped_arrays import NUMPY
 from kgeval.checkpoints.unknown import checkpoints_in, describe_unknown, files_of
-from kgeval.discovery import brought, by_name, instances
-from kgeval.errors import UsageError
-from kgeval.files.opening import refuse_special
-from kgeval.pickles.pickled import is_pickled
 
 NAMED_BY_USER = "state-dict"
 """the format of a state_dict in no known format, whose tensors the user names"""

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.errors import counted, first_few
+from kgeval.base.files.opening import refuse_special
+from kgeval.base.files.paths import MANIFEST, METRICS, STAGE, exists_safely
+from kgeval.base.pickles.pickled import is_pickled, read_any
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.shared.locate import JSON_ENDINGS, first_object
 from kgeval.checkpoints.shared.tensors import flat, unwrap_state_dict
 from kgeval.data.layout import layouts
-from kgeval.errors import counted, first_few
-from kgeval.files.opening import refuse_special
-from kgeval.paths import MANIFEST, METRICS, STAGE, exists_safely
-from kgeval.pickles.pickled import is_pickled, read_any
-from kgeval.pickles.unpickle import StubObject
 
 SHOWN = 4
 """files or tensors that are named"""

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
+from kgeval.base.errors import BrokenPackage, KgevalError, did_you_mean, visible
+from kgeval.base.progress import loops_shown
 from kgeval.cli.completion import TURN_ON
 from kgeval.cli.streams import discard_output, exit_status, say, termination_as_interrupt
-from kgeval.errors import BrokenPackage, KgevalError, did_you_mean, visible
-from kgeval.progress import loops_shown
 
 COMMANDS = {
     "answers": "Make answer sets that contain the true answer with a chosen probability.",
@@ -126,7 +126,7 @@ class _Commands(click.Group):
             say(f"Error: {error.filename or 'input or output'}: {error.strerror or error}.", err=True)
             ctx.exit(1)
         except (Exception, SystemExit) as error:
-            from kgeval.discovery import blamed, last_line
+            from kgeval.base.registries import blamed, last_line
 
             if (package := blamed(error)) is None:
                 raise

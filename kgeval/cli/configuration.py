@@ -41,8 +41,8 @@ def configuration(
     blocks
         the other blocks of the configuration, as ``blocks`` makes them
     """
-    from kgeval.errors import ConfigError
-    from kgeval.paths import exists_safely, suggest_paths
+    from kgeval.base.errors import ConfigError
+    from kgeval.base.files.paths import exists_safely, suggest_paths
     from kgeval.run_directory.stored_run import StoredRun
     from kgeval.runs.config.load import check
     from kgeval.runs.config.run_config import expand_shorthand
@@ -68,7 +68,7 @@ def configuration(
 
 def _over_stored(command: str, stored: Document, options: Mapping[str, Any], blocks: Mapping[str, Any]) -> Document:
     """Lay the blocks of the options over the configuration of a run. Only ``evaluate`` uses all settings of the run."""
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
     from kgeval.protocols.protocol import protocols
 
     idle = {"options": "--option", "format": "--checkpoint-format"}
@@ -131,7 +131,7 @@ def model_and_dataset_of(config: RunConfig) -> tuple[Any, Dataset]:
 
 def refuse_other_keys(command: str, overrides: Sequence[str], idle: tuple[str, ...]) -> None:
     """Refuse keys that have no effect in a command: those of protocol, task and output, and ``idle`` ones."""
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
 
     for key in (text.partition("=")[0] for text in overrides):
         if key.split(".")[0] not in ("dataset", "model", "evaluation") or key.startswith(idle):

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.errors import visible
+from kgeval.base.progress import CLEARED
+from kgeval.base.tables.text_layout import wrap_lines
 from kgeval.cli.row_order import arranged_as_wanted
 from kgeval.cli.streams import encodable, say, say_json, width
-from kgeval.errors import visible
-from kgeval.progress import CLEARED
-from kgeval.text_layout import wrap_lines
 
 if TYPE_CHECKING:
-    from kgeval.progress import Progress
-    from kgeval.shown import Shown
+    from kgeval.base.progress import Progress
+    from kgeval.base.tables.shown import Shown
 
 NOTES = "kgeval.notes"
 """the key of the notes that a command has printed before its results"""
@@ -130,8 +130,8 @@ def show_page(path: Any) -> None:
 @contextmanager
 def watching(what: str, total: int | None = None, *, unit: str = "ranks") -> Iterator[Progress]:
     """Show the progress of some work, and say why it takes long the first time."""
-    from kgeval import progress
-    from kgeval.compiling import telling
+    from kgeval.base import progress
+    from kgeval.base.compiling import telling
 
     report = nullcontext(progress.unreported) if _quiet() else progress.watching(visible(what), total, unit=unit)
     with telling(partial(_remark, "Compiling the counting loops, only once on this machine.")), report as shown:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kgeval.base.tables.shown import Page
     from kgeval.runs.outcome import Outcome
-    from kgeval.shown import Page
 
 
 def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
@@ -26,11 +26,11 @@ def show_outcomes(outcomes: Sequence[Outcome], form: str = "text") -> None:
 
 def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
     from kgeval.analysis.comparison.leaderboard import common_head, side_by_side
+    from kgeval.base.tables.shown import Page
     from kgeval.metrics.labels.label_summary import LabelSummary, label_table
     from kgeval.metrics.rank_summary import RankSummary
     from kgeval.metrics.summary import MODEL
     from kgeval.runs.outcome import comparability_notes
-    from kgeval.shown import Page
 
     of_labels = {one.name or MODEL: one.summary for one in outcomes if isinstance(one.summary, LabelSummary)}
     of_ranks = {one.name: one.summary for one in outcomes if isinstance(one.summary, RankSummary)}
@@ -53,8 +53,8 @@ def _pages(outcomes: Sequence[Outcome]) -> Iterator[Page]:
 
 def _page(outcome: Outcome) -> Page:
     """Lay out the framework's own metrics if its protocol applies and no others are requested; else the summary."""
-    from kgeval.shown import Page
-    from kgeval.table import Table
+    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.table import Table
 
     framework, groups = outcome.framework, outcome.groups
     further = () if groups is None else groups.tables()

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kgeval.errors import ConfigError, MetricError, counted, did_you_mean
+from kgeval.base.errors import ConfigError, MetricError, counted, did_you_mean
 
 if TYPE_CHECKING:
+    from kgeval.base.tables.table import Cell, Table
     from kgeval.metrics.names import MetricName
     from kgeval.runs.config.run_config import RunConfig
-    from kgeval.table import Cell, Table
 
 SORT, LIMIT = "kgeval.sort", "kgeval.limit"
 """the keys of the values of ``--sort`` and ``--limit`` in the context of a command"""
@@ -62,7 +62,7 @@ def arranged(table: Table, sort: SortKey | None, limit: int | None) -> Table:
 
     A group keeps the rows of its models together, and takes its place by the worst of them. Undefined numbers are last.
 
-    >>> from kgeval.table import Table
+    >>> from kgeval.base.tables.table import Table
     >>> table = Table(["relation", "both.mrr"], [["eats", 0.5], ["likes", 0.2], ["owns", 0.3]], item="group")
     >>> found = arranged(table, SortKey.read("mrr"), 2)
     >>> found.rows, found.notes

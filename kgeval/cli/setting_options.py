@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
 
+from kgeval.base.settings.descriptions import descriptions
+from kgeval.base.settings.settings import plain
 from kgeval.cli.completion import PATH, OneOf
-from kgeval.settings.descriptions import descriptions
-from kgeval.settings.settings import plain
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+    from kgeval.base.settings.settings import Settings
     from kgeval.runs.config.variables import Place
-    from kgeval.settings.settings import Settings
 
 OPTIONS: dict[Place, str] = {
     ("dataset",): "--dataset",
@@ -181,7 +181,7 @@ def _checked(field: FieldInfo) -> Callable[..., Any]:
     """Check a value that is for a stored run: no configuration has it, whose check would find that it is wrong."""
     from pydantic import TypeAdapter, ValidationError
 
-    from kgeval.settings.messages import problems_of
+    from kgeval.base.settings.messages import problems_of
 
     annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
@@ -250,7 +250,7 @@ def corruption_block(text: str) -> dict[str, Any]:
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
     """Parse ``KEY=VALUE`` texts; values are YAML, so ``norm=1`` is a number and ``clamp=true`` a truth value."""
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
     from kgeval.runs.config.yaml_document import parse_value
 
     values = {}

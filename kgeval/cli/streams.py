@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from kgeval.errors import CONTROLS, visible
+from kgeval.base.errors import CONTROLS, visible
 
 
 def say(text: str, *, err: bool = False) -> None:

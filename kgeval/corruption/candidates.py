@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import InputError, counted
 from kgeval.data.rows import Rows
-from kgeval.errors import InputError, counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from kgeval.arrays import IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import IntArray
+from kgeval.base.compiling import njit
+from kgeval.base.threads import parallel_for, threads
 from kgeval.data.rows import Rows
-from kgeval.threads import parallel_for, threads
 
 
 def draw(count: int, size: int, avoid: Rows, key: tuple[int, int], anchors: IntArray, relations: IntArray) -> Rows:

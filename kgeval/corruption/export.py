@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kgeval.base.errors import InputError, refuse_unknown
+from kgeval.base.storage import replacing
 from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.known import known_answers
@@ -18,8 +20,6 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import InputError, refuse_unknown
-from kgeval.storage import replacing
 
 ENDINGS = (".tsv", ".txt", ".parquet")
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin
 from pydantic import PrivateAttr
 from typing_extensions import Self
 
-from kgeval.discovery import brought, by_name, subclasses
-from kgeval.errors import InputError
-from kgeval.settings.by_kind import ByKind, names_by
-from kgeval.settings.settings import Settings
+from kgeval.base.errors import InputError
+from kgeval.base.registries import brought, by_name, subclasses
+from kgeval.base.settings.by_kind import ByKind, names_by
+from kgeval.base.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from kgeval.arrays import IntArray
+    from kgeval.base.arrays import IntArray
     from kgeval.corruption.candidates import Candidates
     from kgeval.data import Side, Split
     from kgeval.data.dataset import Dataset

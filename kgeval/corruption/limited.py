@@ -8,7 +8,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError, counted, nearest
+from kgeval.base.threads import slices
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data.dataset import Dataset, Split
@@ -19,8 +21,6 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.tables import read_triples
 from kgeval.data.triples import SIDES, Side, TripleIndex, Triples
-from kgeval.errors import DatasetError, counted, nearest
-from kgeval.threads import slices
 
 BATCH_TRIPLES = 4096
 """triples whose negatives are looked through at a time"""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from kgeval.base.settings.by_kind import ByKind
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, generators, size_range
 from kgeval.data import SPLITS, Side, Split
-from kgeval.settings.by_kind import ByKind
 
 if TYPE_CHECKING:
-    from kgeval.arrays import IntArray
+    from kgeval.base.arrays import IntArray
     from kgeval.corruption.candidates import Candidates
     from kgeval.data.dataset import Dataset
     from kgeval.data.queries import Queries

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from kgeval.base.errors import DatasetError, counted, first_few
+from kgeval.base.settings.settings import listed
 from kgeval.corruption.generator import ALONE, CorruptionGenerator, size_range
 from kgeval.data import SIDES, Side, Split
-from kgeval.errors import DatasetError, counted, first_few
-from kgeval.settings.settings import listed
 
 if TYPE_CHECKING:
-    from kgeval.arrays import IntArray
+    from kgeval.base.arrays import IntArray
     from kgeval.corruption.candidates import Candidates
     from kgeval.data.dataset import Dataset
     from kgeval.data.queries import Queries

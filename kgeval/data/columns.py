@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kgeval.errors import DatasetError, did_you_mean
+from kgeval.base.errors import DatasetError, did_you_mean
 
 TRIPLE = ("head", "relation", "tail")
 

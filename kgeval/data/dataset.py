@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import DatasetError, did_you_mean, first_few, visible
 from kgeval.data import SPLITS as SPLITS
 from kgeval.data import Split as Split
 from kgeval.data.columns import ColumnNames, Columns
@@ -24,7 +25,6 @@ from kgeval.data.split_names import parts_of
 from kgeval.data.tables import from_memory
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary, display_label
-from kgeval.errors import DatasetError, did_you_mean, first_few, visible
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from kgeval.base.errors import NoPathError
+from kgeval.base.files.paths import exists_safely, no_file, suggest_paths
+from kgeval.base.settings.messages import short_repr
+from kgeval.base.settings.settings import PathText, Settings, as_validation_error, listed, or_text
 from kgeval.data.columns import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import with_names
@@ -15,10 +19,6 @@ from kgeval.data.layouts.labelled import LABELLED_ENDINGS
 from kgeval.data.layouts.pykeen import read_named, refuse_unknown
 from kgeval.data.loading import PYKEEN, load_dataset, recognised, refuse_unknown_layout
 from kgeval.data.text import first_line
-from kgeval.errors import NoPathError
-from kgeval.paths import exists_safely, no_file, suggest_paths
-from kgeval.settings.messages import short_repr
-from kgeval.settings.settings import PathText, Settings, as_validation_error, listed, or_text
 
 
 def readable(path: str) -> str:

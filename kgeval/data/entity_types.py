@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.dataset import Dataset
 from kgeval.data.rows import Rows
 from kgeval.data.tables import read_text
 from kgeval.data.text import UNIT_SEPARATOR, read_columns
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError
 
 PREFIX = "prefix"
 """the source of types that are part of the labels, as in Hetionet and DRKG: ``Compound::DB00014``"""

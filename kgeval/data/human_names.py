@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base.errors import DatasetError, refusing
 from kgeval.data.dataset import Dataset
 from kgeval.data.tables import read_pairs
-from kgeval.errors import DatasetError, refusing
 
 FILES = ("entity2text.txt", "relation2text.txt")
 """the files of names of KG-BERT (Yao et al., 2019) and of most datasets with text since"""

@@ -12,14 +12,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base.errors import DatasetError, naming, refusing
+from kgeval.base.files import opening as files
+from kgeval.base.files.paths import exists_safely
+from kgeval.base.files.settings_text import read_yaml
 from kgeval.data.tables import NO_INTERVALS, NamedTable, read_pairs, read_text
 from kgeval.data.text import WHOLE_NUMBER, find_delimiter, first_line, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, naming, refusing
-from kgeval.files import opening as files
-from kgeval.files.settings_text import read_yaml
-from kgeval.paths import exists_safely
 
 
 def announced_rows(path: Path) -> int | None:

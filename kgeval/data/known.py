@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import DatasetError, InputError, counted
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.id_files import OPENKE
@@ -17,7 +18,6 @@ from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.text import WHOLE_NUMBER, rows
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import DatasetError, InputError, counted
 
 
 @dataclass(frozen=True, eq=False)

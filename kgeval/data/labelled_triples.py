@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import DatasetError
 from kgeval.data.columns import TRIPLE
 from kgeval.data.tables import NamedTable, read_triples
 from kgeval.data.text import BLANKS
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kgeval.base.registries import brought, by_name, instances
 from kgeval.data.dataset import Dataset
-from kgeval.discovery import brought, by_name, instances
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import first_few
+from kgeval.base.provenance import LeakCounts, percent
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.rows import Rows
 from kgeval.data.split_names import parts_of
 from kgeval.data.triples import TARGETS, Side, TripleIndex, Triples, find_sorted
-from kgeval.errors import first_few
-from kgeval.provenance import LeakCounts, percent
 
 MOST_COMPARED = 2**30
 """the most pairs of facts between the same two entities that are counted by their relations: some seconds"""

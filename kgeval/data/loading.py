@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kgeval.base.errors import DatasetError, counted, did_you_mean, first_few
+from kgeval.base.files.opening import refuse_special
+from kgeval.base.files.paths import exists_safely, suggest_paths
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.human_names import NamesSource, with_found_names, with_names
 from kgeval.data.layout import Layout, layouts
 from kgeval.data.layouts.labelled import read_file
-from kgeval.errors import DatasetError, counted, did_you_mean, first_few
-from kgeval.files.opening import refuse_special
-from kgeval.paths import exists_safely, suggest_paths
 
 MAX_NAMES = 6
 """the most files or folders that the message lists"""

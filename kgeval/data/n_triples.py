@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base.errors import DatasetError, refusing
 from kgeval.data.columns import TRIPLE
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
-from kgeval.errors import DatasetError, refusing
 
 N_TRIPLES = "N-Triples"
 """where columns are from that the grammar names"""

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import DatasetError, counted, first_few
 from kgeval.data.columns import TRIPLE
 from kgeval.data.labelled_triples import read_column_ids
 from kgeval.data.n_triples import N_TRIPLES
@@ -21,7 +22,6 @@ from kgeval.data.tables import NamedTable, with_fourth_named
 from kgeval.data.text import BLANKS
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, counted, first_few
 
 Codes = npt.NDArray[np.int32]
 """the numbers of labels, in the order of their first occurrence; int32[row]"""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from kgeval.base.errors import DatasetError, did_you_mean
 from kgeval.data import SPLITS
 from kgeval.data.labelled_triples import read_triple_ids
 from kgeval.data.tables import read_triples
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, did_you_mean
 
 
 def read_own(name: str, entities: Vocabulary, relations: Vocabulary, times: Vocabulary | None) -> Triples:

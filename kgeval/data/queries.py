@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import InputError
 from kgeval.data.triples import Side, Triples
-from kgeval.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

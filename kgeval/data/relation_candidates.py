@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from kgeval.base.errors import DatasetError, counted, refusing
+from kgeval.base.files.opening import read_json
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import PREFIX, ids_of_listed, read_types_of_entities
 from kgeval.data.known import by_relation, observed_types, read_types
 from kgeval.data.rows import Rows
 from kgeval.data.text import refuse_missing
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import DatasetError, counted, refusing
-from kgeval.files.opening import read_json
 
 RelationCandidates: TypeAlias = tuple[dict[Side, Rows], tuple[str, ...]]
 """the entities of each relation by side, ascending and distinct, one row per relation; and what to know about them"""

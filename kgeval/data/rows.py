@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from kgeval.base.errors import did_you_mean
+from kgeval.base.settings.settings import existing, listed, writable
 from kgeval.data import SPLITS
-from kgeval.errors import did_you_mean
-from kgeval.settings.settings import existing, listed, writable
 
 
 def parts_of(name: str) -> tuple[str, ...]:

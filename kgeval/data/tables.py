@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import DatasetError, did_you_mean, refusing
+from kgeval.base.files.containers import read_parquet
 from kgeval.data import SIDES, Side
 from kgeval.data.columns import OPTION, ROLES, TRIPLE, UNSAID, Columns, is_header, resolve, unquoted
 from kgeval.data.n_triples import N_TRIPLES, is_n_triples, read_n_triples
@@ -30,8 +32,6 @@ from kgeval.data.text import (
     refuse_missing,
     rows,
 )
-from kgeval.errors import DatasetError, did_you_mean, refusing
-from kgeval.files.containers import read_parquet
 
 NO_TIMES = (pa.types.is_floating, pa.types.is_boolean)
 NO_LABELS = (*NO_TIMES, pa.types.is_temporal, pa.types.is_decimal)

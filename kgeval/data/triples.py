@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError, counted, reason
+from kgeval.base.tables.displayed import Brief
 from kgeval.data import SIDES as SIDES
 from kgeval.data import TARGETS as TARGETS
 from kgeval.data import EntitySide as EntitySide
 from kgeval.data import Side as Side
-from kgeval.displayed import Brief
-from kgeval.errors import DatasetError, counted, reason
 
 BLOCK = 1 << 16
 """how many triples are turned into Python's numbers at a time"""
@@ -58,7 +58,7 @@ class Triples(Brief):
         --------
         >>> Triples.of([(0, 0, 1), (1, 0)])
         Traceback (most recent call last):
-        kgeval.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 is not as long as row 0.
+        kgeval.base.errors.DatasetError: triples must be integer ids of shape (n, 3): row 1 is not as long as row 0.
         """
         if isinstance(rows, Triples):
             return rows

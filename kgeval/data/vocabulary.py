@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import IntArray
-from kgeval.errors import InputError, did_you_mean
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import InputError, did_you_mean
 
 
 class Vocabulary:

@@ -19,21 +19,21 @@ from kgeval.analysis.answer_sets.conformal_limits import (
     notes_on_limits,
 )
 from kgeval.analysis.answer_sets.nonconformity import RANK, ScoredSplit, find_nonconformity, pessimistic_ranks
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import InputError, MetricError, refuse_unknown
+from kgeval.base.progress import Progress, reporting
+from kgeval.base.settings.settings import takes
+from kgeval.base.threads import bound_threads
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, MetricError, refuse_unknown
-from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation, WorkKeywords
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.settings.settings import takes
-from kgeval.threads import bound_threads
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from kgeval.base.progress import Progress
+from kgeval.base.settings.settings import takes
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
-from kgeval.progress import Progress
 from kgeval.protocols.protocol import Protocol, find_protocol
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.alignment import align
-from kgeval.settings.settings import takes
 
 
 @takes(Evaluation, EvaluationKeywords)

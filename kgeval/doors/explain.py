@@ -10,15 +10,16 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from kgeval.base.errors import InputError, MetricError
+from kgeval.base.progress import Progress
+from kgeval.base.settings.settings import takes
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, MetricError
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
-from kgeval.progress import Progress
 from kgeval.protocols.explanation import Explanation, ProtocolExplanation, difference
 from kgeval.protocols.framework_metric import FrameworkMetric
 from kgeval.protocols.number_check import NumberCheck, check_numbers
@@ -29,7 +30,6 @@ from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_notes import require_relations
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
-from kgeval.settings.settings import takes
 
 RULES = {
     "sides": ("sides",),

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import InputError, ScoreError, refuse_unknown
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, ScoreError, refuse_unknown
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.collectors import Intervals
 from kgeval.ranking.rank_table import SCHEMA, RankTable

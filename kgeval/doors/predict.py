@@ -8,18 +8,18 @@ from typing import Any, Literal, get_args
 
 from typing_extensions import Unpack
 
+from kgeval.base.errors import refuse_unknown
+from kgeval.base.progress import Progress
+from kgeval.base.settings.settings import takes
 from kgeval.checkpoints import as_model
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import refuse_unknown
-from kgeval.progress import Progress
 from kgeval.ranking.evaluation import Evaluation, RankingKeywords
 from kgeval.ranking.model_on_dataset import ModelOnDataset
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import read_queries
 from kgeval.scorers.alignment import align
-from kgeval.settings.settings import takes
 
 KnownPolicy = Literal["keep", "drop"]
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import InputError, counted, did_you_mean
 from kgeval.data import SPLITS, KnownTimes, Side
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import as_dataset
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, counted, did_you_mean
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Summary

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgeval.first_use import on_first_use
+from kgeval.base.first_use import on_first_use
 
 if TYPE_CHECKING:
     from kgeval.metrics.confidence_metrics import rmse as rmse

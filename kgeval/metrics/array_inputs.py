@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array, detached
-from kgeval.errors import MetricError, reason
+from kgeval.base.arrays import Float64Array, detached
+from kgeval.base.errors import MetricError, reason
 from kgeval.metrics.metric import checked_cutoff
 
 MAX_GRADE = 1e300

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.errors import MetricError
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import MetricError
 from kgeval.metrics.array_inputs import as_number_row
 from kgeval.metrics.lists.gain import NDCG, NDCG_EXPONENTIAL
 from kgeval.metrics.lists.ranked_lists import RankedLists, answer_lists, places_of

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError, TableError, did_you_mean
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError, TableError, did_you_mean
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.mean_terms import attempt

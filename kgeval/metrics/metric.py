@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from kgeval.discovery import brought, by_name, instances
-from kgeval.displayed import Brief
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
+from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.tables.displayed import Brief
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.kinds import Needs
 

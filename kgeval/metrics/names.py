@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
 
-from kgeval.errors import MetricError, did_you_mean, nearest
+from kgeval.base.errors import MetricError, did_you_mean, nearest
 from kgeval.metrics.averages import AVERAGES, WEIGHINGS, Average
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.metric import Metric, metrics

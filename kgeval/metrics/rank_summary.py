@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kgeval.errors import MetricError, first_few
+from kgeval.base.errors import MetricError, first_few
+from kgeval.base.provenance import Provenance
+from kgeval.base.tables.table import Cell, Table
 from kgeval.metrics.groups import group_rows, groups_of
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.intervals.interval import BOUNDED, PLURAL, UNITS, Intervals
@@ -15,8 +17,6 @@ from kgeval.metrics.names import PARTS, PREFIXES, MetricName, Part, parse, parse
 from kgeval.metrics.ranks.ties import EXPECTED, REALISTIC, tie_policy
 from kgeval.metrics.selection import DEFAULT_OPTIONS, MetricOptions, RankColumns, TableView
 from kgeval.metrics.summary import SERIOUS, Group, Summary
-from kgeval.provenance import Provenance
-from kgeval.table import Cell, Table
 
 OF_FILE = "as in the file"
 """the tie policy of ranks whose numbers of ties are not known"""

@@ -9,9 +9,10 @@ from typing import Any, Literal, Protocol, TypeGuard, get_args
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.provenance import Provenance
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.averages import Average, against_popularity, evenly, numbered
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.metrics.kinds import Chance, Needs
@@ -20,7 +21,6 @@ from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, Part, pooled_side
 from kgeval.metrics.ranks.ranks import Ranks, uniform
 from kgeval.metrics.ranks.ties import Ties, tie_policy
-from kgeval.provenance import Provenance
 
 _LARGEST = 10
 """an exponent: frequencies below 10¹⁵, each to its power, then multiply to a finite weight"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.interval import Intervals, Unit, read_intervals
 from kgeval.metrics.kinds import CLASSIFICATION, CONFIDENCES, RANKS, Calibration, Chance, Kind
 from kgeval.metrics.labels.fitted import ConfidenceMapping

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray
-from kgeval.displayed import Brief
-from kgeval.errors import MetricError, counted, did_you_mean, first_few
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError, counted, did_you_mean, first_few
+from kgeval.base.provenance import LabelProvenance, Provenance, subject_of
+from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Figure, number
 from kgeval.metrics.intervals.interval import FEWEST_DECIMALS, Interval, NoInterval
 from kgeval.metrics.kinds import KindName
 from kgeval.metrics.metric import Metric, Undefined, or_reason
 from kgeval.metrics.names import MetricName, parse
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.provenance import LabelProvenance, Provenance, subject_of
-from kgeval.shown import Shown
-from kgeval.table import Figure, number
 
 if TYPE_CHECKING:
     import pandas as pd

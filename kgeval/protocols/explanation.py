@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.displayed import Brief
-from kgeval.errors import counted
-from kgeval.provenance import Provenance, subject_of
-from kgeval.shown import Shown
-from kgeval.table import Cell, Figure, Table
+from kgeval.base.errors import counted
+from kgeval.base.provenance import Provenance, subject_of
+from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Cell, Figure, Table
 
 NOTHING = "·"
 """the text of a change that would be printed as zero, such as that of sums in float32"""

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import DatasetError
 from kgeval.corruption import AllEntities, OGBNegatives
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import SPLITS, Dataset, Split
-from kgeval.errors import DatasetError
 from kgeval.metrics.names import Part, parse
 from kgeval.ranking.table_rows import WITH_TEST
 

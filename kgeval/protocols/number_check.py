@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.errors import MetricError, TableError, counted, first_few
+from kgeval.base.errors import MetricError, TableError, counted, first_few
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Table, number
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import PARTS, MetricName, Part, parse, pooled_side
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.protocols.framework_metric import FrameworkMetric, Setting, float64
 from kgeval.protocols.protocol import Protocol, find_protocol, protocols
 from kgeval.ranking.rank_table import RankTable
-from kgeval.shown import Shown
-from kgeval.table import Table, number
 
 SHOWN = 5
 """how many protocols a sentence names"""

@@ -10,21 +10,22 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import ConfigError, TableError, did_you_mean
+from kgeval.base.progress import Progress, reporting
+from kgeval.base.provenance import UNKNOWN
+from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.tables.displayed import Brief
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.split_names import filtered_by
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
-from kgeval.discovery import brought, by_name, instances
-from kgeval.displayed import Brief
-from kgeval.errors import ConfigError, TableError, did_you_mean
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
-from kgeval.progress import Progress, reporting
 from kgeval.protocols.framework_metric import (
     COUNTS,
     EVERY_SPLIT,
@@ -37,7 +38,6 @@ from kgeval.protocols.framework_metric import (
     histogram32,
 )
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
-from kgeval.provenance import UNKNOWN
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable

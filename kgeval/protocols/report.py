@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.errors import ConfigError, MetricError, counted, refuse_unknown
+from kgeval.base.tables.displayed import Displayed, Parts
+from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.triples import SIDES
-from kgeval.displayed import Displayed, Parts
-from kgeval.errors import ConfigError, MetricError, counted, refuse_unknown
 from kgeval.metrics.names import parse
 from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import tied_answers
@@ -19,7 +20,6 @@ from kgeval.protocols.framework_metric import COUNTS, FrameworkMetric
 from kgeval.protocols.protocol import Protocol, find_protocol, most_candidates, protocol_of, protocols
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY
-from kgeval.table import Cell, Figure, Table
 
 
 @dataclass(frozen=True, repr=False)

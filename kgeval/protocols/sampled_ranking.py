@@ -15,11 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import ConfigError, MetricError
+from kgeval.base.progress import unreported
+from kgeval.base.provenance import percent
+from kgeval.base.threads import bound_threads
 from kgeval.corruption import AllEntities
 from kgeval.corruption.unsampled import TypeConstrained
 from kgeval.data.triples import Side
-from kgeval.errors import ConfigError, MetricError
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Estimate, Sampling
 from kgeval.metrics.intervals.stratified_sample import Phases, Strata, auxiliary_values, next_size
@@ -27,12 +30,9 @@ from kgeval.metrics.intervals.table_estimates import TableEstimates
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import RETRIEVED, MetricOptions, RowSelection, TableView
-from kgeval.progress import unreported
-from kgeval.provenance import percent
 from kgeval.ranking.model_ranking import ModelRanking, RankParts
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart
-from kgeval.threads import bound_threads
 
 
 @dataclass(eq=False)

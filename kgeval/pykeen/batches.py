@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, ScoreError
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 from kgeval.ranking.table_rows import stack
 

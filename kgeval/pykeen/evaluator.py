@@ -11,11 +11,11 @@ from typing import Any
 from pykeen.evaluation import RankBasedEvaluator
 from tqdm.auto import tqdm
 
+from kgeval.base.errors import InputError, refuse_unknown, visible
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import count_leaks
 from kgeval.data.loading import as_dataset
-from kgeval.errors import InputError, refuse_unknown, visible
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import DEFAULT_OPTIONS
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
@@ -97,7 +97,7 @@ class KGEvalEvaluator(RankBasedEvaluator):  # type: ignore[misc]  # PyKEEN is un
     50
     >>> KGEvalEvaluator(corupption="all")
     Traceback (most recent call last):
-    kgeval.errors.InputError: the evaluator has no option 'corupption'. Did you mean 'corruption'?
+    kgeval.base.errors.InputError: the evaluator has no option 'corupption'. Did you mean 'corruption'?
     """
 
     metric_result_cls = KGEvalMetricResults

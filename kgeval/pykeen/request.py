@@ -15,13 +15,13 @@ from pykeen import constants
 from pykeen.datasets import dataset_resolver
 from pykeen.datasets.base import PathDataset
 
-from kgeval.arrays import IntArray, detached
+from kgeval.base.arrays import IntArray, detached
+from kgeval.base.errors import DatasetError, InputError
+from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import SPLITS, Dataset, check_ids
 from kgeval.data.layouts.pykeen import read_named
 from kgeval.data.triples import Side, TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError
-from kgeval.provenance import UNKNOWN
 from kgeval.pykeen.batches import with_labels
 from kgeval.ranking.rank_table import RankTable
 from kgeval.scorers.scorer import checked_sides

@@ -13,8 +13,8 @@ from pykeen.evaluation.rank_based_evaluator import RankBasedMetricKey, RankPack
 from pykeen.metrics.ranking import rank_based_metric_resolver
 from pykeen.typing import RANK_OPTIMISTIC, RANK_PESSIMISTIC, RANK_REALISTIC
 
+from kgeval.base.errors import MetricError
 from kgeval.data.dataset import SPLITS, Dataset
-from kgeval.errors import MetricError
 from kgeval.metrics.names import parse, pooled_side
 from kgeval.metrics.summarize import summarize
 from kgeval.ranking.evaluation import Evaluation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, is_dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar, Generic, cast
 
-from kgeval.arrays import FloatArray, detached
+from kgeval.base.arrays import FloatArray, detached
 from kgeval.checkpoints.readers.pykeen_interactions import family_of
 from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.data.queries import Queries

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, IntArray
-from kgeval.displayed import Brief
-from kgeval.errors import counted
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import counted
+from kgeval.base.tables.displayed import Brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,11 +9,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import ScoreError
+from kgeval.base.progress import Progress, unreported
+from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.errors import ScoreError
-from kgeval.progress import Progress, unreported
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.collectors import BestAnswers, Collector, Counting, Kernel, TensorKernel
@@ -25,7 +26,6 @@ from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.scorer import Scorer, TensorScorer, VectorScorer, refuse_vector_widths, views_of
 from kgeval.scorers.similarity import LANES
 from kgeval.scorers.sparse_scorer import SparseScorer
-from kgeval.threads import slices
 
 
 class UndefinedScore(ScoreError):

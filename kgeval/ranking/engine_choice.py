@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.errors import InputError
+from kgeval.base.files.opening import free_memory
 from kgeval.corruption import AllEntities
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.errors import InputError
-from kgeval.files.opening import free_memory
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.kernels import fast_bfloat16, kernel

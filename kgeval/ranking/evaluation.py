@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, ValidationInfo, field_validator
 
+from kgeval.base.errors import InputError
+from kgeval.base.settings.messages import short_repr
+from kgeval.base.settings.settings import Settings, is_file, listed, writable
 from kgeval.corruption import AllEntities
 from kgeval.corruption.generator import Corruption
 from kgeval.data import EntitySide, KnownTimes, Side
 from kgeval.data.split_names import Filter, SplitOrFile, files_in
-from kgeval.errors import InputError
 from kgeval.metrics.intervals.estimate import Estimate
-from kgeval.settings.messages import short_repr
-from kgeval.settings.settings import Settings, is_file, listed, writable
 
 MOST_MEMORY = 2**60
 """bytes; a larger limit is cut to this, as numpy's integers could not hold it"""

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.compiling import njit
+from kgeval.base.errors import ScoreError
+from kgeval.base.threads import parallel_for, slices
 from kgeval.data.rows import Rows
-from kgeval.errors import ScoreError
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.evaluation import NaNPolicy
 from kgeval.ranking.kernels.compiled import compare
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
-from kgeval.threads import parallel_for, slices
 
 GROUP = 128
 """answers that a thread takes at a time"""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray, detached
+from kgeval.base.arrays import FloatArray, IntArray, detached
+from kgeval.base.errors import InputError
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import TARGETS, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import InputError
 from kgeval.ranking.engine import Ranked, UndefinedScore
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.finished_scores import Answers, UndefinedCell, rank_finished, score_matrix

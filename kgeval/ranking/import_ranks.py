@@ -10,7 +10,9 @@ from typing import Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.settings.settings import listed
 from kgeval.corruption import AllEntities
 from kgeval.corruption.candidates import Candidates
 from kgeval.data import KnownTimes
@@ -24,14 +26,12 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.split_names import joined, parts_of
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import TableError, counted, refuse_unknown
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.engine import Ranked
 from kgeval.ranking.rank_file import RankColumns, RankFile, RankSetting, notes_on_exchanged_sides
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.table_rows import to_rank_columns
-from kgeval.settings.settings import listed
 
 Unmatched = Literal["error", "drop"]
 """what becomes of rows that are no ranks of the split: the file is refused, or they are left out and counted"""

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import InputError, ScoreError, counted
+from kgeval.base.progress import Progress, reporting
+from kgeval.base.threads import bound_threads
 from kgeval.corruption.generator import ALONE, CorruptionGenerator
 from kgeval.data import KnownTimes
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.split_names import files_in
 from kgeval.data.triples import triple_of
-from kgeval.errors import InputError, ScoreError, counted
-from kgeval.progress import Progress, reporting
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -31,7 +32,6 @@ from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.restriction import restriction
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.checks import notes_on_equal_rows
-from kgeval.threads import bound_threads
 
 IDS_PER_PLACE = 4
 """a prediction, with the columns of its row, takes the memory of so many ids of a ranking task"""

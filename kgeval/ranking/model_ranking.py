@@ -12,7 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import InputError
+from kgeval.base.progress import Progress, unreported
+from kgeval.base.provenance import LeakCounts
+from kgeval.base.threads import bound_threads
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.limited import Sampled
 from kgeval.data.dataset import Dataset
@@ -22,10 +26,7 @@ from kgeval.data.loading import as_dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError
 from kgeval.metrics.selection import RETRIEVED
-from kgeval.progress import Progress, unreported
-from kgeval.provenance import LeakCounts
 from kgeval.ranking.engine import Engine, Ranked, concatenated, rank_last
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
@@ -56,7 +57,6 @@ from kgeval.ranking.table_rows import MULTIPLICITY, RankedPart, join_parts, stac
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.alignment import align
 from kgeval.scorers.checks import notes_on_equal_rows, notes_on_repeatability
-from kgeval.threads import bound_threads
 
 
 @dataclass(frozen=True, eq=False)

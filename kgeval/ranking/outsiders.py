@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows

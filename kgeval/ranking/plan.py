@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.threads import threads
 from kgeval.ranking.ranking_task import RankingTask
-from kgeval.threads import threads
 
 MEMORY_DIVISOR = 4
 """an evaluation takes one part in so many of the free memory, where no limit is set"""

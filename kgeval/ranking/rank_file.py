@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import TableError, did_you_mean
+from kgeval.base.files.paths import exists_safely
 from kgeval.data.columns import ColumnNames, Columns
 from kgeval.data.tables import SIDE_WORDS, NamedTable, read_table
 from kgeval.data.triples import Side
-from kgeval.errors import TableError, did_you_mean
-from kgeval.paths import exists_safely
 from kgeval.ranking.rank_table import RankTable
 
 RankSetting = Literal["filtered", "raw"]

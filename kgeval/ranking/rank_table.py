@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import TableError, counted, refuse_unknown
+from kgeval.base.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
+from kgeval.base.storage.parquet_tables import LABELS, Columns
 from kgeval.data import KnownTimes
 from kgeval.data.triples import TARGETS
-from kgeval.errors import TableError, counted, refuse_unknown
 from kgeval.metrics.intervals.estimate import Sampling
-from kgeval.provenance import UNKNOWN, LeakCounts, Provenance, provenance_of, subject_of
 from kgeval.ranking.counts import RankCounts
-from kgeval.storage.parquet_tables import LABELS, Columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray
+from kgeval.base.arrays import BoolArray
+from kgeval.base.errors import InputError, counted
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.errors import InputError, counted
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.evaluation import Evaluation, UnseenPolicy
 from kgeval.ranking.rank_table import NAN

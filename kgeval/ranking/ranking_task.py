@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import BoolArray
+from kgeval.base.arrays import BoolArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.ranking.engine import Ranked

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Side
 from kgeval.ranking.engine import Ranked

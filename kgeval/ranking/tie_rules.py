@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 
 TieRule = Callable[[Float64Array], tuple[Float64Array, Float64Array]]
 """answers' scores, float64[answer] -> the ends of their tie intervals, lowest and highest; float64[answer]"""

@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.errors import InputError, counted
-from kgeval.provenance import UNKNOWN, LabelProvenance, Provenance
+from kgeval.base.errors import InputError, counted
+from kgeval.base.provenance import UNKNOWN, LabelProvenance, Provenance
 
 EXTRA = "kgeval[report]"
 

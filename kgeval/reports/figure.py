@@ -9,10 +9,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
-from kgeval.errors import ConfigError, InputError, did_you_mean, visible
+from kgeval.base.errors import ConfigError, InputError, did_you_mean, visible
+from kgeval.base.storage import replacing, write_text
 from kgeval.reports.document import document, library
 from kgeval.reports.theme import IN_PAGE, LIGHT, PRINT, each_text
-from kgeval.storage import replacing, write_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -138,7 +138,7 @@ def check_picture(path: Path) -> None:
 
     >>> check_picture(Path("figure.pgn"))
     Traceback (most recent call last):
-    kgeval.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
+    kgeval.base.errors.InputError: 'figure.pgn': a picture ends in .svg, .png, .pdf or .html. Did you mean '.png'?
     """
     if path.suffix.lower() not in PICTURES:
         hint = did_you_mean(path.suffix.lower(), PICTURES)

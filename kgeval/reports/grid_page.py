@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kgeval.analysis.comparison.compare_grid import compare_grid
 from kgeval.analysis.comparison.grid_block import Block
 from kgeval.analysis.comparison.model_grid import ModelGrid
+from kgeval.base.tables.table import Cell, Figure, written
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import MetricName, short_title, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties
@@ -17,7 +18,6 @@ from kgeval.reports.reading import EvaluatedModel, read_dataset
 from kgeval.reports.study import HEADLINES, row_of, study_of
 from kgeval.reports.theme import PAGE, themed
 from kgeval.reports.trust import making, trust
-from kgeval.table import Cell, Figure, written
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.analysis.slices.slice import slices
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.errors import counted
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import counted
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import parse, short_title, title_of
 from kgeval.metrics.ranks.ties import tie_policy

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from kgeval.base.errors import InputError
+from kgeval.base.progress import long_loop
+from kgeval.base.provenance import UNKNOWN
+from kgeval.base.storage import write_text
+from kgeval.base.tables.displayed import Brief
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
-from kgeval.displayed import Brief
-from kgeval.errors import InputError
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.ranks.ties import Ties, tie_policy
-from kgeval.progress import long_loop
-from kgeval.provenance import UNKNOWN
 from kgeval.reports.document import common_provenance, document, isolated, models_in_words
 from kgeval.reports.grid_page import by_dataset, render_grid
 from kgeval.reports.origins import cumulative, origins
@@ -23,7 +24,6 @@ from kgeval.reports.standings import standings
 from kgeval.reports.study import HEADLINES, Study, study_of
 from kgeval.reports.triple_table import triple_table
 from kgeval.reports.trust import making, trust
-from kgeval.storage import write_text
 
 SECTIONS = (standings, trust, origins, cumulative, triple_table, making)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from kgeval.analysis.comparison.dataset_ranks import rank_models
 from kgeval.analysis.slices.slice import slice_of
 from kgeval.analysis.slices.slice import slices as known_slices
+from kgeval.base.errors import InputError, did_you_mean
 from kgeval.data.loading import Source
-from kgeval.errors import InputError, did_you_mean
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.names import parse, title_of
 from kgeval.metrics.ranks.ties import Ties, common_ties

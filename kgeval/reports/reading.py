@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kgeval.base.errors import InputError
+from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
-from kgeval.errors import InputError
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import Ties, note_on_missing, tie_policies, tie_policy
 from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import protocol_of
-from kgeval.provenance import UNKNOWN
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.reports.document import isolated

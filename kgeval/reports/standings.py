@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.compare_models import compare
 from kgeval.analysis.comparison.paired_difference import PairedDifference, adjustment
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
+from kgeval.base.tables.table import number
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.names import short_title
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.pictures import metric_panel
 from kgeval.reports.study import HEADLINES, Study
 from kgeval.reports.theme import PAGE, themed
-from kgeval.table import number
 
 
 class Verdict(NamedTuple):

@@ -17,9 +17,10 @@ from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import PairedDifference
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slice_of
-from kgeval.arrays import Float64Array
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import KgevalError
+from kgeval.base.tables.table import number
 from kgeval.data.dataset import Dataset
-from kgeval.errors import KgevalError
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName, parse_all, title_of
@@ -30,7 +31,6 @@ from kgeval.metrics.summarize import summarize
 from kgeval.metrics.summary import Group, Summary
 from kgeval.ranking.rank_table import TIME, RankTable
 from kgeval.reports.reading import EvaluatedModel, notes_on_ties
-from kgeval.table import number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from kgeval.analysis.audits.audit import audit
+from kgeval.base.errors import counted
+from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import SPLITS
-from kgeval.errors import counted
 from kgeval.metrics.intervals.interval import FEWEST_UNITS
 from kgeval.metrics.ranks.ties import tie_policy
 from kgeval.protocols.protocol import protocol_of
-from kgeval.provenance import UNKNOWN
 from kgeval.reports.document import Section, isolated
 from kgeval.reports.reading import EvaluatedModel
 from kgeval.reports.study import Study

@@ -14,13 +14,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.errors import InputError, counted, reason
+from kgeval.base.files import opening
+from kgeval.base.files.paths import LOCK, exists_safely, is_plain_name
+from kgeval.base.files.paths import MANIFEST as MANIFEST
+from kgeval.base.files.paths import METRICS as METRICS
+from kgeval.base.files.paths import STAGE as STAGE
 from kgeval.data.dataset import Dataset
-from kgeval.errors import InputError, counted, reason
-from kgeval.files import opening
-from kgeval.paths import LOCK, exists_safely, is_plain_name
-from kgeval.paths import MANIFEST as MANIFEST
-from kgeval.paths import METRICS as METRICS
-from kgeval.paths import STAGE as STAGE
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_table import RankTable
 from kgeval.tasks.labelled_split import LabelTable

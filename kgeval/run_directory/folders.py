@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgeval.paths import exists_safely
+from kgeval.base.files.paths import exists_safely
+from kgeval.base.storage import write_text
 from kgeval.run_directory.contents import (
     FILES,
     LABELS,
@@ -25,7 +26,6 @@ from kgeval.run_directory.contents import (
     read_json,
 )
 from kgeval.run_directory.records import Models, read_record
-from kgeval.storage import write_text
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-from kgeval.errors import InputError
-from kgeval.paths import is_plain_name
+from kgeval.base.errors import InputError
+from kgeval.base.files.paths import is_plain_name
+from kgeval.base.settings.messages import problems_of
 from kgeval.run_directory.contents import is_run_name, read_json
-from kgeval.settings.messages import problems_of
 
 RULES = ConfigDict(strict=True)
 """no value is converted; unknown keys are left out"""

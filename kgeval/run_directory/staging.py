@@ -9,10 +9,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kgeval.errors import FileError, InputError, RunError
-from kgeval.files.opening import read_json
-from kgeval.paths import LOCK as LOCK
-from kgeval.paths import is_plain_name
+from kgeval.base.errors import FileError, InputError, RunError
+from kgeval.base.files.opening import read_json
+from kgeval.base.files.paths import LOCK as LOCK
+from kgeval.base.files.paths import is_plain_name
+from kgeval.base.storage import refuse_special
 from kgeval.run_directory.contents import (
     CONFIG,
     MANIFEST,
@@ -25,7 +26,6 @@ from kgeval.run_directory.contents import (
     is_run,
     tables_in,
 )
-from kgeval.storage import refuse_special
 
 TRAINED = "training.json"
 """on the stage: the training that made its model; written once the model is complete"""

@@ -11,12 +11,14 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from kgeval.base.errors import ConfigError, InputError, reason
+from kgeval.base.files.opening import read_settings, refuse_special, sha256_of_file
+from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files.settings_text import dump_yaml, expanded, read_yaml
+from kgeval.base.storage import write_text
+from kgeval.base.storage.parquet_tables import Columns
 from kgeval.data.dataset import Dataset
 from kgeval.data.dataset_config import DatasetConfig
-from kgeval.errors import ConfigError, InputError, reason
-from kgeval.files.opening import read_settings, refuse_special, sha256_of_file
-from kgeval.files.settings_text import dump_yaml, expanded, read_yaml
-from kgeval.paths import exists_safely, suggest_paths
 from kgeval.ranking.import_ranks import load_ranks
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.rank_file import is_foreign
@@ -41,8 +43,6 @@ from kgeval.run_directory.contents import (
 )
 from kgeval.run_directory.records import Manifest, Metrics, read_record
 from kgeval.run_directory.staging import publish
-from kgeval.storage import write_text
-from kgeval.storage.parquet_tables import Columns
 from kgeval.tasks.confidences import ConfidenceTables
 from kgeval.tasks.labelled_split import LabelTable
 

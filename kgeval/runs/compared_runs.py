@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgeval.analysis.comparison.comparable import dataset_names
-from kgeval.errors import ConfigError, InputError
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.ranks.ties import common_ties, note_on_ties

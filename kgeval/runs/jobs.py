@@ -12,19 +12,19 @@ from typing import Any
 
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.slice import slice_of
+from kgeval.base.files.opening import ReadFiles, State
+from kgeval.base.files.paths import exists_safely
+from kgeval.base.progress import Progress
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.checkpoints.checkpoint import with_folder
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula
 from kgeval.corruption import AllEntities
 from kgeval.data.dataset import Dataset
-from kgeval.files.opening import ReadFiles, State
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse_all
 from kgeval.metrics.rank_summary import refuse_absent_sides
 from kgeval.metrics.selection import MetricOptions
-from kgeval.paths import exists_safely
-from kgeval.progress import Progress
 from kgeval.protocols.sampled_ranking import rank_all_or_sample
 from kgeval.ranking.engine_choice import named_device
 from kgeval.ranking.model_ranking import ModelRanking, RankParts, ranking_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kgeval.errors import ConfigError, MetricError, RunError
+from kgeval.base.errors import ConfigError, MetricError, RunError
 from kgeval.metrics.kinds import KINDS, KindName
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse, parse_all

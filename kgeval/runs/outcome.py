@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import KgevalError, RunError
+from kgeval.base.storage.parquet_tables import Columns
 from kgeval.data.columns import TRIPLE
-from kgeval.errors import KgevalError, RunError
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.rank_summary import RankSummary
 from kgeval.metrics.ranks.ties import Ties, common_ties, note_on_ties, tie_policy
@@ -26,7 +27,6 @@ from kgeval.run_directory.folders import CommonTable
 from kgeval.run_directory.stored_run import KeptTable
 from kgeval.runs.config.metric_request import MetricRequest
 from kgeval.runs.config.variables import Variables
-from kgeval.storage.parquet_tables import Columns
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences, ConfidenceTables
 

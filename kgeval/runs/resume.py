@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from kgeval.errors import InputError, first_few
+from kgeval.base.errors import InputError, first_few
 from kgeval.run_directory.stored_run import StoredRun
 
 IRRELEVANT = ("output", "report", "tracker", "threads", "memory_limit", "kernel", "device", "shards", "executor")

@@ -9,12 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from kgeval.base.errors import (
+    CheckpointError,
+    ConfigError,
+    InputError,
+    KgevalError,
+    RunError,
+    UsageError,
+    first_few,
+    reason,
+)
+from kgeval.base.files.opening import ReadFiles, noting_openings
+from kgeval.base.progress import Progress, unreported
+from kgeval.base.settings.messages import Problem
 from kgeval.baselines.baseline import FittedBaseline
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.dataset import Dataset
-from kgeval.errors import CheckpointError, ConfigError, InputError, KgevalError, RunError, UsageError, first_few, reason
-from kgeval.files.opening import ReadFiles, noting_openings
-from kgeval.progress import Progress, unreported
 from kgeval.ranking.rank_table import RankTable
 from kgeval.run_directory.contents import other_files
 from kgeval.run_directory.staging import locked, reserve
@@ -31,7 +41,6 @@ from kgeval.runs.shards.shard_store import ShardedRanking, ShardStore, counting_
 from kgeval.runs.stored import read_outcome
 from kgeval.runs.trackers import refuse_unusable, report, tracking
 from kgeval.scorers.scorer import Scorer, VectorScorer
-from kgeval.settings.messages import Problem
 
 Watch = Callable[[str, int | None], AbstractContextManager[Progress]]
 """(name of the work, number of ranks or None) -> a context with a function to report computed ranks to"""

@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
 from kgeval.analysis.slices.named_groups import groupings
 from kgeval.analysis.slices.slice import slice_of, slices
+from kgeval.base.errors import ConfigError, InputError, MetricError, did_you_mean
+from kgeval.base.files.opening import sha256_of_file
+from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files.settings_text import expanded
 from kgeval.baselines.baseline import Baseline, FittedBaseline
 from kgeval.checkpoints import Checkpoint, load_checkpoint
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import load_dataset
 from kgeval.data.vocabulary import display_label
-from kgeval.errors import ConfigError, InputError, MetricError, did_you_mean
-from kgeval.files.opening import sha256_of_file
-from kgeval.files.settings_text import expanded
 from kgeval.metrics.kinds import KINDS
 from kgeval.metrics.names import parse
 from kgeval.metrics.ranks.ties import note_on_missing
 from kgeval.metrics.summary import Summary
-from kgeval.paths import exists_safely, suggest_paths
 from kgeval.protocols.protocol import protocol_of, protocols
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.rank_table import RankTable

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import ConfigDict, field_validator
 
-from kgeval.errors import ConfigError, RunError, reason
-from kgeval.paths import exists_safely
+from kgeval.base.errors import ConfigError, RunError, reason
+from kgeval.base.files.paths import exists_safely
+from kgeval.base.settings.settings import Settings, as_validation_error
 from kgeval.runs.config.pykeen_components import refuse_unknown
-from kgeval.settings.settings import Settings, as_validation_error
 
 PLACES = {"path", "name", "experiment_path", "experiment_name"}
 """options of csv, json and tensorboard that name the file or folder of one run"""

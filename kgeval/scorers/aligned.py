@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError, ScoreError
+from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
-from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.adapters.score_arrays import as_float64
@@ -27,7 +28,6 @@ from kgeval.scorers.scorer import (
     views_of,
 )
 from kgeval.scorers.sparse_scorer import SparseScorer
-from kgeval.threads import slices
 
 BATCH_TRIPLES = 2048
 """triples that are scored at a time, each with its own query vector"""

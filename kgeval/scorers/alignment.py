@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import UsageError, counted
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import UsageError, counted
 from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.prediction_lists import PredictionLists
 from kgeval.scorers.aligned import Aligned

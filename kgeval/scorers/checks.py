@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.errors import ScoreError
+from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
-from kgeval.errors import ScoreError
 from kgeval.scorers.adapters.score_arrays import as_float64
 from kgeval.scorers.aligned import Aligned
 from kgeval.scorers.family import Family, rows
 from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.scorers.scorer import Scorer, VectorScorer, entity_arrays
-from kgeval.threads import slices
 
 BATCH_ROWS = 1024
 """rows of a table that are looked at first, and at a time"""

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.errors import CheckpointError, UsageError, did_you_mean
+from kgeval.base.registries import brought, by_name, subclasses
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.discovery import brought, by_name, subclasses
-from kgeval.errors import CheckpointError, UsageError, did_you_mean
 from kgeval.scorers.scorer import VectorScorer
 from kgeval.scorers.similarity import Similarity
 

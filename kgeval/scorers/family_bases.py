@@ -10,14 +10,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.threads import parallel_for, slices
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import Side
 from kgeval.scorers.family import Family, by_relation, rows64
 from kgeval.scorers.ordered import limit_norm, matmul_ordered, unit
 from kgeval.scorers.scorer import MadeOf, PartitionedScorer, QueryPartition, VectorScorer
 from kgeval.scorers.similarity import NormDistance, Similarity
-from kgeval.threads import parallel_for, slices
 
 BATCH_ENTITIES = 512
 """entities whose vectors are made at a time"""

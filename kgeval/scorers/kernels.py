@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgeval.compiling import njit
+from kgeval.base.compiling import njit
 from kgeval.scorers.similarity import LANES
 
 TOGETHER = 16

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from kgeval.base.errors import CheckpointError, InputError, UsageError
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.scorers.adapters.array_scorers import TripleArrays
 from kgeval.scorers.adapters.functions import CallableScorer
 from kgeval.scorers.adapters.live_models import (

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries, starts_of_runs
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.scorers.family import Family

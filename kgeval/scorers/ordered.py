@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.threads import parallel_for
 from kgeval.scorers.similarity import dot_rows
-from kgeval.threads import parallel_for
 
 BATCH_ROWS = 512
 """rows that a thread multiplies at a time"""

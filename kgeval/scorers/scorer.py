@@ -9,11 +9,11 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError, ScoreError, refuse_unknown
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, ScoreError, refuse_unknown
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.similarity import Similarity, canonical
 

@@ -20,8 +20,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
-from kgeval.errors import refuse_unknown
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import refuse_unknown
 
 Similarity = Literal["dot", "cosine", "l1", "l2", "squared_l2", "modulus"]
 

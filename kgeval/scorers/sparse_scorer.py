@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import ScoreError
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.errors import ScoreError
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import InputError, ScoreError
+from kgeval.base.provenance import UNKNOWN
 from kgeval.baselines.baseline import label_baselines
 from kgeval.checkpoints import as_model
 from kgeval.corruption.candidates import Candidates
@@ -19,9 +21,7 @@ from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import EntitySide, Triples, triple_of
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, ScoreError
 from kgeval.metrics.kinds import LabelOptions
-from kgeval.provenance import UNKNOWN
 from kgeval.ranking.engine import Engine, UndefinedScore
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.ranking_notes import notes_on_unseen

@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 from typing_extensions import Self
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.progress import Progress
+from kgeval.base.provenance import LabelProvenance, percent
 from kgeval.baselines.baseline import TripleRule, confidences_of_train, label_baselines
 from kgeval.corruption.generator import ReadOnce
 from kgeval.data.columns import TRIPLE
@@ -28,8 +30,6 @@ from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions, TableView
-from kgeval.progress import Progress
-from kgeval.provenance import LabelProvenance, percent
 from kgeval.ranking.evaluation import EntitySides, Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.ranking.rank_table import RankTable

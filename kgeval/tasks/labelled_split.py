@@ -11,7 +11,11 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Discriminator, Tag
 
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import InputError, counted
+from kgeval.base.provenance import UNKNOWN, LabelProvenance, percent, subject_of
+from kgeval.base.settings.settings import Settings
+from kgeval.base.storage.parquet_tables import LABELS, Columns
 from kgeval.corruption import Uniform
 from kgeval.corruption.export import generate_negatives
 from kgeval.corruption.generator import Corruption
@@ -21,12 +25,8 @@ from kgeval.data.known import known_answers
 from kgeval.data.labelled_triples import LabelledTriples, read_negatives, read_triple_ids
 from kgeval.data.tables import NamedTable
 from kgeval.data.triples import TripleIndex, Triples
-from kgeval.errors import InputError, counted
 from kgeval.metrics.labels.scored_labels import ScoredLabels
-from kgeval.provenance import UNKNOWN, LabelProvenance, percent, subject_of
 from kgeval.ranking.evaluation import EntitySides
-from kgeval.settings.settings import Settings
-from kgeval.storage.parquet_tables import LABELS, Columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from kgeval import Dataset, Estimate, Triples, Vocabulary, evaluate, summarize
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
 from kgeval.scorers.families.bilinear import DistMult
 
 ERRORS = (0.02, 0.01, 0.005)

@@ -16,9 +16,9 @@ from kgeval import CallableScorer, Dataset, Estimate, answers, evaluate, load_da
 from kgeval.analysis import answers_of_ranks
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
 from kgeval.analysis.answer_sets.nonconformity import BelowReference
+from kgeval.base.errors import InputError, ScoreError, TableError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import InputError, ScoreError, TableError
 from kgeval.scorers.adapters.prediction_lists import OneList, PredictionLists, SideLists
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import KERNELS, Vectors

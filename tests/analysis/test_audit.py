@@ -18,7 +18,7 @@ from kgeval import Dataset, Vocabulary
 from kgeval.analysis import audit
 from kgeval.analysis.audits.finding import KINDS
 from kgeval.analysis.audits.searches import RelatedRelations, flags_of, leaks_of
-from kgeval.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError, InputError
 from tests.analysis.ranked_rows import graph_of
 from tests.analysis.relations_by_sets import flagged, related, sets_of, turned
 from tests.conftest import unwrapped

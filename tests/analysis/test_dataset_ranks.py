@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from kgeval.analysis.comparison.dataset_ranks import rank_models
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 
 MODELS = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 AUC = """

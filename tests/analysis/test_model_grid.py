@@ -18,8 +18,8 @@ from scipy.stats import t as student
 import kgeval
 from kgeval.analysis import compare_grid, seed_differences
 from kgeval.analysis.comparison.model_order import order_of
+from kgeval.base.errors import MetricError
 from kgeval.corruption import Uniform
-from kgeval.errors import MetricError
 
 METRICS = ["mrr", "hits@10", "mr"]
 

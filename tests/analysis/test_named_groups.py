@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, Slice, Triples, Vocabulary, annotate, evaluate, load_dataset, summarize
-from kgeval.errors import KgevalError, TableError
+from kgeval.base.errors import KgevalError, TableError
 from tests.analysis.ranked_rows import graph_of, ranked
 from tests.conftest import random_dataset
 

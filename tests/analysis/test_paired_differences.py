@@ -11,7 +11,7 @@ from scipy import stats
 
 from kgeval import CallableScorer, Metric, compare, evaluate, summarize
 from kgeval.analysis.comparison.sign_flips import signed_sums
-from kgeval.errors import MetricError, TableError
+from kgeval.base.errors import MetricError, TableError
 from tests.conftest import random_dataset, unwrapped
 from tests.metrics.example_ranks import changed, shuffled
 

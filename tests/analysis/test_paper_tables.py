@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from kgeval import compare, evaluate
-from kgeval.latex import escape
-from kgeval.table import Table, written
+from kgeval.base.tables.latex import escape
+from kgeval.base.tables.table import Table, written
 
 METRICS = ["mrr", "hits@1", "mr", "count"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_ranks, summarize
 from kgeval.analysis import same_ranks
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from tests.conftest import random_dataset
 
 DATA = random_dataset(13)

@@ -10,7 +10,7 @@ import kgeval
 from kgeval.analysis import seed_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, notes_on_tests
 from kgeval.analysis.comparison.sign_flips import holm
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import changed, shuffled

@@ -13,9 +13,9 @@ from scipy.stats import permutation_test
 from kgeval import Metric, compare
 from kgeval.analysis.comparison.flip_kernel import UNITS, add_signed_sums
 from kgeval.analysis.comparison.sign_flips import holm, sign_flip_p_values, signed_sums
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
+from kgeval.base.threads import bound_threads
 from kgeval.metrics.ranks.classic import MRR
-from kgeval.threads import bound_threads
 from tests.analysis.test_paired_differences import TABLES
 
 RNG = np.random.default_rng(0)

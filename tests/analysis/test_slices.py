@@ -15,7 +15,7 @@ import kgeval
 from kgeval import annotate
 from kgeval.analysis.slices.patterns import composed
 from kgeval.analysis.slices.slice import slices
-from kgeval.errors import DatasetError
+from kgeval.base.errors import DatasetError
 from tests.analysis.ranked_rows import graph_of, graphs, ranked
 from tests.analysis.relations_by_sets import flagged
 

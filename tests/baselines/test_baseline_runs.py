@@ -15,8 +15,8 @@ import yaml
 
 import kgeval
 from kgeval import Baseline, Dataset, RankTable, evaluate, load_dataset, summarize
+from kgeval.base.errors import ConfigError, DatasetError, InputError
 from kgeval.baselines.baseline import baselines
-from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.runs.config.load import check_against_dataset, load_config
 from tests.cli.conftest import invoke
 from tests.data.folders import write

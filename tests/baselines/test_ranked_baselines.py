@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import Baseline, Dataset, annotate, evaluate, summarize
+from kgeval.base.errors import DatasetError
 from kgeval.data.queries import Queries
-from kgeval.errors import DatasetError
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 from tests.ranking.test_times import random_graph

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.pickled import read_torch
 
 PREFIX = "archive"
 

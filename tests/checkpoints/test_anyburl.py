@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint
+from kgeval.base.errors import CheckpointError, InputError
 from kgeval.checkpoints.reader import formats
 from kgeval.checkpoints.readers.native import save_checkpoint
 from kgeval.corruption import Uniform
-from kgeval.errors import CheckpointError, InputError
 from kgeval.protocols.protocol import find_protocol
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
+from kgeval.base.errors import CheckpointError, KgevalError
 from kgeval.checkpoints.readers.arrays import ArrayModel
-from kgeval.errors import CheckpointError, KgevalError
 from tests.checkpoints.changes import CHANGES, tensors
 from tests.checkpoints.conftest import train
 from tests.checkpoints.frameworks import ALL, MODULES, VARIANTS, copied, folder_of, options_of

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint
-from kgeval.errors import KgevalError
+from kgeval.base.errors import KgevalError
 from tests.checkpoints.damage import damage
 from tests.checkpoints.frameworks import VARIANTS, copied, folder_of, options_of, sources
 from tests.checkpoints.layouts import ENTITIES, FURTHER, RELATIONS, WRITERS

@@ -12,9 +12,9 @@ import pytest
 from scipy.integrate import trapezoid
 from typing_extensions import TypeAliasType
 
+from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import CheckpointError
 from kgeval.scorers.families.bilinear import RESCAL
 from kgeval.scorers.family import families, family
 from kgeval.scorers.mapped import Reciprocal

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
+from kgeval.base.errors import CheckpointError, InputError
 from kgeval.corruption import EntityList
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import CheckpointError, InputError
 from tests.brute_force import COUNTS, as_counts, brute_force
 from tests.checkpoints.conftest import write_arrays
 from tests.checkpoints.frameworks import ENCODED, expected_ranks

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgeval import Triples, load_checkpoint
+from kgeval.base.errors import CheckpointError, KgevalError, UsageError
 from kgeval.checkpoints.reader import formats
 from kgeval.data.queries import Queries
-from kgeval.errors import CheckpointError, KgevalError, UsageError
 from kgeval.scorers.alignment import align
 from tests.checkpoints.layouts import (
     ENTITIES,

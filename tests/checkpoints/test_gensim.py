@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.errors import CheckpointError, UsageError
+from kgeval.base.errors import CheckpointError, UsageError
 from tests.checkpoints.layouts import (
     KEYS,
     VECTORS,

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, load_dataset, save_checkpoint
+from kgeval.base.errors import CheckpointError, InputError
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
-from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.families.bilinear import DistMult
 from tests.checkpoints.conftest import arrays_of, write_arrays

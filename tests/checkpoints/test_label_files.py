@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from kgeval import load_checkpoint
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.shared.locate import LABEL_FILES
-from kgeval.errors import CheckpointError
 from tests.checkpoints.layouts import ENTITIES, RELATIONS, dglke_simple, dicee_keci, marius_distmult, rotate_code
 
 ODD = ['O\'Neil "q"', '"half', 'a,"b",c', "00260881", " x", "null", "3"]

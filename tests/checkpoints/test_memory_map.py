@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, save_checkpoint
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.shared.mapped_arrays import read_safetensors
-from kgeval.errors import CheckpointError
 from kgeval.scorers.family import family
 from tests.checkpoints.conftest import OPTIONS, arrays_of, same_tables
 

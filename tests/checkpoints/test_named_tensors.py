@@ -7,9 +7,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from kgeval import Triples, load_checkpoint
+from kgeval.base.errors import CheckpointError, InputError, UsageError
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, holds, named
 from kgeval.data.queries import Queries
-from kgeval.errors import CheckpointError, InputError, UsageError
 from kgeval.scorers.families import DistMult
 from tests.checkpoints.conftest import write_arrays
 from tests.checkpoints.layouts import small_graph, table, tensors, torch

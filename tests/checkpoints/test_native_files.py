@@ -9,7 +9,7 @@ import pytest
 from safetensors import safe_open
 
 from kgeval import Vocabulary, evaluate, load_checkpoint, save_checkpoint
-from kgeval.errors import CheckpointError
+from kgeval.base.errors import CheckpointError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.checkpoints.conftest import (
     ENTITIES,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import Triples, load_checkpoint, save_checkpoint
+from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
-from kgeval.errors import CheckpointError
 from tests.checkpoints import layouts
 
 RELATION = {"name": "r", "operator": "translation"}

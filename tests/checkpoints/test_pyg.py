@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, explain, framework_metrics, load_checkpoint
-from kgeval.errors import CheckpointError, KgevalError, UsageError
+from kgeval.base.errors import CheckpointError, KgevalError, UsageError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import Family
 from tests.checkpoints.layouts import pyg_transe, small_graph, table, tensors, torch

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.errors import CheckpointError
+from kgeval.base.errors import CheckpointError
 from tests.checkpoints.pickles import (
     archive,
     called,

@@ -16,11 +16,11 @@ from pykeen.nn.modules import MultiLinearTuckerInteraction, TransformerInteracti
 from pykeen.triples import TriplesFactory
 
 from kgeval import Dataset, Vocabulary, evaluate, load_checkpoint
+from kgeval.base.errors import CheckpointError, InputError
+from kgeval.base.pickles.pickled import read_torch
 from kgeval.data.layouts.pykeen import from_factories
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import CheckpointError, InputError
-from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.adapters.live_models import PyKEENScorer
 from tests.checkpoints.conftest import same_tables, train
 

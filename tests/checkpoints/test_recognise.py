@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from kgeval import load_checkpoint
-from kgeval.errors import CheckpointError, PickleError
+from kgeval.base.errors import CheckpointError, PickleError
 from tests.checkpoints.conftest import ENTITIES, RELATIONS, arrays_of, write_arrays
 from tests.checkpoints.layouts import labelled, rotate_code, table, tensors, torch, torchkge_transr
 

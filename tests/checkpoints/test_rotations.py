@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, save_checkpoint
+from kgeval.base.errors import CheckpointError
 from kgeval.data.layouts.pykeen import from_factories
-from kgeval.errors import CheckpointError
 from kgeval.scorers.family import family
 from tests.checkpoints.conftest import arrays_of, write_arrays
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_checkpoint, save_checkpoint
-from kgeval.errors import InputError, RunError
+from kgeval.base.errors import InputError, RunError
 from kgeval.scorers.family import family
 from kgeval.scorers.mapped import Reciprocal
 from tests.checkpoints.conftest import ENTITIES, OPTIONS, RELATIONS, arrays_of, same_tables, write_arrays

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, evaluate, load_checkpoint, predict, summarize
-from kgeval.errors import InputError
+from kgeval.base.errors import InputError
 from kgeval.ranking.predictions.prediction_files import read_query_file
 
 FACTS = [("a", "r", "c", "2001-01-02"), ("a", "r", "b", "2001-01-01"), ("d", "r", "a", "2001-01-01")]

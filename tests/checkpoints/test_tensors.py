@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from kgeval import load_checkpoint
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.reader import formats
-from kgeval.errors import CheckpointError
 from tests.checkpoints.layouts import (
     WRITERS,
     openke_json,

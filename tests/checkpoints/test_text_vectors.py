@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, load_checkpoint, load_dataset
-from kgeval.errors import CheckpointError, UsageError
+from kgeval.base.errors import CheckpointError, UsageError
 from tests.checkpoints.layouts import ENTITIES, RELATIONS, E, R, kb2e, l1, l2, product, small_graph, word2vec_text
 
 ROWS = [(h, r, (2 * h + r) % 7) for h in range(7) for r in range(3)]

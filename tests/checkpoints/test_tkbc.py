@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from kgeval import Dataset, Vocabulary, evaluate, framework_metrics, load_checkpoint, load_dataset, summarize
+from kgeval.base.errors import CheckpointError, InputError
 from kgeval.checkpoints.readers.native import save_checkpoint
-from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
 
 NAMES = ["entity", "relation", "time", "timeless"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, predict, summarize
-from kgeval.errors import CheckpointError, InputError
+from kgeval.base.errors import CheckpointError, InputError
 from kgeval.ranking.predictions.prediction_files import write_trec
 from kgeval.scorers.families.complex import TComplEx
 from tests.brute_force import as_counts, brute_force

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kgeval import load_checkpoint, load_dataset, save_checkpoint
-from kgeval.errors import CheckpointError, KgevalError
+from kgeval.base.errors import CheckpointError, KgevalError
 from tests.checkpoints import layouts
 from tests.data import stored_layouts
 

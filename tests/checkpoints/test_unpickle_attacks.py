@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from kgeval import load_checkpoint
-from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.pickled import read_torch
 from tests.checkpoints.memory import at_most
 from tests.checkpoints.pickles import (
     BEGINNING,
@@ -55,7 +55,7 @@ def target(tmp_path):
 COMMANDS = {
     "touch {}": ["os system", "posix system", "nt system", "subprocess Popen", "subprocess check_output"],
     "open('{}', 'w')": ["builtins eval", "builtins exec", "__builtin__ eval", "runpy _run_code"],
-    "{}": ["os mkdir", "builtins open", "io open", "kgeval.storage write_text"],
+    "{}": ["os mkdir", "builtins open", "io open", "kgeval.base.storage write_text"],
     "antigravity": ["builtins __import__", "importlib import_module"],
     "N.": ["pickle loads", "copyreg _reconstructor", "copyreg __newobj__", "copy_reg _reconstructor"],
     "system": ["operator attrgetter", "types CodeType", "code InteractiveInterpreter"],

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import load_checkpoint
-from kgeval.errors import CheckpointError
+from kgeval.base.errors import CheckpointError
 from tests.checkpoints.memory import at_most
 
 REFUSED = r"damaged|not a PyTorch file|not a PyKEEN model|refused"

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_any, read_pickle, read_torch
-from kgeval.pickles.unpickle import StubObject
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.pickled import read_any, read_pickle, read_torch
+from kgeval.base.pickles.unpickle import StubObject
 from tests.checkpoints.memory import MEBIBYTE
 from tests.checkpoints.pickles import (
     BEGINNING,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import yaml
 
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics.averages import AVERAGES
 from kgeval.metrics.metric import Undefined, metrics
 from kgeval.metrics.names import parse

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from kgeval import Dataset, RankTable, annotate, load_dataset, summarize
-from kgeval.errors import ConfigError
+from kgeval.base.errors import ConfigError
 from kgeval.runs.config.load import check_against_dataset, load_config
 from tests.cli.conftest import CONFIG, RELATIONS, below_head, write_config
 

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 import pytest
 
 from kgeval import RankTable, load_checkpoint, load_dataset, save_checkpoint
+from kgeval.base.errors import DatasetError
 from kgeval.cli.streams import encodable, exit_status, say, say_json, termination_as_interrupt
 from kgeval.data.text import read_columns
-from kgeval.errors import DatasetError
 from tests.cli.conftest import ENTITIES, invoke
 
 unix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a system with timers that send signals")

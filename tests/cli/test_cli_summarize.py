@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, summarize
+from kgeval.base.settings.descriptions import descriptions
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.ranks.ties import tie_policies
 from kgeval.runs.config.metric_request import MetricRequest
-from kgeval.settings.descriptions import descriptions
 from tests.cli.conftest import CONFIG, RELATIONS, invoke, write_config
 
 

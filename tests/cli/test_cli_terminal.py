@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, RankTable, Triples, Vocabulary, evaluate
+from kgeval.base.tables.table import number
 from kgeval.cli.commands import inspect_command as inspect_page
 from kgeval.cli.commands.list_command import BRIEF
-from kgeval.table import number
 from tests.cli.conftest import CONFIG, invoke, write_config
 
 WIDTHS = [40, 80, 120, 200]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate, summarize
+from kgeval.base.tables.table import Figure, Table
 from kgeval.cli.row_order import SortKey, arranged
-from kgeval.table import Figure, Table
 from tests.cli.conftest import invoke
 from tests.conftest import random_dataset
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.table import Figure, Table
-from kgeval.text_layout import RULE, cells, wrap_lines
+from kgeval.base.tables.table import Figure, Table
+from kgeval.base.tables.text_layout import RULE, cells, wrap_lines
 from tests.cli.conftest import invoke
 
 LABELS = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1, max_size=60)

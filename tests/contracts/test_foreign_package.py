@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval.discovery import GROUPS, blamed, brought, by_name
-from kgeval.errors import BrokenPackage, InputError
+from kgeval.base.errors import BrokenPackage, InputError
+from kgeval.base.registries import GROUPS, blamed, brought, by_name
 from kgeval.metrics.metric import Metric
 from kgeval.protocols.protocol import Protocol, protocols
 
@@ -363,7 +363,7 @@ def test_a_run_is_read_where_its_package_is_missing_or_broken(tmp_path):
 
 IMPORTED = """
 import importlib, pkgutil, traceback
-import kgeval, kgeval.discovery as discovery
+import kgeval, kgeval.base.registries as discovery
 asked = []
 discovery.entry_points = lambda **_: asked.append(traceback.format_stack()[-4:-1]) or ()
 for module in pkgutil.walk_packages(kgeval.__path__, "kgeval."):

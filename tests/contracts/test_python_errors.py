@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.errors import KgevalError
+from kgeval.base.errors import KgevalError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.data.folders import write
 

@@ -8,12 +8,12 @@ from typing import get_type_hints
 import pytest
 
 import kgeval
+from kgeval.base.errors import InputError
+from kgeval.base.settings.descriptions import descriptions
 from kgeval.cli import main
 from kgeval.cli.setting_options import SettingOption
-from kgeval.errors import InputError
 from kgeval.ranking.evaluation import Evaluation, EvaluationKeywords
 from kgeval.runs.config.run_config import RunConfig
-from kgeval.settings.descriptions import descriptions
 from tests.conftest import random_dataset
 
 

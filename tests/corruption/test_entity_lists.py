@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, generate_negatives
+from kgeval.base.errors import DatasetError, InputError, counted
 from kgeval.corruption import EntityList
-from kgeval.errors import DatasetError, InputError, counted
 from tests.conftest import random_dataset
 from tests.corruption.by_sets import counts_among, counts_of, hashed
 

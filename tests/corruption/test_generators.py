@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgeval import CallableScorer, Dataset, Vocabulary, evaluate
+from kgeval.base.errors import DatasetError, InputError, RunError
 from kgeval.corruption import AllEntities, FileNegatives, Uniform
 from kgeval.corruption.export import generate_negatives, write_negatives
 from kgeval.data.triples import Triples
-from kgeval.errors import DatasetError, InputError, RunError
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

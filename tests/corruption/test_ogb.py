@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, explain, framework_metrics, load_dataset, summarize
+from kgeval.base.errors import DatasetError, counted
 from kgeval.corruption import AllEntities, FileNegatives, OGBNegatives
 from kgeval.corruption.export import generate_negatives, write_negatives
-from kgeval.errors import DatasetError, counted
 from kgeval.scorers.families.bilinear import DistMult
 from tests.data import stored_layouts
 

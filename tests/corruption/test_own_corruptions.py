@@ -11,6 +11,7 @@ import pytest
 
 import kgeval
 from kgeval import evaluate, generate_negatives, load_dataset
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.corruption import CorruptionGenerator, FileNegatives, OGBNegatives, TypeConstrained, Uniform
 from kgeval.corruption import limited as of_files
 from kgeval.corruption.candidates import Candidates
@@ -19,7 +20,6 @@ from kgeval.data import relation_candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
-from kgeval.errors import ConfigError, InputError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.run_config import RunConfig
 
@@ -68,7 +68,7 @@ def declared(monkeypatch):
     """Declare the generator as an installed package would."""
     monkeypatch.setattr("importlib.metadata.EntryPoint.load", lambda point: FromList)
     points = [EntryPoint("list", "foreign:FromList", "kgeval.corruptions")]
-    monkeypatch.setattr("kgeval.discovery.entry_points", lambda group: points if group == points[0].group else [])
+    monkeypatch.setattr("kgeval.base.registries.entry_points", lambda group: points if group == points[0].group else [])
     generators.cache_clear()
     yield
     generators.cache_clear()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Dataset, evaluate
+from kgeval.base.errors import DatasetError, InputError, counted
 from kgeval.corruption import TypeConstrained
-from kgeval.errors import DatasetError, InputError, counted
 from tests.conftest import random_dataset
 from tests.corruption.by_sets import counts_among, counts_of, hashed
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Dataset, Triples, Vocabulary, evaluate, load_dataset
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.corruption import TypeConstrained
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
-from kgeval.errors import DatasetError, InputError
 from tests.conftest import random_dataset
 
 DATA = random_dataset(5)

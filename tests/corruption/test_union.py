@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, evaluate, generate_negatives
+from kgeval.base.errors import InputError
 from kgeval.corruption import (
     AllEntities,
     CandidateUnion,
@@ -17,7 +18,6 @@ from kgeval.corruption import (
 )
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
-from kgeval.errors import InputError
 from tests.conftest import random_dataset
 from tests.corruption.by_sets import counts_among, counts_of, hashed
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgeval import Dataset, classify, evaluate, load_dataset, save_dataset, summarize
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.columns import Columns, is_header, resolve
 from kgeval.data.text import BLANKS
-from kgeval.errors import DatasetError, InputError
 from tests.conftest import random_dataset
 
 GRAPH = random_dataset(3)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, generate_negatives
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.corruption import Uniform
-from kgeval.errors import DatasetError, InputError
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, load_dataset, save_dataset
-from kgeval.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.data.stored_layouts import rotate
 from tests.data.test_inductive_graphs import grail

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset
+from kgeval.base.errors import DatasetError
 from kgeval.data.entity_types import read_listed, read_types_of_entities
-from kgeval.errors import DatasetError
 
 LABELS = ["Gene::1", "Gene::2", "Drug::7", "a::b::c", "plain", "::odd", "Zoë x::\u2026"]
 

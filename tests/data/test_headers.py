@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import CallableScorer, evaluate, load_dataset
+from kgeval.base.errors import DatasetError
 from kgeval.corruption import FileNegatives, Uniform
 from kgeval.corruption.export import generate_negatives
 from kgeval.data.tables import read_triples
-from kgeval.errors import DatasetError
 from tests.conftest import random_dataset
 from tests.data.folders import write as write_splits
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kgeval import Dataset, evaluate, load_dataset
-from kgeval.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError, InputError
 from tests.data.folders import write
 
 ROWS = {

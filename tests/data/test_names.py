@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import load_dataset
+from kgeval.base.errors import DatasetError, ScoreError
 from kgeval.data.human_names import Names, read_names
 from kgeval.data.leaks import notes_on_leaks
 from kgeval.data.vocabulary import display_label
-from kgeval.errors import DatasetError, ScoreError
 
 ROWS = "Q1\tP1\tQ2\nQ2\tP1\tQ1\nQ3\tP2\tQ1\n"
 ENTITIES = "Q1\tUniverse\nQ2\tEarth, the planet\nQ9\tunknown here\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgeval import load_dataset
-from kgeval.errors import DatasetError
+from kgeval.base.errors import DatasetError
 
 FILES = {
     "entity2id.txt": "3\na\t2\nb\t0\nc\t1\n",

@@ -6,7 +6,7 @@ import pytest
 
 import kgeval
 from kgeval import load_dataset
-from kgeval.errors import DatasetError
+from kgeval.base.errors import DatasetError
 from tests.brute_force import as_counts, brute_force
 from tests.data.folders import lines, write
 

@@ -11,8 +11,8 @@ import pytest
 from pykeen.datasets import dataset_resolver
 
 from kgeval import load_dataset
+from kgeval.base.errors import DatasetError
 from kgeval.data.layouts.pykeen import SHIPPED, UNPACKED, from_dataset
-from kgeval.errors import DatasetError
 
 ODD = {
     "train": [

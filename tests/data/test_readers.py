@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import load_dataset
-from kgeval.errors import DatasetError
+from kgeval.base.errors import DatasetError
 from tests.data.folders import lines
 
 ROWS = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kgeval import load_dataset
+from kgeval.base.errors import DatasetError
 from kgeval.data.layout import layouts
-from kgeval.errors import DatasetError
 from tests.data import stored_layouts
 from tests.data.stored_layouts import ENTITIES, LAYOUTS, RELATIONS, SPLITS
 

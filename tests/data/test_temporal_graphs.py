@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import Dataset, Triples, Vocabulary, load_dataset
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.known import KnownAnswers, known_answers, known_triples
 from kgeval.data.queries import Queries
-from kgeval.errors import DatasetError, InputError
 from tests.data.folders import lines, write
 
 TRAIN = [

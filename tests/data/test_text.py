@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgeval.base.errors import DatasetError
 from kgeval.data.tables import read_triples
 from kgeval.data.text import line_of, rows
-from kgeval.errors import DatasetError
 from tests.checkpoints.memory import at_most
 
 QUOTED = 'a,"likes, a lot",b\n"two\nlines",likes,b\n'

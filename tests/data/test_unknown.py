@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kgeval import load_dataset
+from kgeval.base.errors import DatasetError
 from kgeval.data.layout import layouts
-from kgeval.errors import DatasetError
 
 ROW = "a\tlikes\tb\n"
 DICTIONARIES = {"entities.dict": "0\tb\n1\ta\n", "relations.dict": "0\tlikes\n"}

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from kgeval.progress import CLEARED
+from kgeval.base.progress import CLEARED
 
 WIDTH = 80
 """columns of the terminal"""
@@ -62,7 +62,7 @@ def _terminal(folder: Path, screen: Terminal) -> Iterator[None]:
     """Work in a folder and print to a terminal without progress, which depends on the speed of the machine."""
     before, no_progress = Path.cwd(), contextlib.nullcontext(lambda done: None)
     size = mock.patch.dict(os.environ, {"COLUMNS": str(WIDTH), "LINES": "24"})
-    progress = mock.patch("kgeval.progress._display", return_value=no_progress)
+    progress = mock.patch("kgeval.base.progress._display", return_value=no_progress)
     os.chdir(folder)
     try:
         with size, progress, contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):

@@ -13,13 +13,13 @@ import pytest
 
 import kgeval
 from kgeval import load_dataset, save_checkpoint
+from kgeval.base.errors import InputError
+from kgeval.base.storage import replacing, replacing_folder, write_text
 from kgeval.corruption.export import write_negatives
 from kgeval.data.layouts.converted import save_dataset
-from kgeval.errors import InputError
 from kgeval.reports.figure import save_picture
 from kgeval.run_directory.staging import reserve
 from kgeval.scorers.families.bilinear import DistMult
-from kgeval.storage import replacing, replacing_folder, write_text
 from tests.cli.conftest import invoke
 from tests.reports.conftest import family, ranks_of
 

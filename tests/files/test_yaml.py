@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgeval import load_checkpoint, load_dataset
-from kgeval.errors import ConfigError, KgevalError
-from kgeval.files.settings_text import read_yaml
+from kgeval.base.errors import ConfigError, KgevalError
+from kgeval.base.files.settings_text import read_yaml
 from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kgeval.compiling import is_cache_cold
+from kgeval.base.compiling import is_cache_cold
 
 EVALUATION = """
 import numpy as np
@@ -60,7 +60,9 @@ def test_without_a_place_for_a_cache_the_ranks_are_the_same(tmp_path, capsys):
 def test_what_was_cut_short_is_compiled_anew(tmp_path, monkeypatch, ending):
     module = f"cut_{ending[1:]}"
     source = tmp_path / f"{module}.py"
-    source.write_text("from kgeval.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
+    source.write_text(
+        "from kgeval.base.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def loaded():
@@ -81,7 +83,9 @@ def test_what_was_cut_short_is_compiled_anew(tmp_path, monkeypatch, ending):
 def test_what_was_never_compiled_is_cold_and_then_no_more(tmp_path, monkeypatch):
     """As after an update: a source that is newer than what was compiled of it is cold again."""
     source = tmp_path / "loops.py"
-    source.write_text("from kgeval.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
+    source.write_text(
+        "from kgeval.base.compiling import njit\n\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     loops = importlib.import_module("loops")
     assert is_cache_cold([loops.twice])

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from kgeval.threads import bound_threads, parallel_for, threads
+from kgeval.base.threads import bound_threads, parallel_for, threads
 
 
 @pytest.mark.parametrize("total", [0, 1, 7, 100])
@@ -67,7 +67,7 @@ import threading, torch
 from threadpoolctl import threadpool_info
 import numpy as np
 np.ones((2, 2)) @ np.ones((2, 2))
-from kgeval.threads import bound_threads, parallel_for
+from kgeval.base.threads import bound_threads, parallel_for
 told = lambda: [pool["num_threads"] for pool in threadpool_info()]
 before = told(), torch.get_num_threads()
 with bound_threads(3):
@@ -155,7 +155,7 @@ def test_only_a_fork_after_work_holds_the_libraries():
     pytest.importorskip("torch")
     program = """
 import os, torch, kgeval
-from kgeval.threads import parallel_for
+from kgeval.base.threads import parallel_for
 
 def of_a_fork():
     if child := os.fork():

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 
 import kgeval
 from kgeval import Estimate, RankTable
+from kgeval.base.errors import MetricError
 from kgeval.corruption import TypeConstrained
-from kgeval.errors import MetricError
 from kgeval.metrics.intervals.estimate import STRATUM, Sampling
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units
 from kgeval.metrics.intervals.selection_intervals import t_quantile

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.over_seeds import interval_over_seeds
 from kgeval.metrics.intervals.selection_intervals import SelectionIntervals
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
-from kgeval.provenance import UNKNOWN, Provenance
 
 CANDIDATES, RELATIONS, TRIPLES, DRAWS = 200, 1_000, 20_000, 1_200
 METRICS = ("mrr", "hits@10", "amri", "tail.hits@3")

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kgeval import CallableScorer, Metric, evaluate, summarize
-from kgeval.errors import InputError, MetricError, TableError
+from kgeval.base.errors import InputError, MetricError, TableError
+from kgeval.base.tables.table import written
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.intervals.mean_terms import mean_terms
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import parse
 from kgeval.metrics.selection import RowSelection, TableView
-from kgeval.table import written
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import CUTOFF, METRICS, changed, of_key, shuffled
 

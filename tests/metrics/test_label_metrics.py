@@ -14,7 +14,7 @@ from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.frozen import FrozenEstimator
 
 from kgeval import summarize
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics.labels.fitted import LabelPredictions, Thresholds, calibrator, predict_labels
 from kgeval.metrics.labels.label_metrics import precision_recall, reliability, roc
 from kgeval.metrics.labels.scored_labels import ScoredLabels

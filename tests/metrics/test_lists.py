@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import CallableScorer, evaluate, generate_negatives, summarize
+from kgeval.base.errors import MetricError
 from kgeval.corruption import Uniform
-from kgeval.errors import MetricError
 from kgeval.metrics import average_precision, cumulative_gain, dcg, f1_at_k, ndcg, precision_at_k, recall_at_k
 from kgeval.metrics.lists.gain import normalised_gains
 from kgeval.metrics.lists.ranked_lists import ranked, ranked_lists

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics.averages import AVERAGES, Average
 from kgeval.metrics.metric import metrics
 from kgeval.metrics.names import parse

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Dataset, ScoredLabels, Summary, Triples, Vocabulary, compare, evaluate, summarize
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics.labels.fitted import ConfidenceMapping
 from tests.conftest import unwrapped
 from tests.metrics.example_ranks import HASHED

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from kgeval import CallableScorer, evaluate, summarize
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics import Intervals, interval_over_seeds
 from kgeval.metrics.selection import MetricOptions
 from tests.conftest import random_dataset

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, Metric, Protocol, TiePolicy, compare, evaluate, framework_metrics, summarize
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from tests.conftest import random_dataset
 from tests.metrics.example_ranks import HASHED
 

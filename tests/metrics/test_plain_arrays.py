@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics import (
     average_precision,
     cumulative_gain,

@@ -14,7 +14,7 @@ import pytest
 
 from kgeval import CallableScorer, Dataset, RankTable, Triples, Vocabulary, compare, evaluate, summarize
 from kgeval.analysis.comparison.comparison import Comparison
-from kgeval.errors import MetricError, TableError
+from kgeval.base.errors import MetricError, TableError
 from kgeval.metrics.rank_summary import shared_columns
 from kgeval.metrics.ranks.ranks import Ranks
 from tests.conftest import random_dataset

@@ -6,8 +6,8 @@ import pytest
 import torch
 from pykeen.evaluation import Evaluator, LCWAEvaluationLoop, RankBasedEvaluator
 
-from kgeval.errors import InputError, ScoreError
-from kgeval.provenance import Provenance
+from kgeval.base.errors import InputError, ScoreError
+from kgeval.base.provenance import Provenance
 from kgeval.pykeen import KGEvalEvaluator
 from tests.plugin.conftest import assert_same_ranks, assert_same_values, run, theirs
 

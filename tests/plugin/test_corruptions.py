@@ -11,7 +11,7 @@ from pykeen.evaluation import LCWAEvaluationLoop
 from pykeen.pipeline import pipeline
 
 import kgeval.pykeen
-from kgeval.errors import InputError
+from kgeval.base.errors import InputError
 from kgeval.pykeen import KGEvalEvaluator
 from tests.plugin.conftest import assert_same_ranks, run, trained
 

@@ -13,7 +13,7 @@ import torch
 from pykeen.evaluation import Evaluator, RankBasedEvaluator
 
 from kgeval import RankTable, summarize
-from kgeval.errors import DatasetError, InputError, MetricError, ScoreError
+from kgeval.base.errors import DatasetError, InputError, MetricError, ScoreError
 from kgeval.pykeen import KGEvalEvaluator, KGEvalMetricResults, evaluate
 from tests.plugin.conftest import assert_same_as_pykeen, assert_same_ranks, assert_same_values, run, theirs
 

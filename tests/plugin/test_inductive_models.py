@@ -15,9 +15,9 @@ from pykeen.triples import TriplesFactory
 
 import kgeval
 import kgeval.pykeen
+from kgeval.base.errors import ConfigError, DatasetError, InputError
 from kgeval.corruption import Uniform
 from kgeval.data.known import known_answers
-from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.scorers.scorer import PartitionedScorer, VectorScorer

@@ -16,8 +16,8 @@ from pykeen.pipeline import pipeline
 from pykeen.triples import TriplesFactory
 
 import kgeval
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.cli import main
-from kgeval.errors import ConfigError, InputError
 from kgeval.pykeen import KGEvalEvaluator
 from kgeval.runs.config.load import load_config
 from kgeval.runs.stored import read_stored_document

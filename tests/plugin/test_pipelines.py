@@ -8,7 +8,7 @@ from pykeen.hpo import hpo_pipeline
 from pykeen.pipeline import pipeline
 
 import kgeval.pykeen  # noqa: F401  # registers the evaluator
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics.intervals.estimate import STRATUM
 from tests.plugin.conftest import assert_same_values
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 
 
 @pytest.fixture(scope="module")

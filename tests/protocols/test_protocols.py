@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from kgeval import Dataset, RankTable, ScoreTable, Triples, Vocabulary, evaluate, explain, framework_metrics, summarize
+from kgeval.base.errors import InputError, MetricError, TableError
 from kgeval.checkpoints import Checkpoint
-from kgeval.errors import InputError, MetricError, TableError
 from kgeval.protocols.framework_metric import (
     float32,
     float64,

@@ -10,8 +10,8 @@ import pytest
 
 import kgeval
 from kgeval import evaluate, explain, framework_metrics
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.corruption import AllEntities, Uniform
-from kgeval.errors import ConfigError, InputError
 from kgeval.protocols.protocol import find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.runs.config.load import check

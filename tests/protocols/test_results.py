@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from kgeval import evaluate, framework_metrics
-from kgeval.errors import DatasetError, MetricError
+from kgeval.base.errors import DatasetError, MetricError
+from kgeval.base.provenance import Provenance
 from kgeval.protocols.explanation import NOTHING, Explanation, ProtocolExplanation
-from kgeval.provenance import Provenance
 from tests.conftest import random_dataset
 
 DATA = random_dataset(6)

@@ -8,8 +8,8 @@ import pytest
 
 import kgeval
 from kgeval import Dataset, Estimate, RankTable, Triples, Vocabulary
+from kgeval.base.errors import ConfigError, InputError, MetricError, TableError
 from kgeval.corruption import Uniform
-from kgeval.errors import ConfigError, InputError, MetricError, TableError
 from kgeval.metrics.selection import MetricOptions
 from kgeval.protocols.protocol import find_protocol
 from kgeval.protocols.sampled_ranking import rank_all_or_sample

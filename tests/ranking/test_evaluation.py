@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kgeval import evaluate
+from kgeval.base.errors import ConfigError, InputError
+from kgeval.base.threads import threads as own_threads
 from kgeval.corruption import FileNegatives, Uniform
-from kgeval.errors import ConfigError, InputError
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.threads import threads as own_threads
 from tests.conftest import random_dataset
 
 

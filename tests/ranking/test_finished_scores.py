@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgeval
-from kgeval.errors import InputError, ScoreError
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.ranking.finished_scores import Answers, count_on_device, rank_finished
 from tests.conftest import random_dataset
 

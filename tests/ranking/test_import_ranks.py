@@ -19,7 +19,7 @@ from kgeval import (
     load_ranks,
     summarize,
 )
-from kgeval.errors import DatasetError, KgevalError, TableError
+from kgeval.base.errors import DatasetError, KgevalError, TableError
 from tests.brute_force import COUNTS
 from tests.conftest import SHARED, random_dataset
 

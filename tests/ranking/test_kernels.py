@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from kgeval import CallableScorer, VectorScorer, evaluate
+from kgeval.base.errors import ScoreError
 from kgeval.corruption import AllEntities, Uniform
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.known import known_answers
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Triples
-from kgeval.errors import ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels import kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -19,8 +19,8 @@ from kgeval import (
     load_checkpoint,
     summarize,
 )
+from kgeval.base.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
 from kgeval.checkpoints import Checkpoint
-from kgeval.errors import CheckpointError, DatasetError, InputError, RunError, ScoreError, TableError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 

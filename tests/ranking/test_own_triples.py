@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.errors import DatasetError, InputError
+from kgeval.base.errors import DatasetError, InputError
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset
 

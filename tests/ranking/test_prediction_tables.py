@@ -10,9 +10,9 @@ import pytest
 
 from kgeval import Dataset, PredictionTable, RankTable, answers, evaluate, predict
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
+from kgeval.base.errors import InputError, TableError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import InputError, TableError
 from tests.conftest import random_dataset
 from tests.ranking.test_kernels import Vectors
 from tests.ranking.test_predictions import SPLITS, best_of

@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 
 import kgeval
 from kgeval import CallableScorer, Dataset, ScoreTable, Vocabulary, predict
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import InputError, ScoreError
 from kgeval.protocols.protocol import find_protocol
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of

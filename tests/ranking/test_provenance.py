@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import CallableScorer, RankTable, ScoreTable, evaluate, generate_negatives, load_ranks, summarize
+from kgeval.base.errors import TableError
+from kgeval.base.provenance import UNKNOWN, Provenance
 from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.corruption.export import write_negatives
 from kgeval.data.triples import TARGETS
-from kgeval.errors import TableError
-from kgeval.provenance import UNKNOWN, Provenance
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset, unwrapped
 

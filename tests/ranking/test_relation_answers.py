@@ -25,9 +25,9 @@ from kgeval import (
 from kgeval.analysis import answers_of_ranks
 from kgeval.analysis.slices.annotation import annotate
 from kgeval.analysis.slices.slice import slices
+from kgeval.base.errors import InputError, KgevalError, MetricError
 from kgeval.corruption import Uniform
 from kgeval.data.triples import TARGETS
-from kgeval.errors import InputError, KgevalError, MetricError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.projections import TransH

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import Protocol, Vocabulary, evaluate
+from kgeval.base.errors import ScoreError
 from kgeval.corruption import TypeConstrained, Uniform
 from kgeval.data.rows import Rows
-from kgeval.errors import ScoreError
 from kgeval.ranking.tie_rules import isclose_ties
 from kgeval.scorers.sparse_scorer import SparseScorer, SparseScores
 from tests.conftest import random_dataset

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgeval import Dataset, RankTable, Triples, Vocabulary, compare, evaluate, load_ranks, predict, summarize
-from kgeval.errors import InputError, TableError
+from kgeval.base.errors import InputError, TableError
 from kgeval.scorers.adapters.array_scorers import ScoreTable
 from kgeval.scorers.families.complex import ComplEx, TComplEx, TNTComplEx
 from kgeval.scorers.mapped import Reciprocal

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgeval import DualEncoder, evaluate, predict, summarize
+from kgeval.base.errors import InputError
 from kgeval.data.triples import SIDES
-from kgeval.errors import InputError
 from kgeval.ranking.predictions.prediction_files import write_trec
 from tests.conftest import random_dataset
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kgeval import CallableScorer, ScoreTable, VectorScorer, evaluate
+from kgeval.base.errors import ScoreError
 from kgeval.corruption import AllEntities, Uniform
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Triples
-from kgeval.errors import ScoreError
 from kgeval.pykeen.scoring import PerSideScorer, Squared
 from kgeval.scorers.family import family
 from kgeval.scorers.mapped import Reciprocal

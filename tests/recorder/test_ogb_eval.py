@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import kgeval
-from kgeval.errors import InputError, ScoreError
+from kgeval.base.errors import InputError, ScoreError
 
 
 def test_ranks_and_metrics_are_ogbs(shared):

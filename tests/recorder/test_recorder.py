@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kgeval
 from kgeval import Recorder
-from kgeval.errors import InputError, ScoreError
+from kgeval.base.errors import InputError, ScoreError
 from tests.conftest import random_dataset
 from tests.recorder.loops import batches, evaluated, score, scores_of
 

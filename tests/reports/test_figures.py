@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.base.errors import ConfigError, InputError, MetricError
 from kgeval.reports.critical_difference import joined, lanes
 from kgeval.reports.figure import save_picture, size_in, svg_of
 from kgeval.reports.plots import PLOTS

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kgeval
-from kgeval.errors import InputError, RunError, visible
+from kgeval.base.errors import InputError, RunError, visible
 from kgeval.reports.figure import save_picture, svg_of
 from kgeval.reports.plots import PLOTS
 from kgeval.reports.reading import EvaluatedModel

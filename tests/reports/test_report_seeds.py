@@ -12,7 +12,7 @@ import pytest
 import kgeval
 from kgeval import Estimate
 from kgeval.analysis import seed_differences
-from kgeval.errors import MetricError
+from kgeval.base.errors import MetricError
 from kgeval.metrics import interval_over_seeds
 from kgeval.metrics.intervals.estimate import Sampling
 from kgeval.reports.origins import slice_scores

@@ -20,7 +20,7 @@ import yaml
 
 import kgeval
 from kgeval.analysis.audits.audit import audit
-from kgeval.errors import ConfigError, InputError, MetricError
+from kgeval.base.errors import ConfigError, InputError, MetricError
 from kgeval.reports.origins import cumulative_points, cutoffs, origins
 from kgeval.reports.reading import read_dataset, read_models
 from kgeval.reports.study import study_of

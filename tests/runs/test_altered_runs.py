@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import kgeval
-from kgeval.errors import InputError, KgevalError
-from kgeval.progress import unreported
+from kgeval.base.errors import InputError, KgevalError
+from kgeval.base.progress import unreported
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from tests.cli.conftest import invoke

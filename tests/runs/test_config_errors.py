@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.errors import ConfigError, counted
+from kgeval.base.errors import ConfigError, counted
 from kgeval.runs.config.load import load_config
 from tests.checkpoints.memory import at_most
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgeval.errors import ConfigError
+from kgeval.base.errors import ConfigError
 from kgeval.runs.config.load import load_config
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgeval.errors import FileError, InputError
+from kgeval.base.errors import FileError, InputError
 from kgeval.run_directory.contents import STAGE, read_json
 from kgeval.run_directory.folders import CommonTable
 from kgeval.run_directory.stored_run import StoredRun

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgeval import RankTable, generate_negatives, load_dataset
+from kgeval.base.errors import InputError, RunError
+from kgeval.base.storage import replacing_folder
 from kgeval.corruption import Uniform
 from kgeval.corruption.export import write_negatives
-from kgeval.errors import InputError, RunError
 from kgeval.ranking.rank_table import SCHEMA
 from kgeval.run_directory.contents import STAGE, is_run
 from kgeval.run_directory.staging import LOCK, reserve
@@ -26,7 +27,6 @@ from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_outcome
-from kgeval.storage import replacing_folder
 
 WRITTEN = ["ranks.parquet", "metrics.json", "config.yaml", "manifest.json"]
 """in this order"""

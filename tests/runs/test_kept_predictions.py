@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgeval import PredictionTable, RankTable, load_checkpoint, load_dataset, predict
-from kgeval.errors import ConfigError, InputError
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run

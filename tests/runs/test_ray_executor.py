@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgeval.errors import ConfigError, Interrupted, RunError, ScoreError
+from kgeval.base.errors import ConfigError, Interrupted, RunError, ScoreError
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.run_directory.contents import num_shards

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from kgeval import Dataset, RankTable, evaluate, load_checkpoint, load_dataset, summarize
-from kgeval.errors import ConfigError, InputError, RunError
-from kgeval.files.opening import sha256_of_file
+from kgeval.base.errors import ConfigError, InputError, RunError
+from kgeval.base.files.opening import sha256_of_file
 from kgeval.runs.config.load import check_against_dataset, load_config
 from kgeval.runs.runner import run
 from tests.checkpoints.conftest import same_tables

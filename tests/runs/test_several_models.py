@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgeval import Vocabulary, save_checkpoint
-from kgeval.errors import ConfigError, InputError, ScoreError
+from kgeval.base.errors import ConfigError, InputError, ScoreError
 from kgeval.ranking.engine import Engine
 from kgeval.run_directory.contents import is_run
 from kgeval.run_directory.folders import CommonTable, unfinished_in

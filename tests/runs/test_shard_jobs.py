@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from kgeval.errors import ConfigError, InputError
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.run_directory.contents import SHARDS, STAGE, is_run
 from kgeval.run_directory.staging import reserve, reserve_shard
 from kgeval.runs.config.load import load_config

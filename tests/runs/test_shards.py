@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from kgeval import RankTable, load_dataset
+from kgeval.base.errors import ConfigError, InputError, Interrupted, RunError
+from kgeval.base.files.opening import ReadFiles
 from kgeval.corruption import AllEntities, TypeConstrained, Uniform
 from kgeval.data.queries import Queries
-from kgeval.errors import ConfigError, InputError, Interrupted, RunError
-from kgeval.files.opening import ReadFiles
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.model_ranking import ranking_of
 from kgeval.reports.reading import read_models

@@ -11,8 +11,8 @@ import yaml
 from click.testing import CliRunner
 
 from kgeval import PredictionTable, RankTable, load_dataset, summarize
+from kgeval.base.errors import InputError
 from kgeval.cli import main
-from kgeval.errors import InputError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.stored import read_stored_model

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kgeval.errors import ConfigError, InputError
+from kgeval.base.errors import ConfigError, InputError
 from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.metrics.labels.label_summary import LabelSummary
 from kgeval.metrics.metric import metrics

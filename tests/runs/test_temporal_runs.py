@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kgeval import Dataset, Estimate, RankTable, answers, evaluate, summarize
+from kgeval.base.errors import InputError
 from kgeval.doors.answers import answers_of_ranks
-from kgeval.errors import InputError
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.reports.page import study_of_runs
 from kgeval.reports.triple_table import triple_table

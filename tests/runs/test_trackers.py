@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from pykeen.trackers import ResultTracker, tracker_resolver
 
+from kgeval.base.errors import ConfigError, RunError
 from kgeval.cli import main
-from kgeval.errors import ConfigError, RunError
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run
 from kgeval.runs.trackers import TrackerConfig

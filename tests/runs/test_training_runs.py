@@ -15,7 +15,7 @@ import pytest
 from pykeen.models import model_resolver
 
 from kgeval import RankTable, evaluate, load_checkpoint, load_dataset
-from kgeval.errors import ConfigError, InputError, RunError
+from kgeval.base.errors import ConfigError, InputError, RunError
 from kgeval.run_directory.contents import is_run
 from kgeval.runs.config.load import load_config
 from kgeval.runs.runner import run

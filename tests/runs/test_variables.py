@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgeval.errors import ConfigError, InputError
-from kgeval.files.settings_text import escaped, read_yaml
+from kgeval.base.errors import ConfigError, InputError
+from kgeval.base.files.settings_text import escaped, read_yaml
 from kgeval.runs.config.load import load_config
 from kgeval.runs.config.variables import ExpandingLoader
 from kgeval.runs.runner import run

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kgeval import DualEncoder, ScoreTable, answers, evaluate, explain, predict, summarize
+from kgeval.base.errors import InputError
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Triples
-from kgeval.errors import InputError
 from kgeval.scorers.similarity import canonical
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

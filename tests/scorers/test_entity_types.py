@@ -7,8 +7,8 @@ import pytest
 
 from kgeval import Dataset, Triples, Vocabulary, evaluate, predict
 from kgeval.analysis.answer_sets.nonconformity import ScoredSplit
+from kgeval.base.errors import InputError
 from kgeval.data.queries import Queries
-from kgeval.errors import InputError
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.evaluation import Evaluation
 from kgeval.ranking.import_ranks import RankTable

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from kgeval import CallableScorer, evaluate
+from kgeval.base.errors import CheckpointError, InputError, ScoreError
 from kgeval.corruption import Uniform
-from kgeval.errors import CheckpointError, InputError, ScoreError
 from tests.conftest import random_dataset
 from tests.scorers.conftest import ByVectors
 

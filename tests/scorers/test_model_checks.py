@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from kgeval import Baseline, ScoreTable, VectorScorer, classify, evaluate, load_checkpoint, load_dataset, summarize
+from kgeval.base.errors import ScoreError
 from kgeval.corruption import Uniform
-from kgeval.errors import ScoreError
 from kgeval.scorers.checks import notes_on_equal_rows
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import kgeval.pykeen
 from kgeval import CallableScorer, Dataset, ScoreTable, Triples, Vocabulary, evaluate, load_dataset
+from kgeval.base.errors import CheckpointError, InputError
 from kgeval.checkpoints import Checkpoint
 from kgeval.data.layouts.pykeen import from_factories
-from kgeval.errors import CheckpointError, InputError
 from kgeval.scorers.families.bilinear import DistMult
 from tests.conftest import random_dataset
 from tests.scorers.conftest import ByVectors

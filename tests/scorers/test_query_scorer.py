@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from kgeval import QueryScorer, evaluate
+from kgeval.base.errors import CheckpointError, InputError, ScoreError
 from kgeval.corruption import Uniform
-from kgeval.errors import CheckpointError, InputError, ScoreError
 from kgeval.scorers.adapters.score_arrays import ShrinkingBatches
 from tests.brute_force import as_counts, brute_force
 from tests.conftest import random_dataset

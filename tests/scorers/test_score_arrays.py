@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from kgeval import CallableScorer, ScoreTable, Triples, evaluate
-from kgeval.errors import InputError, ScoreError
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.scorers.adapters.score_arrays import as_float64
 from tests.conftest import random_dataset
 

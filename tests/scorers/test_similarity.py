@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from kgeval import evaluate
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.queries import Queries
-from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.kernels import distances_from_box
 from kgeval.scorers.similarity import canonical, dot_rows, unit
 from tests.conftest import random_dataset

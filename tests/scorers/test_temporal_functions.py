@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from kgeval import CallableScorer, Dataset, QueryScorer, evaluate, explain, predict, summarize
-from kgeval.errors import InputError, UsageError
+from kgeval.base.errors import InputError, UsageError
 from kgeval.scorers.families.complex import TComplEx
 
 RNG = np.random.default_rng(0)

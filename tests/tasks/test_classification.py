@@ -12,10 +12,10 @@ import pytest
 
 import kgeval
 from kgeval import summarize
+from kgeval.base.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.corruption import DegreeWeighted, FileNegatives, PopularityWeighted, TypeConstrained, Uniform
 from kgeval.data.dataset import Dataset
 from kgeval.doors.classify import classify
-from kgeval.errors import DatasetError, InputError, MetricError, TableError
 from kgeval.metrics.kinds import CLASSIFICATION
 from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.tasks.classification import Classification

@@ -12,11 +12,11 @@ from sklearn.metrics import ndcg_score
 
 import kgeval
 from kgeval import summarize
+from kgeval.base.errors import DatasetError, InputError, MetricError
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.doors.classify import classify
-from kgeval.errors import DatasetError, InputError, MetricError
 from kgeval.metrics.labels.fitted import ConfidenceMapping
 from kgeval.metrics.labels.label_summary import ERRORS
 from kgeval.metrics.labels.scored_labels import ScoredLabels

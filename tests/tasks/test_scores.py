@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import kgeval
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.dataset import Dataset
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
 from kgeval.doors.classify import classify
-from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.alignment import align
 from kgeval.scorers.family import family
 from kgeval.scorers.mapped import Reciprocal

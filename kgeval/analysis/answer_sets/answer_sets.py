@@ -13,23 +13,23 @@ import pyarrow as pa
 from kgeval.analysis.answer_sets.conformal_limits import Limit
 from kgeval.analysis.answer_sets.nonconformity import ScoredSplit, SideTask, find_nonconformity
 from kgeval.analysis.slices.annotation import annotate, slices_to_add
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import InputError, counted
+from kgeval.base.provenance import UNKNOWN, subject_of
+from kgeval.base.storage.parquet_tables import Columns
+from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source
-from kgeval.displayed import Brief
-from kgeval.errors import InputError, counted
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Interval, Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import MeanTerms, Units, attempt, limits_of
 from kgeval.metrics.intervals.selection_intervals import unit_scatter
 from kgeval.metrics.metric import Metric
-from kgeval.provenance import UNKNOWN, subject_of
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.predictions import prediction_table
 from kgeval.ranking.rank_table import RankTable
-from kgeval.shown import Shown
-from kgeval.storage.parquet_tables import Columns
-from kgeval.table import Cell, Figure, Table
 
 AS_PREDICTED = ("side", "anchor", "relation", "place", "entity", "score", "is_answer")
 LABELLED = ("anchor_label", "relation_label", "entity_label")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.groups import group_rows
 from kgeval.ranking.rank_table import SCHEMA, RankTable
 

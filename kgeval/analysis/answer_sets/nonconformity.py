@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.threads import slices
 from kgeval.corruption.candidates import Candidates
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import KnownAnswers, known_triples
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.errors import MetricError, refuse_unknown
 from kgeval.ranking.engine import Engine
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.rank_table import RankTable
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.ranking.tie_rules import tied_under
 from kgeval.scorers.aligned import Aligned
-from kgeval.threads import slices
 
 BYTES_A_PLACE = 64
 """that a prediction takes while it is found and looked through"""

@@ -18,13 +18,13 @@ from kgeval.analysis.audits.searches import (
     related_found,
     twins_found,
 )
-from kgeval.arrays import BoolArray
+from kgeval.base.arrays import BoolArray
+from kgeval.base.errors import DatasetError, InputError, counted, refuse_unknown
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.loading import Source, as_dataset
-from kgeval.errors import DatasetError, InputError, counted, refuse_unknown
-from kgeval.shown import Shown
-from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgeval.analysis.audits.finding import Finding, Found, Tally
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import Overlaps, PairedFacts
 from kgeval.data.queries import starts_of_runs

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.provenance import ALIKE, UNKNOWN, Provenance
+from kgeval.base.storage.parquet_tables import LABELS
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.triples import TARGETS
-from kgeval.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Unit
-from kgeval.provenance import ALIKE, UNKNOWN, Provenance
 from kgeval.ranking.rank_table import TIME, RankTable
-from kgeval.storage.parquet_tables import LABELS
 
 LARGEST_KEY = 2**62
 """which a product of two numbers of values must stay under, or be renumbered"""

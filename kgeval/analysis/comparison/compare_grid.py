@@ -13,7 +13,7 @@ from kgeval.analysis.comparison.grid_block import Block, Score, Spread
 from kgeval.analysis.comparison.model_grid import ModelGrid
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
 from kgeval.analysis.comparison.seed_differences import seed_differences
-from kgeval.errors import MetricError, refuse_unknown
+from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Intervals, Unit
 from kgeval.metrics.intervals.over_seeds import alike_runs, interval_over_seeds

@@ -20,8 +20,8 @@ from kgeval.analysis.comparison.comparable import (
 from kgeval.analysis.comparison.comparison import Comparison
 from kgeval.analysis.comparison.pair_tests import paired_differences
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference
-from kgeval.arrays import IntArray
-from kgeval.errors import MetricError, refuse_unknown
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.groups import group_rows
 from kgeval.metrics.intervals.interval import Unit
 from kgeval.metrics.kinds import RANKS, Chance
@@ -98,7 +98,7 @@ def compare(  # noqa: PLR0913
     (201, 'better')
     >>> compare({"full": full, "sampled": sampled})
     Traceback (most recent call last):
-    kgeval.errors.MetricError: these runs cannot be compared.
+    kgeval.base.errors.MetricError: these runs cannot be compared.
     candidates: all 14 entities in full; 5 uniform (seed 0) in sampled
     Rank them alike, or allow the differences: --allow candidates (in Python allow=['candidates']).
     """

@@ -13,13 +13,13 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     notes_on_tests,
 )
-from kgeval.errors import first_few
+from kgeval.base.errors import first_few
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Cell, Figure, Table, number, written
 from kgeval.metrics.metric import Metric
 from kgeval.metrics.names import parse
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of
 from kgeval.metrics.summary import notes_with_models
-from kgeval.shown import Shown
-from kgeval.table import Cell, Figure, Table, number, written
 
 if TYPE_CHECKING:
     import pandas as pd

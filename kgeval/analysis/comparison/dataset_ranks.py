@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgeval.analysis.comparison.sign_flips import holm
-from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, counted, first_few, refuse_unknown
-from kgeval.shown import Shown
-from kgeval.table import Figure, Table, number, p_text
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import MetricError, counted, first_few, refuse_unknown
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Figure, Table, number, p_text
 
 if TYPE_CHECKING:
     import pandas as pd

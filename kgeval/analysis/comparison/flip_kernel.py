@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgeval.compiling import njit
+from kgeval.base.compiling import njit
 from kgeval.corruption.draws import mix
 
 UNITS = 8

@@ -10,13 +10,13 @@ import numpy as np
 
 from kgeval.analysis.comparison.model_order import order_of
 from kgeval.analysis.comparison.paired_difference import PairedDifference
+from kgeval.base.provenance import Provenance
+from kgeval.base.tables.displayed import Brief
+from kgeval.base.tables.table import Ends
 from kgeval.corruption.generator import size_range
-from kgeval.displayed import Brief
 from kgeval.metrics.intervals.interval import justified_decimals
 from kgeval.metrics.intervals.over_seeds import OverSeeds
 from kgeval.metrics.names import MetricName
-from kgeval.provenance import Provenance
-from kgeval.table import Ends
 
 Spread = Literal["sd", "seeds", "interval", "none"]
 """what follows ±"""

@@ -8,12 +8,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, PairedDifference, adjustment
+from kgeval.base.provenance import LabelProvenance, Provenance, shared_description
+from kgeval.base.tables.shown import Page
+from kgeval.base.tables.table import DIGITS, Cell, Figure, Table
 from kgeval.metrics.names import PARTS, MetricName, title_of
 from kgeval.metrics.rank_summary import RankSummary, common_ties_of, shared_columns
 from kgeval.metrics.summary import Group, notes_with_models
-from kgeval.provenance import LabelProvenance, Provenance, shared_description
-from kgeval.shown import Page
-from kgeval.table import DIGITS, Cell, Figure, Table
 
 
 class ModelRow(NamedTuple):

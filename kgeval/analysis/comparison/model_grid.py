@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from kgeval.analysis.comparison.grid_block import Block, Score, Spread
 from kgeval.analysis.comparison.paired_difference import DifferenceOptions, adjustment
-from kgeval.errors import counted, first_few
+from kgeval.base.errors import counted, first_few
+from kgeval.base.provenance import shared_description
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.metrics.intervals.interval import PLURAL
 from kgeval.metrics.intervals.over_seeds import FEWEST_SEEDS
 from kgeval.metrics.names import MetricName, title_of
-from kgeval.provenance import shared_description
-from kgeval.shown import Shown
-from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd

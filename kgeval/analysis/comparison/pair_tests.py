@@ -18,7 +18,8 @@ from kgeval.analysis.comparison.paired_difference import (
     with_adjusted_p,
 )
 from kgeval.analysis.comparison.sign_flips import MOST_FLIPS, sign_flip_p_values, signed_sums, swapped_p_value
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.progress import long_loop
 from kgeval.data.triples import TARGETS
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import (
@@ -39,7 +40,6 @@ from kgeval.metrics.kinds import Needs
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.selection import RowSelection, TableView
-from kgeval.progress import long_loop
 
 
 @dataclass(frozen=True, eq=False)

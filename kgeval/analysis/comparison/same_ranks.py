@@ -10,17 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.comparison.comparable import TRIPLES, differing_fields, notes_on_unknowns, same_rows
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import MetricError
+from kgeval.base.provenance import ALIKE, UNKNOWN
+from kgeval.base.tables.shown import Shown
+from kgeval.base.tables.table import Table
 from kgeval.data.columns import TRIPLE
-from kgeval.errors import MetricError
 from kgeval.metrics.kinds import RANKS
 from kgeval.metrics.rank_summary import rank_summary
 from kgeval.metrics.selection import MetricOptions
-from kgeval.provenance import ALIKE, UNKNOWN
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.rank_table import COUNTS, TIME, RankTable
-from kgeval.shown import Shown
-from kgeval.table import Table
 
 SHOWN = 10
 """how many of the rows that differ are shown, the worst first"""

@@ -22,8 +22,8 @@ from kgeval.analysis.comparison.paired_difference import (
     PairedDifference,
     with_adjusted_p,
 )
-from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, refuse_unknown
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.intervals.interval import Intervals, NoInterval
 from kgeval.metrics.intervals.mean_terms import Units
 from kgeval.metrics.intervals.over_seeds import (

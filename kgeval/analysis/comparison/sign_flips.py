@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, Philox
 
-from kgeval.arrays import BoolArray, Float64Array
-from kgeval.errors import MetricError
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import MetricError
+from kgeval.base.progress import long_loop
+from kgeval.base.threads import parallel_for
 from kgeval.metrics.intervals.interval import NoInterval
 from kgeval.metrics.intervals.mean_terms import Units
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
-from kgeval.progress import long_loop
-from kgeval.threads import parallel_for
 
 MOST_DRAWS = 10**6
 

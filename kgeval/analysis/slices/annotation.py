@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from kgeval.analysis.slices.slice import EvaluatedRows, Slice, find_slice, slice_of
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import TableError
+from kgeval.base.provenance import UNKNOWN
 from kgeval.data.dataset import Dataset
 from kgeval.data.loading import Source, as_dataset
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import TableError
-from kgeval.provenance import UNKNOWN
 from kgeval.ranking.rank_table import TIME, RankTable
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgeval.analysis.slices.slice import EvaluatedRows
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
 from kgeval.data.triples import Triples
 
 

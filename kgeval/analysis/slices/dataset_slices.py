@@ -10,11 +10,11 @@ import numpy as np
 from kgeval.analysis.audits.searches import WAYS, RelatedRelations, leaks_of
 from kgeval.analysis.slices.counts import count_answers, count_heads, count_queries, count_tails, degrees
 from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError
 from kgeval.data.dataset import Dataset
 from kgeval.data.leaks import INVERSE_SHARE
 from kgeval.data.triples import TripleIndex, Triples
-from kgeval.errors import DatasetError
 
 CLASSES = ("1-1", "1-N", "N-1", "N-N")
 """one or many heads for a tail, then one or many tails for a head"""

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import InputError, TableError
 from kgeval.data.dataset import Dataset
 from kgeval.data.entity_types import read_types_of_entities
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, TableError
 
 RelationGroups = Mapping[str, Sequence[str] | str | None] | str
 """the relations of each group, by name or, after ``~``, by pattern, None for all that are left; or a pattern alone"""

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgeval.analysis.slices.counts import count_pairs
 from kgeval.analysis.slices.slice import Categories, EvaluatedRows, Slice
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import starts_of_runs
 from kgeval.data.rows import Rows

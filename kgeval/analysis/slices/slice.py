@@ -18,13 +18,13 @@ from kgeval.analysis.slices.named_groups import (
     group_relations,
     groupings,
 )
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError, TableError, did_you_mean
+from kgeval.base.registries import brought, by_name, instances
+from kgeval.base.tables.displayed import Brief
 from kgeval.data.dataset import Dataset, Split
 from kgeval.data.entity_types import PREFIX
 from kgeval.data.triples import Triples
-from kgeval.discovery import brought, by_name, instances
-from kgeval.displayed import Brief
-from kgeval.errors import DatasetError, TableError, did_you_mean
 from kgeval.metrics.metric import check_name
 from kgeval.ranking.rank_table import SCHEMA
 

@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.errors import CheckpointError, UsageError
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -24,7 +25,6 @@ from kgeval.data.tables import read_triples
 from kgeval.data.text import read_columns
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, UsageError
 from kgeval.scorers.adapters.array_scorers import DualEncoder, ScoreTable, TripleArrays
 from kgeval.scorers.similarity import Similarity
 

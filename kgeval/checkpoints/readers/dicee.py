@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.base.files.paths import no_file
+from kgeval.base.pickles.pickled import read_pickle
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -27,9 +30,6 @@ from kgeval.data.id_files import vocabulary_by_id
 from kgeval.data.tables import read_text
 from kgeval.data.text import first_line
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, UsageError
-from kgeval.paths import no_file
-from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.convolutions import AConEx, ConEx

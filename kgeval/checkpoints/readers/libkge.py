@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.pickled import read_torch
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -27,8 +29,6 @@ from kgeval.checkpoints.shared.locate import (
 from kgeval.checkpoints.shared.state_dict_format import holds
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors, normalize_rows
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_torch
 from kgeval.scorers.families.bilinear import CP, RESCAL, DistMult, SimplE, TuckER
 from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.convolutions import ConvE

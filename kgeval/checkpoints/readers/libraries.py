@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.files.opening import read_json
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.shared.layers import readable
@@ -37,7 +38,6 @@ from kgeval.checkpoints.shared.state_dict_format import (
     unit_rows,
 )
 from kgeval.checkpoints.shared.tensors import Tensors, check_same_rows, names_in
-from kgeval.files.opening import read_json
 from kgeval.scorers.families.bilinear import RESCAL, DistMult, HolE
 from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.projections import TransD, TransH, TransR

@@ -29,7 +29,11 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Json, ValidationError
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError, InputError
+from kgeval.base.files.opening import JSON, Budget
+from kgeval.base.settings.messages import problems_of
+from kgeval.base.storage import replacing
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader, formats
@@ -51,13 +55,9 @@ from kgeval.checkpoints.shared.mapped_arrays import (
 )
 from kgeval.checkpoints.shared.tensors import Tensors, model_of_named
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError
-from kgeval.files.opening import JSON, Budget
 from kgeval.scorers.family import Family
 from kgeval.scorers.mapped import Reciprocal, Typed
 from kgeval.scorers.scorer import Numbering
-from kgeval.settings.messages import problems_of
-from kgeval.storage import replacing
 
 FORMAT, VERSION = "kgeval", "1"
 

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.pickled import PICKLED, read_torch
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -26,8 +28,6 @@ from kgeval.checkpoints.shared.locate import find_labels, folder_of, settings_in
 from kgeval.checkpoints.shared.mapped_arrays import NUMPY, mapped_array
 from kgeval.checkpoints.shared.state_dict_format import Model, StateDictFormat, Take, describe, halves, holds, named
 from kgeval.checkpoints.shared.tensors import Tensors, embedding_range, names_in
-from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import PICKLED, read_torch
 from kgeval.scorers.families.bilinear import CP, DistMult
 from kgeval.scorers.families.complex import ComplEx, PRotatE, RotatE, TComplEx, TNTComplEx
 from kgeval.scorers.families.translations import TransE

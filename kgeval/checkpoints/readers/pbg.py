@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.files.containers import Arrays, open_hdf5
+from kgeval.base.files.paths import exists_safely
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -34,9 +37,6 @@ from kgeval.checkpoints.shared.locate import CheckpointLabels, find_checkpoint_f
 from kgeval.checkpoints.shared.tensors import check_same_rows
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
-from kgeval.files.containers import Arrays, open_hdf5
-from kgeval.paths import exists_safely
 from kgeval.scorers.families.bilinear import RESCAL, DistMult
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.projections import BigGraph

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.errors import CheckpointError
+from kgeval.base.files.opening import read_json, read_settings
+from kgeval.base.files.paths import is_plain_name
 from kgeval.checkpoints.options import truth_value
 from kgeval.checkpoints.shared.layers import readable
 from kgeval.checkpoints.shared.locate import json_in
-from kgeval.errors import CheckpointError
-from kgeval.files.opening import read_json, read_settings
-from kgeval.paths import is_plain_name
 
 VERSION, CONFIG = "checkpoint_version.txt", "config.json"
 

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from kgeval.base.errors import CheckpointError, counted, first_few, reason
+from kgeval.base.files.opening import JSON, checked
 from kgeval.checkpoints.checkpoint import ModelWithoutFormula
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -29,8 +31,6 @@ from kgeval.checkpoints.shared.locate import LONGEST, first_object
 from kgeval.data.dataset import Dataset
 from kgeval.data.text import open_text
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError, counted, first_few, reason
-from kgeval.files.opening import JSON, checked
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, INVENTED, Key, OneList, PredictionLists, SideLists
 from kgeval.scorers.scorer import Numbering
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.pickles.pickled import PICKLED, read_any
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.state_dict_format import holds
 from kgeval.checkpoints.shared.tensors import LIGHTNING, WRAPPINGS, Tensors, names_in, unwrap_state_dict
-from kgeval.pickles.pickled import PICKLED, read_any
-from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.adapters.live_models import CLASSES, FORMULAS, TABLES
 
 NAMES = frozenset({"node_emb.weight", "rel_emb.weight"})

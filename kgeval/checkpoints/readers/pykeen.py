@@ -1,8 +1,8 @@
 """PyKEEN's models: a ``save_to_directory`` folder, a bare ``trained_model.pkl``, or a state dictionary.
 
 The pickle holds the whole model as a tree of modules; current layouts and those before 1.8 are read. Nothing of it is
-executed (see ``kgeval.pickles.unpickle``): the tree is walked, and its arrays are taken out. A state dictionary (bare,
-as ``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
+executed (see ``kgeval.base.pickles``): the tree is walked, and its arrays are taken out. A state dictionary (bare, as
+``pykeen.checkpoints.save_model`` wraps it, or in a training loop's checkpoint) holds tensors, and a training loop's
 labels: the interaction is asked for, and its norm, normaliser and the like.
 """
 
@@ -11,6 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.errors import CheckpointError, first_few
+from kgeval.base.pickles.pickled import PICKLED, read_torch
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
 from kgeval.checkpoints.reader import NAMED_BY_USER, Reader
@@ -27,9 +30,6 @@ from kgeval.checkpoints.shared.locate import (
 from kgeval.checkpoints.shared.tensors import COUNTERS, LIGHTNING, Tensors, names_in, unwrap_state_dict
 from kgeval.data.id_files import JSON, PYKEEN, PYKEEN_SAVED, TSV
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, first_few
-from kgeval.pickles.pickled import PICKLED, read_torch
-from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.ordered import ACTIVATIONS
 
 MODEL_FILE = "trained_model.pkl"

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.options import truth_value
 from kgeval.checkpoints.readers.pykeen_modules import NoFormula, PyKEENModel
 from kgeval.checkpoints.readers.pykeen_networks import NETWORKS, affine
 from kgeval.checkpoints.shared.layers import check_shape, joined
-from kgeval.errors import CheckpointError
 from kgeval.scorers.families.bilinear import (
     CP,
     RESCAL,

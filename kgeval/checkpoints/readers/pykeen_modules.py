@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.shared.layers import check_shape
 from kgeval.checkpoints.shared.tensors import Tensors
-from kgeval.errors import CheckpointError
-from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.ordered import unit
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.readers.pykeen_modules import Module, NoFormula, PyKEENModel
 from kgeval.checkpoints.shared.layers import Affine, Network, fold_batch_norm
-from kgeval.errors import CheckpointError
 from kgeval.scorers.families.convolutions import ConvE, ConvKB
 from kgeval.scorers.families.networks import ERMLP, ERMLPE, NTN, CrossE, ProjE, Transformer
 from kgeval.scorers.family import Family

@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.readers.predictions import CheckedLists, Predictions, needed_dataset, predictions_of
@@ -29,7 +30,6 @@ from kgeval.data.rows import Rows
 from kgeval.data.tables import NamedTable
 from kgeval.data.text import find_delimiter, open_text, read_columns
 from kgeval.data.triples import SIDES, Side
-from kgeval.errors import CheckpointError
 from kgeval.scorers.adapters.prediction_lists import ALL_LISTS, SideLists
 
 MARKS: dict[str, Side] = {"Heads:": "head", "Tails:": "tail"}

@@ -20,7 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.files.opening import checked, read_settings
+from kgeval.base.files.settings_text import read_yaml
+from kgeval.base.pickles.pickled import read_torch
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, truth_value
 from kgeval.checkpoints.reader import Reader
@@ -28,11 +33,6 @@ from kgeval.checkpoints.shared.layers import readable
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of, settings_in
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import Tensors, embedding_range
-from kgeval.errors import CheckpointError
-from kgeval.files.opening import checked, read_settings
-from kgeval.files.settings_text import read_yaml
-from kgeval.pickles.pickled import read_torch
-from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.families.bilinear import RESCAL, DistMult, SimplE
 from kgeval.scorers.families.complex import ComplEx, RotatE
 from kgeval.scorers.families.projections import TransR

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.pickles.pickled import read_pickle
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -34,8 +36,6 @@ from kgeval.checkpoints.shared.state_dict_format import holds
 from kgeval.checkpoints.shared.tensors import COUNTERS, Tensors
 from kgeval.data.dataset import Dataset
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
-from kgeval.pickles.pickled import read_pickle
 from kgeval.scorers.families.bilinear import DistMult, TuckER
 from kgeval.scorers.families.complex import ComplEx
 from kgeval.scorers.families.convolutions import ConvE

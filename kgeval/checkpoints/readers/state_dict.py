@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kgeval.base.pickles.pickled import PICKLED, read_any
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import NAMED_BY_USER, Reader
 from kgeval.checkpoints.shared.locate import find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, flat, model_of_named, unwrap_state_dict
-from kgeval.pickles.pickled import PICKLED, read_any
 
 
 def read(path: Path, options: Options) -> Checkpoint:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.files.opening import Budget, checked, read_bytes
 from kgeval.checkpoints.shared.layers import readable
-from kgeval.files.opening import Budget, checked, read_bytes
 
 MAGIC = 0xDB4775248B80FB57
 FOOTER = 48

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import Float64Array
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import CheckpointError
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.data.text import UNIT_SEPARATOR, line_of, read_columns
-from kgeval.errors import CheckpointError
 from kgeval.scorers.families.translations import TransE
 
 

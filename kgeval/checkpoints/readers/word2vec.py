@@ -17,7 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import CheckpointError
+from kgeval.base.files.opening import read_bytes
+from kgeval.base.pickles.pickled import read_pickle
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.reader import Reader
@@ -27,10 +31,6 @@ from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file
 from kgeval.checkpoints.shared.mapped_arrays import mapped_array
 from kgeval.checkpoints.shared.tensors import model_of_arrays
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError
-from kgeval.files.opening import read_bytes
-from kgeval.pickles.pickled import read_pickle
-from kgeval.pickles.unpickle import StubObject
 
 BINARY = ".bin"
 

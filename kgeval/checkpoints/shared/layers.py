@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
-from kgeval.errors import CheckpointError, reason
-from kgeval.errors import naming as naming_place
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError, reason
+from kgeval.base.errors import naming as naming_place
 from kgeval.scorers.ordered import weighted_sum
 
 naming = partial(naming_place, error=CheckpointError)
@@ -47,7 +47,7 @@ def check_shape(name: str, array: Any, *shape: int | None, least: float | None =
 
     >>> check_shape("bias", np.zeros(31), 32)
     Traceback (most recent call last):
-    kgeval.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point numbers of shape [32].
+    kgeval.base.errors.CheckpointError: the tensor 'bias' is float64 [31]; expected floating-point ...
     """
     lengths = list(np.shape(array))
     fits = len(lengths) == len(shape) and all(

@@ -13,7 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import CheckpointError, InputError, UsageError
+from kgeval.base.files.opening import read_json
+from kgeval.base.files.paths import suggest_paths
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.shared.layers import naming, readable
@@ -27,9 +30,6 @@ from kgeval.data.id_files import (
 )
 from kgeval.data.text import first_line, open_text
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import CheckpointError, InputError, UsageError
-from kgeval.files.opening import read_json
-from kgeval.paths import suggest_paths
 from kgeval.scorers.mapped import Reciprocal
 
 NATIVE = LabelFiles("entities.tsv", "relations.tsv")

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, bfloat16_to_float32
+from kgeval.base.arrays import FloatArray, bfloat16_to_float32
+from kgeval.base.errors import CheckpointError, UsageError
+from kgeval.base.files.containers import open_zip
+from kgeval.base.files.opening import Budget, checked
 from kgeval.checkpoints.shared.layers import readable
 from kgeval.checkpoints.shared.locate import folder_of
-from kgeval.errors import CheckpointError, UsageError
-from kgeval.files.containers import open_zip
-from kgeval.files.opening import Budget, checked
 
 NUMPY, SAFE = ".npy", ".safetensors"
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from kgeval.arrays import FloatArray
+from kgeval.base.arrays import FloatArray
+from kgeval.base.errors import InputError, did_you_mean
 from kgeval.checkpoints.checkpoint import Checkpoint
 from kgeval.checkpoints.options import Options, spelled
 from kgeval.checkpoints.reader import Reader
 from kgeval.checkpoints.shared.locate import contains_file, find_checkpoint_file, find_labels, folder_of
 from kgeval.checkpoints.shared.tensors import Tensors, names_in, normalize_rows
-from kgeval.errors import InputError, did_you_mean
 from kgeval.scorers.family import Family
 from kgeval.scorers.scorer import Numbering
 

@@ -10,13 +10,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray
+from kgeval.base.arrays import Float64Array, FloatArray
+from kgeval.base.errors import CheckpointError, UsageError, did_you_mean, first_few
+from kgeval.base.pickles.pickled import pickle_strings, read_any
+from kgeval.base.pickles.unpickle import StubObject
 from kgeval.checkpoints.options import Options
 from kgeval.checkpoints.shared.layers import check_shape, joined, naming
 from kgeval.checkpoints.shared.mapped_arrays import ARRAYS, SAFE, array_names, read_npz, read_safetensors
-from kgeval.errors import CheckpointError, UsageError, did_you_mean, first_few
-from kgeval.pickles.pickled import pickle_strings, read_any
-from kgeval.pickles.unpickle import StubObject
 from kgeval.scorers.family import Family, family
 from kgeval.scorers.mapped import Reciprocal
 from kgeval.scorers.ordered import unit
@@ -133,7 +133,7 @@ class Tensors:
         >>> _ = tensors.matrix("E")
         >>> tensors.refuse_unused("DistMult", "margin")
         Traceback (most recent call last):
-        kgeval.errors.CheckpointError: m.pt: a DistMult does not use the tensor 'gate'. It is a different model...
+        kgeval.base.errors.CheckpointError: m.pt: a DistMult does not use the tensor 'gate'. It is a different model...
         """
         unused = sorted(name for name in self._unused if not any(fnmatchcase(name, pattern) for pattern in ignored))
         if unused:

@@ -72,8 +72,8 @@ def answers_command(source: str, dataset: str | None, out: Path | None, force: b
     Examples: kgeval answers runs/mine --coverage .9; kgeval answers umls-TransE --dataset umls --nonconformity
     softmax --per relation --out sets.parquet
     """
+    from kgeval.base.tables.shown import Page
     from kgeval.cli.display import show, show_notes, show_place
-    from kgeval.shown import Page
 
     _refuse_contradictions(dataset, out, options, force=force)
     if options["valid"] is not None:
@@ -91,7 +91,7 @@ def answers_command(source: str, dataset: str | None, out: Path | None, force: b
 
 
 def _refuse_contradictions(dataset: str | None, out: Path | None, options: dict[str, Any], *, force: bool) -> None:
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
 
     if out is not None and out.suffix != ".parquet":
         raise ConfigError(f"--out {str(out)!r}: expected a name that ends in .parquet.")
@@ -117,9 +117,9 @@ def _of_stored_ranks(source: str, options: dict[str, Any]) -> AnswerSets:
 
 def _read(source: str, dataset: str | None, options: dict[str, Any]) -> StoredModel:
     """Read the model and dataset of a run, or of the options. Settings of the command line come first."""
+    from kgeval.base.errors import ConfigError
+    from kgeval.base.files.paths import exists_safely
     from kgeval.cli.display import watching
-    from kgeval.errors import ConfigError
-    from kgeval.paths import exists_safely
     from kgeval.run_directory.stored_run import StoredRun
     from kgeval.runs.stored import StoredModel, read_stored_model
 

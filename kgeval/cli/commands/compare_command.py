@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.errors import ConfigError
+from kgeval.base.tables.shown import Page
 from kgeval.cli.completion import PATH
 from kgeval.cli.display import format_options, show, show_notes
 from kgeval.cli.setting_options import given, setting_options
 from kgeval.cli.shared_options import ALLOW, DIGITS, INTERVALS, QUIET, import_options, named_runs, rows_shown
 from kgeval.cli.streams import say
-from kgeval.errors import ConfigError
 from kgeval.metrics.kinds import RANKS
 from kgeval.runs.config.metric_request import POLICIES, MetricRequest, with_groups
-from kgeval.shown import Page
 
 if TYPE_CHECKING:
     from kgeval.analysis.comparison.comparison import Comparison

@@ -40,11 +40,11 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
 
     Examples: kgeval convert umls-TransE --out model.safetensors; kgeval convert data/wikikg2 --out wikikg2
     """
+    from kgeval.base.errors import ConfigError
+    from kgeval.base.files.paths import exists_safely
     from kgeval.checkpoints.reader import readers_of
     from kgeval.cli.streams import say, say_json
     from kgeval.data.loading import load_dataset
-    from kgeval.errors import ConfigError
-    from kgeval.paths import exists_safely
 
     refuse_file(out, force=force)
     place, dataset, options = Path(source), settings["dataset"], settings["options"]
@@ -72,11 +72,11 @@ def convert_command(source: str, out: Path, format: str, force: bool, as_json: b
 def _convert_model(
     place: Path, out: Path, format: str, options: dict[str, Any], dataset: Callable[[], Dataset] | None
 ) -> tuple[str, dict[str, Any]]:
+    from kgeval.base.errors import CheckpointError, InputError
     from kgeval.checkpoints import read_checkpoint
     from kgeval.checkpoints.readers.native import save_checkpoint
     from kgeval.cli.display import watching
     from kgeval.data.layout import layouts
-    from kgeval.errors import CheckpointError, InputError
 
     with watching("loading model"):
         graph = None if dataset is None else dataset()

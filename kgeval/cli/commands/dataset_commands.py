@@ -37,12 +37,12 @@ def audit_command(dataset: str, threshold: float, out: Path | None, form: str, *
     Example: kgeval audit wn18rr --out audit.json
     """
     from kgeval.analysis.audits.audit import audit
+    from kgeval.base.storage import write_text
+    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.table import Table
     from kgeval.cli.display import show, show_notes, show_place, watching
     from kgeval.data.loading import load_dataset
     from kgeval.run_directory.contents import as_json
-    from kgeval.shown import Page
-    from kgeval.storage import write_text
-    from kgeval.table import Table
 
     if out is not None:
         refuse_file(out, force=force)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.tables.shown import Page
+from kgeval.base.tables.table import Table
 from kgeval.cli.completion import PATH
 from kgeval.cli.setting_options import pairs, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, reading_options
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.shown import Page
-from kgeval.table import Table
 
 if TYPE_CHECKING:
     from kgeval.data.vocabulary import Vocabulary
@@ -34,8 +34,8 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
     Example: kgeval inspect data/fb15k-237
     """
+    from kgeval.base.errors import ConfigError
     from kgeval.cli.display import show
-    from kgeval.errors import ConfigError
 
     description = _describe(path, settings)
     kind = next(iter(description))
@@ -45,8 +45,8 @@ def inspect_command(path: str, form: str, **settings: Any) -> None:
 
 
 def _describe(path: str, settings: dict[str, Any]) -> dict[str, Any]:
+    from kgeval.base.files.paths import exists_safely
     from kgeval.checkpoints.reader import readers_of
-    from kgeval.paths import exists_safely
 
     place = Path(path)
     if not exists_safely(place):
@@ -72,9 +72,9 @@ def _checkpoint(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _folder(path: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a dataset in a folder, or runs; refuse another folder, and say what is in it."""
+    from kgeval.base.errors import DatasetError
     from kgeval.checkpoints.reader import holds_models, recognise
     from kgeval.data.layout import layouts
-    from kgeval.errors import DatasetError
     from kgeval.run_directory.contents import progress_of
     from kgeval.run_directory.folders import holds_runs
 
@@ -153,7 +153,7 @@ def _table(run: StoredRun) -> dict[str, Any]:
 
 def _foreign_ranks(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Describe a file of ranks that another program wrote; anything else is empty."""
-    from kgeval.errors import InputError
+    from kgeval.base.errors import InputError
     from kgeval.ranking.rank_file import RankFile
 
     try:

@@ -13,7 +13,7 @@ from kgeval.cli.listings import LISTINGS
 from kgeval.cli.shared_options import FORMAT, QUIET
 
 if TYPE_CHECKING:
-    from kgeval.shown import Page
+    from kgeval.base.tables.shown import Page
 
 BRIEF = {
     "metrics": ("name", "title", "needs"),
@@ -44,9 +44,9 @@ def list_command(what: str, name: str | None, form: str) -> None:
 
     Example: kgeval list metrics ndcg
     """
+    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.table import Table
     from kgeval.cli.display import show
-    from kgeval.shown import Page
-    from kgeval.table import Table
 
     columns, rows = LISTINGS[what]()
     entries = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -64,9 +64,9 @@ def list_command(what: str, name: str | None, form: str) -> None:
 
 def _format_page(entry: dict[str, str]) -> Page | None:
     """Show the models of a format that is a table of them; None for a format that is code."""
+    from kgeval.base.tables.shown import Page
+    from kgeval.base.tables.table import Table
     from kgeval.checkpoints.reader import formats
-    from kgeval.shown import Page
-    from kgeval.table import Table
 
     models = formats()[entry["name"]].models
     columns = list(dict.fromkeys(column for model in models for column in model))
@@ -77,7 +77,7 @@ def _format_page(entry: dict[str, str]) -> Page | None:
 
 def _entry(what: str, name: str, entries: list[dict[str, str]]) -> dict[str, str]:
     """Find an entry by its name or a synonym, with a cutoff or without."""
-    from kgeval.errors import ConfigError, did_you_mean
+    from kgeval.base.errors import ConfigError, did_you_mean
 
     names: dict[str, dict[str, str]] = {}
     for entry in entries:

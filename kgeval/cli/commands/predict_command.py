@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.tables.shown import Page
+from kgeval.base.tables.table import Cell, Figure, Table
 from kgeval.cli.completion import PATH
 from kgeval.cli.configuration import configuration, refuse_other_keys
 from kgeval.cli.setting_options import OF_EVALUATION, blocks, setting_options
 from kgeval.cli.shared_options import FORMAT, QUIET, model_and_dataset, refuse_file
 from kgeval.ranking.evaluation import Evaluation
-from kgeval.shown import Page
-from kgeval.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     from kgeval.data.dataset import Dataset
@@ -105,7 +105,7 @@ def predict_command(checkpoint: str, dataset: str | None, form: str, **options: 
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
 
     out, form = options["out"], options["written_as"]
     refuse_other_keys("predict", options["overrides"], OF_RANKINGS)
@@ -121,7 +121,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 
 
 def _refuse_two_kinds_of_queries(options: dict[str, Any]) -> None:
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
 
     if options["queries"] and options["query_file"]:
         raise ConfigError("give either --query or --queries FILE.")

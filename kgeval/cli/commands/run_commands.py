@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgeval.base.settings.settings import plain
 from kgeval.cli.shared_options import DIGITS, FOLDER, FORMAT, JSON, QUIET, SET, printed, thresholds
-from kgeval.settings.settings import plain
 
 if TYPE_CHECKING:
     from kgeval.runs.config.run_config import RunConfig
@@ -61,10 +61,10 @@ def run_command(  # noqa: C901
 
     Example: kgeval run umls.yaml --set evaluation.split=valid
     """
+    from kgeval.base.errors import RunError
     from kgeval.cli.outcomes import show_outcomes, show_remarks
     from kgeval.cli.row_order import refuse_unrequested
     from kgeval.cli.streams import say, say_json
-    from kgeval.errors import RunError
     from kgeval.runs.config.load import load_configs
     from kgeval.runs.metric_bounds import limits_of, misses, refuse_missed
     from kgeval.runs.trackers import refuse_unusable
@@ -154,8 +154,8 @@ def _run(
     config: RunConfig, folder: Path, limits: Sequence[Threshold], *, force: bool, several: bool
 ) -> tuple[list[Outcome], Exception | None]:
     """Run a configuration. If there are several, return an error, so that the others still run."""
+    from kgeval.base.errors import KgevalError
     from kgeval.cli.display import show_note, watching
-    from kgeval.errors import KgevalError
     from kgeval.runs.outcome import ModelsFailed
     from kgeval.runs.runner import run
 
@@ -186,7 +186,7 @@ def _run_shards(
 
 def _folders(configs: Mapping[Path, RunConfig], out: Path | None) -> dict[Path, Path]:
     """Return the run directory of each configuration."""
-    from kgeval.errors import ConfigError
+    from kgeval.base.errors import ConfigError
 
     several = len({path if path.is_file() else path.parent for path in configs}) > 1
     folders = {

@@ -65,13 +65,13 @@ def _summarize_one(
     run: Path, metrics: tuple[str, ...], options: dict[str, Any], bounds: Bounds, *, names: tuple[str, ...], form: str
 ) -> None:
     """Show the metrics of one run, or of ranks alone."""
+    from kgeval.base.tables.shown import Page
     from kgeval.cli.display import show, show_notes
     from kgeval.data.human_names import Names, read_names
     from kgeval.run_directory.folders import words_of
     from kgeval.runs.metric_bounds import misses, refuse_missed, thresholds_of
     from kgeval.runs.outcome import beside
     from kgeval.runs.stored import named, read_outcome
-    from kgeval.shown import Page
 
     outcome = read_outcome(run, metrics, options)
     summary, groups = outcome.summary, outcome.groups

@@ -26,15 +26,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import DatasetError, InputError, refusing
+from kgeval.base.files.containers import read_parquet
+from kgeval.base.storage import replacing_folder
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.human_names import Names
 from kgeval.data.layout import Layout
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError, refusing
-from kgeval.files.containers import read_parquet
-from kgeval.storage import replacing_folder
 
 KEY = b"kgeval.dataset"
 LABELS = {"entities": "entity", "relations": "relation", "times": "time"}

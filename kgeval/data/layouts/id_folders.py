@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kgeval.base.errors import DatasetError
+from kgeval.base.files.opening import free_memory, read_bytes
+from kgeval.base.pickles.pickled import read_pickle
 from kgeval.data import id_files
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
@@ -29,9 +32,6 @@ from kgeval.data.tables import NamedTable, read_text
 from kgeval.data.text import line_of, refuse_missing
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError
-from kgeval.files.opening import free_memory, read_bytes
-from kgeval.pickles.pickled import read_pickle
 
 
 def without_missing_valid(files: Mapping[str, Path]) -> dict[str, Path]:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import DatasetError
+from kgeval.base.provenance import of_split
 from kgeval.data.columns import UNSAID, Columns
 from kgeval.data.dataset import SPLITS, Dataset, Split
 from kgeval.data.layout import Layout
 from kgeval.data.layouts import labelled as label_layout
 from kgeval.data.triples import TripleIndex, Triples
-from kgeval.errors import DatasetError
-from kgeval.provenance import of_split
 
 EVALUATED: tuple[Split, ...] = ("valid", "test")
 

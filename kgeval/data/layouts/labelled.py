@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgeval.base.errors import DatasetError, InputError
 from kgeval.data.columns import MAX_WEAK, TRIPLE, UNSAID, Columns, meaning
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layout import Layout
@@ -25,7 +26,6 @@ from kgeval.data.tables import FOURTH, NamedTable, read_triples
 from kgeval.data.text import COMPRESSED, rows
 from kgeval.data.triples import TripleIndex, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError
 
 STEMS = {
     "train": ("train", "training"),

@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import DatasetError, InputError, naming, refusing
+from kgeval.base.files.containers import open_hdf5
+from kgeval.base.files.opening import read_json, refuse_special
+from kgeval.base.pickles.pickled import read_torch
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.id_files import id_columns, labels_of_ids, refuse_sparse, vocabulary_by_id
@@ -25,10 +29,6 @@ from kgeval.data.tables import read_text
 from kgeval.data.text import refuse_missing, rows
 from kgeval.data.triples import SIDES, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, InputError, naming, refusing
-from kgeval.files.containers import open_hdf5
-from kgeval.files.opening import read_json, refuse_special
-from kgeval.pickles.pickled import read_torch
 
 COUNTS = "raw/num-node-dict.csv.gz"
 """how many entities of each type there are, in the order in which the types are numbered"""

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from kgeval.base.errors import DatasetError, did_you_mean, nearest
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import SPLITS, Dataset
 from kgeval.data.layouts.inductive import with_training_graph
 from kgeval.data.text import read_columns
 from kgeval.data.triples import Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import DatasetError, did_you_mean, nearest
 
 PYKEEN_SPLITS = {"training": "train", "validation": "valid", "testing": "test"}
 """what PyKEEN calls the splits"""

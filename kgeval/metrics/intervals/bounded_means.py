@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.intervals.mean_terms import MeanTerms
 
 SKEWNESS = (40**-0.5, 20**-0.5)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.interval import Interval, NoInterval, Unit
 from kgeval.metrics.kinds import Needs

@@ -23,8 +23,9 @@ from itertools import product
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.errors import MetricError
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError
+from kgeval.base.provenance import ALIKE
 from kgeval.metrics.intervals.interval import (
     Interval,
     Intervals,
@@ -49,7 +50,6 @@ from kgeval.metrics.selection import (
     TableView,
     refuse_other_tables,
 )
-from kgeval.provenance import ALIKE
 
 FEWEST_SEEDS = 3
 """the fewest runs of which an interval or a test over seeds is computed"""

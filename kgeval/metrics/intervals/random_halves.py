@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator, Philox
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.intervals.interval import Intervals
 
 HALVES = "random halves"

@@ -23,7 +23,8 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator, Philox
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.progress import long_loop
 from kgeval.metrics.averages import OfGroups
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
 from kgeval.metrics.intervals.interval import (
@@ -47,7 +48,6 @@ from kgeval.metrics.metric import Metric, Undefined
 from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.selection import RowSelection
-from kgeval.progress import long_loop
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator, Philox
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 
 COLLINEAR = 1e-9
 """the share of the largest eigenvalue below which a combination of auxiliary values counts as constant"""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.averages import numbered
 from kgeval.metrics.intervals.bounded_means import BoundedMeans
 from kgeval.metrics.intervals.estimate import STRATUM, TYPED, Sampling, no_estimator

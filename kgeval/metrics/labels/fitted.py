@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from kgeval.arrays import BoolArray, Float64Array
-from kgeval.errors import MetricError, refuse_unknown
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.settings.settings import Settings
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.scored_labels import ScoredLabels
 from kgeval.metrics.metric import Undefined, or_reason
-from kgeval.settings.settings import Settings
 
 
 class Standardizer(NamedTuple):

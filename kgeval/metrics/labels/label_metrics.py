@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array
+from kgeval.base.arrays import Float64Array
 from kgeval.metrics.labels.fitted import LabelPredictions
 from kgeval.metrics.metric import Undefined, defined, measured
 

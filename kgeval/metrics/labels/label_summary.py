@@ -9,8 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
-from kgeval.errors import counted
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import counted
+from kgeval.base.provenance import LabelProvenance
+from kgeval.base.tables.table import Table
 from kgeval.metrics.confidence_metrics import ConfidencePredictions, RankedFacts
 from kgeval.metrics.kinds import Calibration
 from kgeval.metrics.labels.fitted import ConfidenceMapping, LabelPredictions, Thresholds, predict_labels
@@ -21,8 +23,6 @@ from kgeval.metrics.names import MetricName
 from kgeval.metrics.ranks.ties import Ties
 from kgeval.metrics.selection import MetricOptions
 from kgeval.metrics.summary import MODEL, Group, Summary
-from kgeval.provenance import LabelProvenance
-from kgeval.table import Table
 
 Predictions = LabelPredictions | ConfidencePredictions
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array, detached
-from kgeval.displayed import Brief
-from kgeval.errors import MetricError, counted, reason
+from kgeval.base.arrays import BoolArray, Float64Array, detached
+from kgeval.base.errors import MetricError, counted, reason
+from kgeval.base.provenance import UNKNOWN, LabelProvenance
+from kgeval.base.tables.displayed import Brief
 from kgeval.metrics.array_inputs import floats
-from kgeval.provenance import UNKNOWN, LabelProvenance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +29,7 @@ class ScoredLabels(Brief):
     --------
     >>> ScoredLabels([0.3, np.nan], [1, 0], ["likes", "likes"])
     Traceback (most recent call last):
-    kgeval.errors.MetricError: score 1 is nan: labelled triples need finite scores.
+    kgeval.base.errors.MetricError: score 1 is nan: labelled triples need finite scores.
     """
 
     scores: Float64Array

@@ -11,8 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array
-from kgeval.errors import MetricError, refuse_unknown
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import MetricError, refuse_unknown
 from kgeval.metrics.array_inputs import optional_cutoff, relevances
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.ranks.moments import sum_of_discounts

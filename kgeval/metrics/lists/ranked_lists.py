@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.errors import MetricError
 from kgeval.data.queries import starts_of_runs
-from kgeval.errors import MetricError
 from kgeval.metrics.array_inputs import order_preserving_float64, relevances
 from kgeval.metrics.averages import means_of_groups
 from kgeval.metrics.metric import Metric, Undefined, declared

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.metrics.array_inputs import optional_cutoff
 from kgeval.metrics.lists.ranked_lists import RankedLists, list_metric, ranked, safe_divide, single_value
 from kgeval.metrics.ranks.moments import sum_of_reciprocals

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.base.arrays import Float64Array
 from kgeval.metrics.metric import Undefined, declared
 from kgeval.metrics.ranks.classic import HOYT, FunctionOfMeans
 from kgeval.metrics.ranks.moments import GEOMETRIC_MEAN, HITS_AT_K, MEAN_RANK, MEAN_RECIPROCAL_RANK, Mean

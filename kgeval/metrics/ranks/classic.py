@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.errors import MetricError
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError
 from kgeval.metrics.array_inputs import as_number_row
 from kgeval.metrics.metric import EXPECTED_TIES, checked_cutoff, declared, measured
 from kgeval.metrics.ranks.moments import (

@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
 from kgeval.metrics.ranks.ranks import Ranks
 from kgeval.metrics.ranks.ties import EXPECTED
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.errors import MetricError
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError
 from kgeval.metrics.averages import means_of_groups, numbered
 from kgeval.metrics.metric import Undefined
 from kgeval.metrics.ranks.ties import TiePolicy, Ties, tie_policy

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.discovery import brought, by_name
-from kgeval.displayed import Brief
-from kgeval.errors import MetricError, refuse_unknown
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.errors import MetricError, refuse_unknown
+from kgeval.base.registries import brought, by_name
+from kgeval.base.tables.displayed import Brief
 from kgeval.metrics.metric import NoExpectation, check_name
 
 

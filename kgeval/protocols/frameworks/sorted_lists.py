@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array
+from kgeval.base.arrays import BoolArray, Float64Array
 from kgeval.protocols.framework_metric import NOTHING, FrameworkMetric, hits, named, sum32
 from kgeval.protocols.protocol import Protocol
 from kgeval.ranking.counts import RankCounts

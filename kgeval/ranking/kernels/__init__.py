@@ -6,7 +6,7 @@ import sys
 import timeit
 from functools import cache
 
-from kgeval.compiling import tell_if_cold
+from kgeval.base.compiling import tell_if_cold
 from kgeval.ranking.evaluation import KernelName
 from kgeval.ranking.kernels.collectors import Kernel
 from kgeval.ranking.plan import BLOCK, Precision

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.collectors import ALL, KNOWN, BestAnswers
 
 LARGEST_CLASS = 64

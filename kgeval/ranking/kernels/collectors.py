@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.counts import RankCounts
 from kgeval.ranking.kernels.sparse_counts import count_sparse

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.compiling import njit
+from kgeval.base.threads import parallel_for
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, select_row, select_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals, Kernel
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.scorers.kernels import sum_in_lanes
 from kgeval.scorers.similarity import Similarity
-from kgeval.threads import parallel_for
 
 TILE = 64
 """candidates that a group of queries meets before the next ones are fetched"""

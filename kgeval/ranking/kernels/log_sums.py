@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array
-from kgeval.compiling import njit
+from kgeval.base.arrays import BoolArray, Float64Array
+from kgeval.base.compiling import njit
+from kgeval.base.threads import parallel_for
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import Collector, Kernel
 from kgeval.ranking.kernels.compiled import arrays_of, score
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
-from kgeval.threads import parallel_for
 
 GROUP = 16
 """queries that a thread takes at a time"""

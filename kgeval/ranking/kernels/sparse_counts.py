@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, IntArray
 from kgeval.data.rows import Rows
 from kgeval.ranking.ranking_task import RankingTask
 from kgeval.scorers.sparse_scorer import SparseScores

@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import InputError, reason
+from kgeval.base.files.opening import checked
+from kgeval.base.files.paths import exists_safely, no_file
+from kgeval.base.storage import replacing
 from kgeval.data.columns import TRIPLE
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries, query_names
 from kgeval.data.tables import read_triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, reason
-from kgeval.files.opening import checked
-from kgeval.paths import exists_safely, no_file
 from kgeval.ranking.predictions.prediction_table import PredictionTable
 from kgeval.ranking.predictions.query_rows import queries_of_triples, read_queries
 from kgeval.ranking.rank_table import TIME
-from kgeval.storage import replacing
 
 PLACES = 10
 

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgeval.arrays import BoolArray
-from kgeval.errors import counted
-from kgeval.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
+from kgeval.base.arrays import BoolArray
+from kgeval.base.errors import counted
+from kgeval.base.provenance import UNKNOWN, PredictionProvenance, provenance_of, subject_of
+from kgeval.base.storage.parquet_tables import LABELS, MORE, ROWS, Columns
+from kgeval.base.tables.table import Table
 from kgeval.ranking.rank_table import RANK
-from kgeval.storage.parquet_tables import LABELS, MORE, ROWS, Columns
-from kgeval.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, IntArray
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import InputError
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side, Triples
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError
 
 MISSING = "?"
 

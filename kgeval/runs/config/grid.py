@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kgeval.base.errors import ConfigError, did_you_mean
+from kgeval.base.settings.messages import Problem
 from kgeval.data.dataset_config import dataset_block
-from kgeval.errors import ConfigError, did_you_mean
 from kgeval.run_directory.contents import is_folder_name
 from kgeval.runs.config.models import model_block
 from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document
-from kgeval.settings.messages import Problem
 
 SEEDS = "seeds"
 

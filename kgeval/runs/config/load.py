@@ -10,12 +10,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from kgeval.analysis.slices.slice import slice_of
+from kgeval.base.errors import ConfigError, DatasetError, InputError
+from kgeval.base.settings.messages import Location, Problem, as_texts, problems_of
 from kgeval.baselines.baseline import Baseline
 from kgeval.corruption import CorruptionGenerator
 from kgeval.corruption.generator import Corruption
 from kgeval.data.dataset import Dataset
 from kgeval.data.known import known_answers
-from kgeval.errors import ConfigError, DatasetError, InputError
 from kgeval.ranking.rank_table import TIME
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.grid import Grid, Only, is_grid
@@ -24,7 +25,6 @@ from kgeval.runs.config.pykeen_components import has_device, scores_new_entities
 from kgeval.runs.config.run_config import RunConfig, expand_shorthand
 from kgeval.runs.config.variables import Place
 from kgeval.runs.config.yaml_document import Document, read_document
-from kgeval.settings.messages import Location, Problem, as_texts, problems_of
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:

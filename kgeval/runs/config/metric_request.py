@@ -10,11 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
-from kgeval.errors import did_you_mean
+from kgeval.base.errors import did_you_mean
+from kgeval.base.settings.messages import short_repr
+from kgeval.base.settings.settings import Settings, as_validation_error
 from kgeval.metrics.intervals.interval import Intervals
 from kgeval.metrics.kinds import KINDS, Chance, ConfidenceOptions, LabelOptions
-from kgeval.settings.messages import short_repr
-from kgeval.settings.settings import Settings, as_validation_error
 
 
 def _scalar(value: Any) -> Any:

@@ -16,18 +16,18 @@ from pydantic import (
     model_validator,
 )
 
+from kgeval.base.errors import NoPathError, did_you_mean
+from kgeval.base.files.opening import refuse_special
+from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.settings.by_kind import ByKind
+from kgeval.base.settings.messages import UNTRAINED, short_repr
+from kgeval.base.settings.settings import PathText, Settings, as_validation_error, or_text
 from kgeval.baselines.baseline import Baseline, baselines
 from kgeval.checkpoints import Checkpoint, read_checkpoint
 from kgeval.checkpoints.reader import formats
 from kgeval.data.dataset import Dataset
-from kgeval.errors import NoPathError, did_you_mean
-from kgeval.files.opening import refuse_special
-from kgeval.paths import exists_safely, suggest_paths
 from kgeval.runs.config.metric_request import Scalar
 from kgeval.runs.config.pykeen_components import refuse_unknown
-from kgeval.settings.by_kind import ByKind
-from kgeval.settings.messages import UNTRAINED, short_repr
-from kgeval.settings.settings import PathText, Settings, as_validation_error, or_text
 
 BASELINE = "baseline:"
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from kgeval.base.errors import ConfigError, MetricError, did_you_mean
+from kgeval.base.settings.messages import Problem, short_repr
 from kgeval.data.layouts.pykeen import writable_home
-from kgeval.errors import ConfigError, MetricError, did_you_mean
-from kgeval.settings.messages import Problem, short_repr
 
 PARTS = ("training", "model", "loss", "regularizer", "optimizer", "lr_scheduler", "negative_sampler", "stopper")
 """the parts with arguments, in blocks called ``<part>_kwargs``"""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, field_validator, model_validator
 
+from kgeval.base.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.baselines.baseline import Baseline
 from kgeval.corruption import CandidateUnion
 from kgeval.corruption.generator import Corruption
@@ -25,7 +26,6 @@ from kgeval.runs.config.models import CheckpointConfig, ModelConfig, TrainingCon
 from kgeval.runs.config.yaml_document import Document
 from kgeval.runs.shards.executors import ExecutorConfig
 from kgeval.runs.trackers import TrackerConfig
-from kgeval.settings.settings import ExistingFile, PathText, Settings, as_validation_error, writable
 from kgeval.tasks.classification import Classification
 from kgeval.tasks.confidences import Confidences
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from kgeval.errors import ConfigError, KgevalError
-from kgeval.files.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up
+from kgeval.base.errors import ConfigError, KgevalError
+from kgeval.base.files.settings_text import VARIABLE, CountingLoader, QuotedText, escaped, look_up
 
 HIDDEN = re.compile("\ue000([^\ue000\ue001]*)\ue001")
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
-from kgeval.errors import ConfigError, FileError, counted
-from kgeval.files.opening import read_settings, refuse_special
-from kgeval.files.settings_text import CountingLoader, read_yaml
-from kgeval.paths import exists_safely, suggest_paths
+from kgeval.base.errors import ConfigError, FileError, counted
+from kgeval.base.files.opening import read_settings, refuse_special
+from kgeval.base.files.paths import exists_safely, suggest_paths
+from kgeval.base.files.settings_text import CountingLoader, read_yaml
+from kgeval.base.settings.messages import Problem, as_texts, short_repr
 from kgeval.run_directory.stored_run import StoredRun
 from kgeval.runs.config.variables import ExpandingLoader, Place, Variables, innermost
-from kgeval.settings.messages import Problem, as_texts, short_repr
 
 UNCLOSED = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)[^}]*$")
 """a variable without the brace at its end"""

@@ -14,16 +14,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.errors import ConfigError, KgevalError, RunError, reason
+from kgeval.base.progress import unreported
+from kgeval.base.settings.by_kind import ByKind
+from kgeval.base.settings.settings import Settings
+from kgeval.base.threads import bound_threads
 from kgeval.data.triples import Side
-from kgeval.errors import ConfigError, KgevalError, RunError, reason
-from kgeval.progress import unreported
 from kgeval.ranking.engine_choice import engine_for
 from kgeval.ranking.model_ranking import ModelRanking
 from kgeval.runs.shards.division import RankedShard, Shard
-from kgeval.settings.by_kind import ByKind
-from kgeval.settings.settings import Settings
-from kgeval.threads import bound_threads
 
 RankedShards = Generator[tuple[Shard, RankedShard], None, None]
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgeval.errors import ConfigError, InputError, first_few
-from kgeval.files.opening import ReadFiles, noting_openings
+from kgeval.base.errors import ConfigError, InputError, first_few
+from kgeval.base.files.opening import ReadFiles, noting_openings
+from kgeval.base.threads import bound_threads
 from kgeval.run_directory.contents import STAGE, is_run
 from kgeval.run_directory.folders import CommonTable
 from kgeval.run_directory.staging import reserve_shard
@@ -21,7 +22,6 @@ from kgeval.runs.resume import refuse_changes
 from kgeval.runs.runner import Watch, no_progress, no_warning, run
 from kgeval.runs.shards.division import RankedShard, divide_exactly
 from kgeval.runs.shards.shard_store import ShardStore
-from kgeval.threads import bound_threads
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError
+from kgeval.base.threads import slices
 from kgeval.data.known import KnownAnswers
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side, Triples
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import InputError
 from kgeval.scorers.adapters.score_arrays import as_array, as_float64
 from kgeval.scorers.scorer import VectorScorer, refuse_other_queries
 from kgeval.scorers.similarity import Similarity, refuse_other_similarities
-from kgeval.threads import slices
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray, detached
+from kgeval.base.errors import InputError, ScoreError, reason
 from kgeval.data.queries import Queries
 from kgeval.data.vocabulary import Labels, Vocabulary
-from kgeval.errors import InputError, ScoreError, reason
 from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_float64, is_out_of_memory
 from kgeval.scorers.scorer import refuse_other_queries
 

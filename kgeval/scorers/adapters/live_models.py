@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray, detached
+from kgeval.base.arrays import FloatArray, IntArray, detached
+from kgeval.base.errors import InputError, UsageError
+from kgeval.base.threads import slices
 from kgeval.data.dataset import Dataset
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError, UsageError
 from kgeval.scorers.adapters.functions import CallableScorer, evaluating
 from kgeval.scorers.adapters.score_arrays import ShrinkingBatches, as_float64
 from kgeval.scorers.checks import reproduces_scores
@@ -25,7 +26,6 @@ from kgeval.scorers.families.translations import TransE
 from kgeval.scorers.family import Family
 from kgeval.scorers.ordered import unit
 from kgeval.scorers.scorer import Scorer, VectorScorer
-from kgeval.threads import slices
 
 BATCH_SCORES = 2**12
 """scores that a model is asked for at a time: many interactions make an array of query × entity × dimension of them,

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import InputError
+from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.rows import Rows
 from kgeval.data.triples import Side
 from kgeval.data.vocabulary import Vocabulary
-from kgeval.errors import InputError
-from kgeval.threads import slices
 
 Key = tuple[int, ...]
 """anchor, relation and the answer that the list was made for, -1 for all lists of a query together; and in a temporal

@@ -7,11 +7,11 @@ from copy import copy
 
 import numpy as np
 
-from kgeval.arrays import FloatArray, IntArray
+from kgeval.base.arrays import FloatArray, IntArray
+from kgeval.base.errors import InputError, ScoreError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import SIDES, Side
 from kgeval.data.vocabulary import Labels
-from kgeval.errors import InputError, ScoreError
 from kgeval.scorers.adapters.functions import FunctionScorer, ScoreFunction
 from kgeval.scorers.adapters.score_arrays import as_array
 from kgeval.scorers.scorer import checked_sides, refuse_other_queries

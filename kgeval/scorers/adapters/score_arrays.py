@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, detached
-from kgeval.errors import ScoreError, reason
+from kgeval.base.arrays import Float64Array, detached
+from kgeval.base.errors import ScoreError, reason
 
 EXACT = 2**53
 """float64 holds every whole number up to this one, and beyond it only some"""
@@ -22,7 +22,7 @@ def as_array(scores: Any, source: str) -> np.ndarray[Any, Any]:
     array([[ True, False]])
     >>> as_array("0.5", "the model")
     Traceback (most recent call last):
-    kgeval.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
+    kgeval.base.errors.ScoreError: the model gave str of dtype <U3; expected real numbers, as an array or a tensor.
     """
     try:
         array = np.asarray(detached(scores))
@@ -49,7 +49,7 @@ def as_float64(scores: Any, source: str) -> Float64Array:
     array([1.1529215e+18, 1.0000000e+00])
     >>> as_float64([2**60 + 1, 1], "the model")
     Traceback (most recent call last):
-    kgeval.errors.ScoreError: the model gave the score 1152921504606846977, which float64 cannot hold exactly. ...
+    kgeval.base.errors.ScoreError: the model gave the score 1152921504606846977, which float64 cannot hold exactly. ...
     """
     array = as_array(scores, source)
     with np.errstate(over="ignore", invalid="ignore"):  # a long double that overflows is found below; NaN may signal

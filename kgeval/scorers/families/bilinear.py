@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import BoolArray, Float64Array, FloatArray, IntArray
+from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.errors import CheckpointError
 from kgeval.scorers.family import ProductFamily, by_relation, rows64
 from kgeval.scorers.family_bases import ScoredFamily
 from kgeval.scorers.ordered import matmul_ordered, weighted_sum

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.errors import CheckpointError
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
-from kgeval.errors import CheckpointError
 from kgeval.scorers.family import ProductFamily, VectorFamily, rows64
 from kgeval.scorers.family_bases import ScoredFamily
 from kgeval.scorers.ordered import multiply

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ScoredFamily, TailNetwork, rectified
 from kgeval.scorers.ordered import weighted_sum
 from kgeval.scorers.similarity import dot_rows
-from kgeval.threads import slices
 
 BATCH_HEADS = 64
 """heads that pass the network at a time"""

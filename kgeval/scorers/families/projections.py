@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, FloatArray, IntArray
+from kgeval.base.arrays import Float64Array, FloatArray, IntArray
 from kgeval.data.queries import Queries
 from kgeval.data.triples import Side
 from kgeval.scorers.family import by_relation, rows64

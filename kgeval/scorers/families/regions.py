@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from kgeval.arrays import Float64Array
+from kgeval.base.arrays import Float64Array
+from kgeval.base.errors import CheckpointError
+from kgeval.base.threads import slices
 from kgeval.data.queries import Queries
-from kgeval.errors import CheckpointError
 from kgeval.scorers.family import rows64
 from kgeval.scorers.family_bases import ScoredFamily
 from kgeval.scorers.similarity import dot_rows
-from kgeval.threads import slices
 
 CACHED_NUMBERS = 2**15
 """numbers of moved points that are in hand at a time"""

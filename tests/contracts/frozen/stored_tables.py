@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgeval import PredictionTable, RankTable
 from kgeval.analysis.answer_sets.answer_sets import AnswerSetTable
-from kgeval.storage.parquet_tables import Columns
+from kgeval.base.storage.parquet_tables import Columns
 from kgeval.tasks import LabelTable
 
 FOLDER = Path(__file__).parent / "stored"

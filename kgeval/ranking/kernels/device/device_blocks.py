@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.threads import parallel_for, slices
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, within
@@ -33,7 +34,6 @@ from kgeval.ranking.kernels.device.comparison import (
 )
 from kgeval.ranking.kernels.device.device_pairs import Block, Bounds, expand
 from kgeval.ranking.kernels.device.device_vectors import to_device
-from kgeval.threads import parallel_for, slices
 
 
 class Answers(NamedTuple):

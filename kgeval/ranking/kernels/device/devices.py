@@ -6,7 +6,7 @@ import importlib.util
 import os
 from typing import Any
 
-from kgeval.errors import InputError
+from kgeval.base.errors import InputError
 
 
 def find_device(name: str) -> Any:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
+from kgeval.base.threads import slices
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.best_selection import best_arrays, merge_rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.device.device_blocks import cut_at
 from kgeval.ranking.kernels.device.device_pairs import expand
 from kgeval.ranking.kernels.device.device_vectors import to_device
-from kgeval.threads import slices
 
 BYTES_PER_SCORE = 32
 """of a score while it is compared: in float64, and what is found of it"""

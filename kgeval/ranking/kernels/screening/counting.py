@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.compiled import DOT, L1, L2, MODULUS, SQUARED_L2, Arrays, arrays_of, compare, score
 from kgeval.ranking.kernels.rounding import U32, U64, growth
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST

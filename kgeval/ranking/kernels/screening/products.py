@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.rounding import SPARE, U32, Rounded, canonical_growth, growth, round_rows
 from kgeval.ranking.kernels.screening.screens import BOUND_GROUP, SMALLEST, Limits, Screen, middle_of, round_outward
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.threads import parallel_for
 from kgeval.data.rows import Rows
 from kgeval.ranking.kernels.collectors import BestAnswers, Counted, Intervals
 from kgeval.ranking.kernels.compiled import CompiledKernel
@@ -32,7 +33,6 @@ from kgeval.ranking.kernels.screening.screened_selection import ScreenedSelectio
 from kgeval.ranking.kernels.screening.screens import LARGEST, MOST_DIMENSIONS, Float32Distances, Screen
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors
 from kgeval.ranking.plan import BLOCK, Precision
-from kgeval.threads import parallel_for
 
 Clock = Callable[[], float]
 """() -> seconds"""

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import IntArray
+from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.best_selection import best_arrays, bound_of_best, known_within, merge
 from kgeval.ranking.kernels.collectors import BestAnswers
 from kgeval.ranking.kernels.screening.counting import CANONICAL, REFINED, Pairs, exact, pairs_of, score_bounds, split

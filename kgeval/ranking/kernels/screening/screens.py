@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgeval.arrays import Float64Array, IntArray
-from kgeval.compiling import njit
+from kgeval.base.arrays import Float64Array, IntArray
+from kgeval.base.compiling import njit
 from kgeval.ranking.kernels.compiled import L1, SIMILARITIES
 from kgeval.ranking.kernels.rounding import U32, canonical_growth, round_rows
 from kgeval.ranking.kernels.vectors import EntityVectors, QueryVectors

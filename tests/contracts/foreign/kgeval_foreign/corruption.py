@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from kgeval.arrays import IntArray
+from kgeval.base.arrays import IntArray
 from kgeval.corruption.candidates import Candidates
 from kgeval.corruption.generator import CorruptionGenerator
 from kgeval.data.dataset import Dataset

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from html import escape as escape_html
 from typing import NamedTuple, Protocol
 
-from kgeval import text_layout
-from kgeval.errors import visible
-from kgeval.latex import Marked, latex
+from kgeval.base.errors import visible
+from kgeval.base.tables import text_layout
+from kgeval.base.tables.latex import Marked, latex
 
 DIGITS = 6
 """decimals of numbers without an interval"""

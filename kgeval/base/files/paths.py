@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from kgeval.errors import nearest
+from kgeval.base.errors import nearest
 
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 """the files of a run by which its folder is known"""

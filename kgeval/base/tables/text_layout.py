@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 from unicodedata import category, east_asian_width
 
-from kgeval.errors import visible
+from kgeval.base.errors import visible
 
 GAP = "  "
 RULE = "─"

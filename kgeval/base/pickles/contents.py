@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from kgeval.arrays import bfloat16_to_float32
-from kgeval.errors import PickleError
-from kgeval.files.opening import Budget
+from kgeval.base.arrays import bfloat16_to_float32
+from kgeval.base.errors import PickleError
+from kgeval.base.files.opening import Budget
 
 FORBIDDEN = {"NEXT_BUFFER", "READONLY_BUFFER", "EXT1", "EXT2", "EXT4", "INST", "OBJ", "PERSID"}
 """instructions that no model file has, and that could take memory or run code out of proportion to its size"""

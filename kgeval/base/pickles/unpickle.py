@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kgeval.errors import PickleError
-from kgeval.files.opening import Budget
-from kgeval.pickles.contents import (
+from kgeval.base.errors import PickleError
+from kgeval.base.files.opening import Budget
+from kgeval.base.pickles.contents import (
     DTYPES,
     BoundedUnpickler,
     Immutable,

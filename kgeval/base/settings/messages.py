@@ -10,8 +10,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from kgeval.errors import NoPathError, did_you_mean, nearest
-from kgeval.settings.by_kind import KEYS, ByKind
+from kgeval.base.errors import NoPathError, did_you_mean, nearest
+from kgeval.base.settings.by_kind import KEYS, ByKind
 
 Location = tuple[str | int, ...]
 """the path to a value: its keys and positions"""

@@ -19,7 +19,7 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Any, TypeVar
 
-from kgeval.errors import BrokenPackage, InputError, reason
+from kgeval.base.errors import BrokenPackage, InputError, reason
 
 GROUPS = (
     "kgeval.baselines",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler, GetJsonSchemaHandle
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from kgeval.errors import InputError
+from kgeval.base.errors import InputError
 
 KEYS = ("baseline", "kind")
 """the keys that tell settings apart, the more special one first"""

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgeval.errors import FileError, reason
-from kgeval.files.opening import LEAST, Budget, checked
+from kgeval.base.errors import FileError, reason
+from kgeval.base.files.opening import LEAST, Budget, checked
 
 MAX_CONTENTS = 2**21
 """the most bytes of an archive's list of contents: about 20,000 tensors"""

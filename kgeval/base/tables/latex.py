@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from kgeval.errors import visible
+from kgeval.base.errors import visible
 
 
 def _named(characters: str, names: str) -> dict[str, str]:

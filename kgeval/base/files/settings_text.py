@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from kgeval.errors import ConfigError, KgevalError
+from kgeval.base.errors import ConfigError, KgevalError
 
 MAX_VALUES = 20_000
 """the most values of a text, those of an alias counted wherever it is used"""

@@ -16,10 +16,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import Self
 
-from kgeval.errors import InputError, NoPathError, refuse_unknown
-from kgeval.paths import exists_safely, no_file
-from kgeval.settings.descriptions import descriptions
-from kgeval.settings.messages import problems_of, short_repr
+from kgeval.base.errors import InputError, NoPathError, refuse_unknown
+from kgeval.base.files.paths import exists_safely, no_file
+from kgeval.base.settings.descriptions import descriptions
+from kgeval.base.settings.messages import problems_of, short_repr
 
 
 class Settings(BaseModel):

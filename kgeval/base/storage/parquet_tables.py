@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from kgeval.arrays import BoolArray, IntArray
-from kgeval.displayed import Displayed, Parts
-from kgeval.errors import FileError, TableError, counted, did_you_mean, reason, visible
-from kgeval.files.containers import read_parquet
-from kgeval.files.opening import checked
-from kgeval.storage import replacing
-from kgeval.table import Cell, Figure, Table
+from kgeval.base.arrays import BoolArray, IntArray
+from kgeval.base.errors import FileError, TableError, counted, did_you_mean, reason, visible
+from kgeval.base.files.containers import read_parquet
+from kgeval.base.files.opening import checked
+from kgeval.base.storage import replacing
+from kgeval.base.tables.displayed import Displayed, Parts
+from kgeval.base.tables.table import Cell, Figure, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kgeval.displayed import Displayed, Parts
-from kgeval.table import Table
+from kgeval.base.tables.displayed import Displayed, Parts
+from kgeval.base.tables.table import Table
 
 
 class Shown(Displayed):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from kgeval.errors import InputError, RunError
-from kgeval.paths import exists_safely, special
+from kgeval.base.errors import InputError, RunError
+from kgeval.base.files.paths import exists_safely, special
 
 PARTIAL = f".{'[0-9a-f]' * 16}.partial"
 """the hidden folders that are filled beside what they become"""

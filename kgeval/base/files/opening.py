@@ -12,8 +12,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from kgeval.errors import FileError, RunError
-from kgeval.paths import special
+from kgeval.base.errors import FileError, RunError
+from kgeval.base.files.paths import special
 
 LEAST = 64 * 2**20
 """bytes that may be decoded from any file, however small"""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from kgeval.errors import visible
-from kgeval.text_layout import wrap_lines
+from kgeval.base.errors import visible
+from kgeval.base.tables.text_layout import wrap_lines
 
 WIDTH = 84
 """the columns of ``str``, whose lines above and below tables are wrapped: they fit a page of documentation"""
@@ -29,7 +29,7 @@ class Parts(NamedTuple):
 
     heads: Sequence[str]
     tables: Sequence[Any]
-    """of ``kgeval.table``"""
+    """of ``kgeval.base.tables.table``"""
     below: Sequence[str] = ()
 
 
